@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from demonstrations_in_replay import run_once
+from repeated import markdown, run_once
 
 SCHEDULE = [
     "qwop-finetune",
@@ -53,7 +53,7 @@ def main() -> None:
     with killing_actors(killed / "kills.txt"):
         run_once(killed, [*settings, *on_ray(asked.killed)])
     runs[f"actors: {asked.killed}, {len((killed / 'kills.txt').read_text().split())} killed"] = killed
-    print(markdown(runs))
+    print(table(runs))
 
 
 def on_ray(count: int) -> list[str]:
@@ -83,20 +83,18 @@ def killing_actors(log: Path, seed: int = 0) -> Iterator[None]:
         killer.join()
 
 
-def markdown(runs: dict[str, Path]) -> str:
+def table(runs: dict[str, Path]) -> str:
     """Table of the runs; the first one's speed is 1."""
-    lines = [
-        "| | decisions/s | relative | greedy games finished, of 31 | median | drawn games finished, of 100 |",
-        "|---|---:|---:|---|---|---|",
-    ]
+    rows = []
     speeds = {name: decisions_per_second(run) for name, run in runs.items()}
     first = next(iter(speeds.values()))
     for name, run in runs.items():
         found = json.loads(max((run / "phases").glob("[0-9]-*.json")).read_text())
         median = f"{found['median_seconds']:.2f} s" if found["finishes"] else ""
-        speed = f"{speeds[name]:,.0f} | {speeds[name] / first:.2f}"
-        lines.append(f"| {name} | {speed} | {found['finishes']} | {median} | {found['drawn']['finishes']} |")
-    return "\n".join(lines)
+        speed = f"{speeds[name]:,.0f}", f"{speeds[name] / first:.2f}"
+        rows.append([name, *speed, found["finishes"], median, found["drawn"]["finishes"]])
+    games = ["greedy games finished, of 31", "median", "drawn games finished, of 100"]
+    return markdown(["", "decisions/s", "relative", *games], rows)
 
 
 def decisions_per_second(run: Path) -> float:

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from demonstrations_in_replay import interval
+from repeated import interval
 
 PREPARE = (
     "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from demonstrations_in_replay import interval
 from qwop.datasets import open_dataset
 from qwop.datasets.relabelled_dataset import with_task
 from qwop.evaluation.evaluate import evaluate
@@ -38,12 +37,13 @@ from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.pretrain.measures import measure
 from qwop.pretrain.rows import rows_of
+from repeated import interval, markdown
 
 COMMANDS = Path(sys.executable).parent
 PLAYING_SEED = 5_000_000
 """Added to the seed for the games of the result, which no command has played."""
 
-TOLD = ("decisions:", "verdict:", "next:", "The clone", "It")
+TOLD = ("decisions:", "verdict:", "next:", "The ", "It")
 """Beginnings of the commands' lines that are kept."""
 
 
@@ -125,9 +125,7 @@ def one_seed(asked: argparse.Namespace) -> dict[str, Any]:
             if asked.dataset:
                 found["runner"]["likeness"] = likeness(policy, Path(asked.dataset))
         for one in ran:
-            one["said"] = [
-                line for line in one["said"] if line.startswith(("decisions:", "verdict:", "next:", "The ", "It"))
-            ]
+            one["said"] = [line for line in one["said"] if line.startswith(TOLD)]
             one["command"] = one["command"].replace(name, "runs")
         return {"row": asked.row, "games": asked.games, "seed": asked.seed, "ran": ran, **found}
 
@@ -135,10 +133,7 @@ def one_seed(asked: argparse.Namespace) -> dict[str, Any]:
 def table(files: list[Path]) -> str:
     """Every seed, then means with 95 % intervals."""
     every = [json.loads(path.read_text()) for path in files]
-    lines = [
-        "| seed | of | greedy | median | drawn | median | decisions | CPU s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines: list[list[str]] = []
     for stage in ("clone", "runner"):
         rows = []
         for one in sorted((one for one in every if stage in one), key=lambda one: one["seed"]):
@@ -146,10 +141,10 @@ def table(files: list[Path]) -> str:
             cpu = sum(ran["cpu"] for ran in one["ran"][: 1 if stage == "clone" else None])
             row = [shown[how][key] for how in ("greedy", "drawn") for key in ("finishes", "median_seconds")]
             rows.append([*row, shown.get("decisions"), cpu])
-            lines.append(f"| {one['seed']} | {stage} | {' | '.join(map(_number, rows[-1]))} |")
+            lines.append([str(one["seed"]), stage, *map(_number, rows[-1])])
         if len(rows) > 1:
-            lines.append(f"| all | {stage} | {' | '.join(map(_mean, zip(*rows, strict=True)))} |")
-    return "\n".join(lines)
+            lines.append(["all", stage, *map(_mean, zip(*rows, strict=True))])
+    return markdown(["seed", "of", "greedy", "median", "drawn", "median", "decisions", "CPU s"], lines)
 
 
 def _number(value: float | None) -> str:

@@ -29,6 +29,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.transitions import Transitions
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def measure_frames(seconds: float) -> None:
-    def wrapped() -> gymnasium.Env[Any, Any]:
+    def wrapped() -> Env:
         game = gymnasium.make(PONG, frameskip=1, repeat_action_probability=0.0)
         return FrameStackObservation(AtariPreprocessing(game), 4, padding_type="zero")
 

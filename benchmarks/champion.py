@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from demonstrations_in_replay import run_once
+from repeated import run_once
 
 ANY_START = ("max_idle_frames=300", "evaluation.max_idle_frames=300")
 SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=2")

@@ -39,6 +39,7 @@ from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
 from qwop.pretrain.command import main as pretrain
 from qwop.recorder.command import main as record
+from repeated import markdown
 
 GAMES = 13
 """Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
@@ -221,34 +222,29 @@ def table(folder: Path) -> None:
     """Print the rows of a table in Markdown: means over seeds with 95 % bootstrap intervals, and every seed."""
     every_result = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     results = [one for one in every_result if one["row"] in ROWS]
-    print("| row | seeds | finished of 100 before | after | every seed | median s before | after | minutes | CPU s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    rows = []
     for row in dict.fromkeys(one["row"] for one in results):
         mine = sorted((one for one in results if one["row"] == row), key=lambda one: one["seed"])
-        told = [mean_with_interval([one[when]["finishes"] for one in mine]) for when in ("before", "after")]
-        every = ", ".join(str(one["after"]["finishes"]) for one in mine)
-        times = [
+        before, after = (mean_with_interval([one[when]["finishes"] for one in mine]) for when in ("before", "after"))
+        times = (
             mean_with_interval([one[when]["median_seconds"] for one in mine if one[when]["median_seconds"]], 2)
             for when in ("before", "after")
-        ]
-        cpu = round(float(np.mean([one["cpu_seconds"]["learning"] for one in mine])))
-        print(
-            f"| {row} | {len(mine)} | {told[0]} | **{told[1]}** | {every} | {times[0]} | {times[1]} | "
-            f"{MINUTES.get(row, 0):g} | {cpu} |"
         )
-
-    print(
-        "\n| row | seed | weak | played by policy, person | cloned | solved after | alone: solved after | its curve |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+        every = ", ".join(str(one["after"]["finishes"]) for one in mine)
+        cpu = round(float(np.mean([one["cpu_seconds"]["learning"] for one in mine])))
+        rows.append([row, len(mine), before, f"**{after}**", every, *times, f"{MINUTES.get(row, 0):g}", cpu])
+    names = ["row", "seeds", "finished of 100 before", "after", "every seed", "median s before", "after", "minutes"]
+    print(markdown([*names, "CPU s"], rows))
+    rows = []
     for one in every_result:
         if one["row"] in ELSEWHERE:
             further = 0 if "corrections" not in one else one["corrections"]["solved"]
             curve = ", ".join(f"{mean:.0f}" for mean in one["alone"]["curve"].values())
-            print(
-                f"| {one['row']} | {one['seed']} | {one['weak']:.0f} | {one['played']['policy']}, "
-                f"{one['played']['person']} | {one['cloned']:.0f} | {further} | {one['alone']['solved']} | {curve} |"
-            )
+            played = f"{one['played']['policy']}, {one['played']['person']}"
+            solved = f"{one['cloned']:.0f}", further, one["alone"]["solved"]
+            rows.append([one["row"], one["seed"], f"{one['weak']:.0f}", played, *solved, curve])
+    names = ["row", "seed", "weak", "played by policy, person", "cloned", "solved after", "alone: solved after"]
+    print(markdown([*names, "its curve"], rows), end="")
 
 
 def mean_with_interval(values: list[float], digits: int = 1) -> str:

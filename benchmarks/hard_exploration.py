@@ -16,11 +16,11 @@ Every result is kept in `results.jsonl`, and a result that is there is not compu
 """
 
 import argparse
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,9 @@ import gymnasium
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from other_libraries import read
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
+from qwop.envs.actions import Env, action_count
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
@@ -46,8 +46,9 @@ from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.policies.policy import Policy
 from qwop.pretrain.clone import clone
+from repeated import Results, markdown
 
-Choose = Callable[[gymnasium.Env[Any, Any], NDArray[Any]], int]
+Choose = Callable[[Env, NDArray[Any]], int]
 """The demonstrator's own choice, of the environment and what it shows."""
 
 
@@ -104,7 +105,7 @@ class DoorKey(gymnasium.ObservationWrapper[Any, Any, Any]):
 gymnasium.register("DoorKey-v0", entry_point=DoorKey)
 
 
-def swing(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def swing(env: Env, seen: NDArray[Any]) -> int:
     """MountainCar: push right between two curves of the speed over the place, else left (Z. Xiao, *Reinforcement
     Learning*, 2019)."""
     x, v = float(seen[0]), float(seen[1])
@@ -112,12 +113,12 @@ def swing(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
     return 2 if least <= v <= -0.07 * (x + 0.38) ** 2 + 0.07 else 0
 
 
-def pump(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def pump(env: Env, seen: NDArray[Any]) -> int:
     """Acrobot: bend the way that the first link is swinging."""
     return 2 if seen[4] < 0 else 0
 
 
-def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def fetch(env: Env, seen: NDArray[Any]) -> int:
     """DoorKey: by the shortest way to the key, then to the door, then to the goal."""
     grid: Any = env.unwrapped
     left, right, forward, pickup, toggle = 0, 1, 2, 3, 5
@@ -202,25 +203,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/hard_exploration"))
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    results = asked.out / "results.jsonl"
-    asked.out.mkdir(parents=True, exist_ok=True)
+    results = Results(asked.out)
     for seed in range(asked.seeds):
         for task, learner, shown in cells(asked.tasks, asked.learners):
-            key = {"task": task, "learner": learner, "demonstrations": shown, "seed": seed}
-            key["decisions"] = TASKS[task].decisions
-            if any(key.items() <= one.items() for one in read(results)):
-                continue
-            dataset = demonstrations(TASKS[task], asked.out / f"{task}-demonstrations-{seed}", seed)
-            start = time.process_time()
-            folder = asked.out / "-".join(map(str, key.values()))
-            end = learn(TASKS[task], LEARNERS[learner], dataset, shown, seed, folder)
-            took = time.process_time() - start
-            showed = float(np.mean([episode.rewards.sum() for episode in dataset]))
-            with results.open("a") as file:
-                file.write(json.dumps({**key, "return": end, "seconds": took, "demonstrator": showed}) + "\n")
-            print(key, f"{end:.2f} ({took:.0f} s)", flush=True)
-    (asked.out / "table.md").write_text(table(read(results), asked.tasks, asked.learners))
-    print((asked.out / "table.md").read_text())
+            key = key_of(task, learner, shown)
+            results.compute(key | {"seed": seed}, partial(result, task, learner, shown, seed, asked.out))
+    print(table(results, asked.tasks, asked.learners))
+
+
+def key_of(task: str, learner: str, shown: bool) -> dict[str, Any]:
+    return {"task": task, "learner": learner, "demonstrations": shown, "decisions": TASKS[task].decisions}
+
+
+def result(name: str, learner: str, shown: bool, seed: int, out: Path) -> dict[str, Any]:
+    """Figures of one run."""
+    task, start = TASKS[name], time.process_time()
+    dataset = demonstrations(task, out / f"{name}-demonstrations-{seed}", seed)
+    end = learn(task, LEARNERS[learner], dataset, shown, seed, out / f"{name}-{learner}-{shown}-{seed}")
+    showed = float(np.mean([episode.rewards.sum() for episode in dataset]))
+    return {"return": end, "seconds": time.process_time() - start, "demonstrator": showed}
 
 
 def cells(tasks: list[str], learners: list[str]) -> Iterator[tuple[str, str, bool]]:
@@ -243,8 +244,8 @@ def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
     return open_dataset(folder)
 
 
-def play(task: Task, env: gymnasium.Env[Any, Any], random: np.random.Generator, seed: int) -> Episode:
-    actions: int = env.action_space.n  # type: ignore[attr-defined]
+def play(task: Task, env: Env, random: np.random.Generator, seed: int) -> Episode:
+    actions = action_count(env.action_space, task.id)
     seen, taken, probabilities, rewards = [env.reset(seed=seed)[0]], [], [], []
     terminated = truncated = False
     while not terminated and not truncated:
@@ -297,25 +298,18 @@ def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int
     return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
 
 
-def table(results: list[dict[str, Any]], tasks: list[str], learners: list[str]) -> str:
-    lines = [
-        "| | demonstrator | learner | demonstrations | solved | return, each seed | seconds of one core |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for task, learner, shown in cells(tasks, learners):
-        named = {"task": task, "learner": learner, "demonstrations": shown, "decisions": TASKS[task].decisions}
-        mine = [one for one in results if named.items() <= one.items()]
-        if not mine:
-            continue
-        ends = [one["return"] for one in mine]
-        solved = sum(end >= TASKS[task].solved for end in ends)
-        showed, took = (np.mean([one[name] for one in mine]) for name in ("demonstrator", "seconds"))
-        each = ", ".join(f"{end:.2f}" if abs(end) < 10 else f"{end:.0f}" for end in ends)
-        lines.append(
-            f"| {TASKS[task].id} (≥ {TASKS[task].solved:g}) | {showed:.3g} | {learner} | {'yes' if shown else 'no'} | "
-            f"{solved} of {len(ends)} | {each} | {took:.0f} |"
-        )
-    return "\n".join(lines) + "\n"
+def table(results: Results, tasks: list[str], learners: list[str]) -> str:
+    rows = []
+    for name, learner, shown in cells(tasks, learners):
+        if mine := results.of(**key_of(name, learner, shown)):
+            task, ends = TASKS[name], [one["return"] for one in mine]
+            solved = sum(end >= task.solved for end in ends)
+            showed, took = (np.mean([one[figure] for one in mine]) for figure in ("demonstrator", "seconds"))
+            each = ", ".join(f"{end:.2f}" if abs(end) < 10 else f"{end:.0f}" for end in ends)
+            given = f"{task.id} (≥ {task.solved:g})", f"{showed:.3g}", learner, "yes" if shown else "no"
+            rows.append([*given, f"{solved} of {len(ends)}", each, f"{took:.0f}"])
+    header = ["", "demonstrator", "learner", "demonstrations", "solved", "return, each seed", "seconds of one core"]
+    return markdown(header, rows)
 
 
 if __name__ == "__main__":

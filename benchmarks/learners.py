@@ -5,7 +5,7 @@
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of
+another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a collection of
 scripts and no package, so it is left out.
 """
 
@@ -18,11 +18,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,24 +114,22 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--against", help="Python of another checkout, beside Stable-Baselines3")
-    parser.add_argument("--profile", action="store_true", help="tell where our time goes, instead of comparing")
+    parser.add_argument("--more", nargs="+", default=[], help="further settings of ours")
     parser.add_argument("--child", nargs=2, metavar=("SIDE", "TASK"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         side, name = asked.child
-        print(json.dumps(their_run(TASKS[name]) if side == "theirs" else our_run(TASKS[name], profile=asked.profile)))
+        task = replace(TASKS[name], settings=(*TASKS[name].settings, *asked.more))
+        print(json.dumps(their_run(task) if side == "theirs" else our_run(task)))
         return
     sides = {"ours": sys.executable}
     if asked.against:
         sides["before"] = asked.against
     sides["theirs"] = sys.executable
-    if asked.profile:
-        profile(asked.tasks)
-    else:
-        compare(asked.tasks, sides, asked.repetitions)
+    compare(asked.tasks, sides, asked.repetitions, asked.more)
 
 
-def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
+def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: list[str]) -> None:
     print("| task | side | decisions per CPU second | per wall second | ours relative to it, CPU: median (range) |")
     print("|---|---|---:|---:|---|")
     for name in tasks:
@@ -142,7 +137,8 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
         found: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
         for _ in range(repetitions):
             for side, python in mine.items():
-                found[side].append(measured(python, side, name))
+                ours = ["--more", *more] if more and side == "ours" else []
+                found[side].append(measured(python, side, name, *ours))
         for side, runs in found.items():
             cpu, wall = ([run[kind] for run in runs] for kind in ("cpu", "wall"))
             pairs = [ours["cpu"] / other for ours, other in zip(found["ours"], cpu, strict=True)]
@@ -153,18 +149,10 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
             )
 
 
-def profile(tasks: list[str]) -> None:
-    for name in tasks:
-        run = measured(sys.executable, "ours", name, "--profile")
-        print(f"{name}: {run['cpu']:,.0f} decisions per CPU second; µs of a decision in each part:")
-        for part, seconds in sorted(run["parts"].items(), key=lambda item: -item[1]):
-            print(f"  {part:22} {seconds * 1e6:7.2f}")
-
-
-def measured(python: str, side: str, name: str, *more: str) -> dict[str, Any]:
+def measured(python: str, side: str, name: str, *ours: str) -> dict[str, Any]:
     """One repetition, in a process of its own with one thread."""
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
-    command = [python, str(Path(__file__).resolve()), "--child", side, name, *more]
+    command = [python, str(Path(__file__).resolve()), "--child", side, name, *ours]
     done = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -173,37 +161,33 @@ def measured(python: str, side: str, name: str, *more: str) -> dict[str, Any]:
 class Clock:
     """Decisions per second between the first reading after `warm` decisions and the last."""
 
-    def __init__(self, warm: int, start: Callable[[], None] = lambda: None) -> None:
-        self._warm, self._start = warm, start
+    def __init__(self, warm: int) -> None:
+        self._warm = warm
         self._first: tuple[int, float, float] | None = None
         self._last = (0, 0.0, 0.0)
 
     def read(self, decisions: int) -> None:
-        if self._first is None and decisions >= self._warm:
-            self._start()
-            self._first = (decisions, time.process_time(), time.perf_counter())
         self._last = (decisions, time.process_time(), time.perf_counter())
+        if self._first is None and decisions >= self._warm:
+            self._first = self._last
 
-    def rates(self) -> dict[str, Any]:
+    def rates(self) -> dict[str, float]:
         assert self._first is not None
         decisions, cpu, wall = (last - first for last, first in zip(self._last, self._first, strict=True))
-        return {"cpu": decisions / cpu, "wall": decisions / wall, "decisions": decisions}
+        return {"cpu": decisions / cpu, "wall": decisions / wall}
 
 
 class _Over(Exception):
     """The end of a run that has been measured."""
 
 
-def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
+def our_run(task: Task) -> dict[str, Any]:
     """`qwop-finetune` with the task's settings, from an untrained policy."""
     from qwop.finetune.loop import Loop
     from qwop.finetune.main import main as finetune
 
     one_thread_for_games()
-    parts = Parts()
-    if profile:
-        parts.install()
-    clock = Clock(task.warm, parts.clear)
+    clock = Clock(task.warm)
     iterate = Loop._iterate
 
     @functools.wraps(iterate)
@@ -229,8 +213,7 @@ def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
             arguments += [f"+schedule.phases.alone.environment.{name}={value}" for name, value in QWOP.items()]
         with contextlib.suppress(_Over):
             finetune.run(finetune.read(arguments))
-    rates = clock.rates()
-    return rates | {"parts": {name: seconds / rates["decisions"] for name, seconds in parts.seconds.items()}}
+    return clock.rates()
 
 
 def their_run(task: Task) -> dict[str, Any]:
@@ -270,81 +253,6 @@ def one_thread_for_games() -> None:
         from qwop.envs.qwop import vector
 
         vector._cores = lambda: 1
-
-
-class Parts:
-    """CPU seconds of each part of the work, without those of the parts within it."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._stacks = threading.local()
-        self._lock = threading.Lock()
-
-    def clear(self) -> None:
-        self.seconds.clear()
-
-    @contextmanager
-    def section(self, name: str) -> Iterator[None]:
-        """Context manager: count this thread's time inside as the part's, and not as the surrounding part's."""
-        stack = self._stacks.__dict__.setdefault("stack", [])
-        stack.append(0.0)
-        start = time.thread_time()
-        try:
-            yield
-        finally:
-            spent = time.thread_time() - start
-            within = stack.pop()
-            if stack:
-                stack[-1] += spent
-            with self._lock:
-                self.seconds[name] = self.seconds.get(name, 0.0) + spent - within
-
-    def wrap(self, owner: Any, method: str, name: str) -> None:
-        """Count the method's time as the part's."""
-        original = getattr(owner, method)
-
-        @functools.wraps(original)
-        def timed(*arguments: Any, **named: Any) -> Any:
-            with self.section(name):
-                return original(*arguments, **named)
-
-        setattr(owner, method, timed)
-
-    def install(self) -> None:
-        """Time the parts of a run."""
-        import torch
-        from gymnasium.vector import SyncVectorEnv
-        from qwop.envs.qwop.vector import QWOPVectorEnv
-        from qwop.finetune.agents.acer.agent import AcerAgent
-        from qwop.finetune.agents.acer.learner import AcerLearner
-        from qwop.finetune.agents.agent import LiveAgent
-        from qwop.finetune.agents.dqn.agent import DqnAgent
-        from qwop.finetune.agents.dqn.learner import DqnLearner
-        from qwop.finetune.agents.optimisers import RMSpropTF
-        from qwop.finetune.agents.ppo.dense_gradients import DenseGradients
-        from qwop.finetune.agents.ppo.learner import PpoLearner
-        from qwop.finetune.experience.collector import Collector, PolicySnapshot
-
-        for owner, method, name in (
-            (PolicySnapshot, "step", "acting"),
-            (QWOPVectorEnv, "step", "environment"),
-            (SyncVectorEnv, "step", "environment"),
-            (Collector, "collect", "collecting, the rest"),
-            (LiveAgent, "learn", "learning, the rest"),
-            (AcerAgent, "learn", "memory"),
-            (DqnAgent, "learn", "memory"),
-            (PpoLearner, "update", "preparing"),
-            (PpoLearner, "_step", "forward"),
-            (PpoLearner, "_add_critic_gradient", "forward"),
-            (DenseGradients, "_set_critic_gradient", "forward"),
-            (AcerLearner, "update", "forward"),
-            (DqnLearner, "update", "forward"),
-            (torch.Tensor, "backward", "backward"),
-            (torch.optim.Adam, "step", "optimiser"),
-            (RMSpropTF, "step", "optimiser"),
-            (torch.nn.utils, "clip_grad_norm_", "optimiser"),
-        ):
-            self.wrap(owner, method, name)
 
 
 if __name__ == "__main__":

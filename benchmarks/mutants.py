@@ -4,11 +4,9 @@
     python benchmarks/mutants.py --only acer --out mutants.md
     python benchmarks/mutants.py --generated 150 --seed 0
 
-A mutant is killed if the tests beside the changed file fail, or take for ever. The named ones are mistakes that someone
-could make in what connects the formulas: a term left out, a factor not passed on, a sign; those of `wiring_faults.py`
-are of what connects the learners: values restored on resuming, what a phase passes on. `--generated` draws
-mechanical ones from all of the learning code instead. Prints a line for each and the score, and exits with 1 if one
-survives.
+A mutant is killed if the tests beside the changed file fail, or take for ever. Without `--generated`, which draws
+mechanical faults from all of the learning code, they are those of `named_faults.py`. Prints a line for each and the
+score, and exits with 1 if one survives.
 
 The tests of each folder first run without a fault. Then a fork of this process, which has imported what is never
 changed, runs them for each mutant, the quick ones first; those that take longer than `--longest` are left out.
@@ -26,11 +24,11 @@ import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
-from generated_mutants import sample
-from wiring_faults import WIRING, Mutant
+from generated_mutants import Change, sample
+from named_faults import FAULTS, Mutant
 
 ROOT = Path(__file__).parents[1]
 COPIED = shutil.ignore_patterns(
@@ -65,192 +63,8 @@ FIRST = ("test_wiring.py", "test_update.py", "test_losses.py")
 """Tests that run before the others in their folder: they notice most."""
 
 
-class Fault(Protocol):
-    """A change of one file."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def file(self) -> str: ...
-    def applied(self, source: str) -> str:
-        """The source with the fault."""
-        ...
-
-
-LEARNER = "finetune/agents/acer/learner.py"
-LOSSES = "finetune/agents/acer/losses.py"
-AGENT = "finetune/agents/acer/agent.py"
-PPO = "finetune/agents/ppo/learner.py"
-PPO_DENSE = "finetune/agents/ppo/dense_gradients.py"
-DQN = "finetune/agents/dqn/learner.py"
-DQN_AGENT = "finetune/agents/dqn/agent.py"
-RLPD = "finetune/agents/rlpd/learner.py"
-RLPD_AGENT = "finetune/agents/rlpd/agent.py"
-
-MUTANTS = (
-    Mutant(
-        "acer: values at a time limit are 0", LOSSES, "torch.where(stopped, final_values, 0.0)", "0.0 * final_values"
-    ),
-    Mutant("acer: no trust region", LEARNER, "acer.trust_region(g, direction, self.settings.delta)", "g"),
-    Mutant("acer: the average network is the network", LOSSES, "1.0 - alpha)", "1.0)"),
-    Mutant(
-        "acer: rewards are not scaled",
-        LEARNER,
-        "self._tensor(batch.rewards) * self.settings.reward_scale,",
-        "self._tensor(batch.rewards),",
-    ),
-    Mutant("acer: gradients are not clipped", LEARNER, "self.settings.max_gradient_norm)", "1e9)"),
-    Mutant(
-        "acer: no bias correction", LOSSES, "(1.0 - c / rho).clamp_(min=0.0)", "(1.0 - c / rho).clamp_(min=0.0) * 0.0"
-    ),
-    Mutant("acer: a hundred times the entropy", LEARNER, "weight = entropy *", "weight = 100 * entropy *"),
-    Mutant("acer: values are not bounded", LEARNER, "values = self._bounded(unbounded)", "values = unbounded"),
-    Mutant("acer: targets are not bounded", LEARNER, "rho, self._bounded(q_ret),", "rho, q_ret,"),
-    Mutant("acer: bounds of unscaled rewards", LEARNER, "scale = self.settings.reward_scale", "scale = 1.0"),
-    Mutant(
-        "acer: imitates live play",
-        LEARNER,
-        "weights = demonstrated * self._imitation_weights(batch, targets)",
-        "weights = self._imitation_weights(batch, targets)",
-    ),
-    Mutant("acer: critic_only moves the policy", LEARNER, 'if not name.startswith("q_head.")', "if False"),
-    Mutant(
-        "acer: μ is not renewed when sampled",
-        AGENT,
-        "batch = self._behaviour.at_sampling(batch, self.learner.probabilities)",
-        "pass",
-    ),
-    Mutant(
-        "acer: μ is not set when inserted",
-        AGENT,
-        "self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)",
-        "self._demonstrations.next(count)",
-    ),
-    Mutant(
-        "acer: imitation has a weight of 1",
-        LEARNER,
-        "loss + now.imitation * acer.imitation_loss",
-        "loss + acer.imitation_loss",
-    ),
-    Mutant(
-        "acer: memory is kept in another environment",
-        AGENT,
-        "            self.memory.remove(source)",
-        "            pass",
-    ),
-    Mutant("acer: returns are kept in another environment", AGENT, "        self._returns.restart()\n", ""),
-    Mutant(
-        "acer: returns of demonstrations do not count",
-        AGENT,
-        "returns.add_episode(episode.rewards, run.schedule.values.gamma)",
-        "pass",
-    ),
-    Mutant("acer: memory is sampled at once", AGENT, "len(self.memory) < self._settings.start", "False"),
-    Mutant(
-        "acer: demonstrations are never removed",
-        AGENT,
-        "            self.memory.remove(DEMONSTRATIONS)",
-        "            pass",
-    ),
-    Mutant(
-        "acer: live play stays in a phase without", AGENT, "            self.memory.remove(LIVE)", "            pass"
-    ),
-    Mutant(
-        "ppo: advantages are not standardised",
-        PPO,
-        "(estimates - estimates.mean()) / (estimates.std() + 1e-8)",
-        "estimates",
-    ),
-    Mutant("ppo: entropy is punished", PPO, "- weight * bonus", "+ weight * bonus"),
-    Mutant("ppo: no clipping of ratios", PPO, "advantage, self.settings.clip)", "advantage, 1e9)"),
-    Mutant("ppo, by hand: entropy is punished", PPO_DENSE, "slope + weight *", "slope - weight *"),
-    Mutant("ppo, by hand: no clipping of ratios", PPO_DENSE, "advantage, settings.clip)", "advantage, 1e9)"),
-    Mutant(
-        "ppo, by hand: imitation has a weight of 1", PPO_DENSE, "(demonstrated, now.imitation)", "(demonstrated, 1.0)"
-    ),
-    Mutant("ppo, by hand: imitates actions", PPO_DENSE, "if shown.probabilities is None:", "if True:"),
-    Mutant("ppo, by hand: the teacher has a weight of 1", PPO_DENSE, ", alpha=now.kickstarting)", ")"),
-    Mutant(
-        "ppo, by hand: steps of the critic alone move the policy",
-        PPO_DENSE,
-        "None if now.critic_only else view",
-        "view",
-    ),
-    Mutant(
-        "ppo: the learning rate does not follow the phase",
-        PPO,
-        "self.settings.learning_rate * now.learning_rate",
-        "self.settings.learning_rate",
-    ),
-    Mutant("ppo: imitation has a weight of 1", PPO, "now.imitation * named[", "named["),
-    Mutant(
-        "ppo: imitates actions, not probabilities",
-        PPO,
-        "shown.actions, probabilities=shown.probabilities",
-        "shown.actions",
-    ),
-    Mutant(
-        "ppo, vtrace, ftw: statistics move before the ratios",
-        "finetune/agents/running_scale.py",
-        "        if first:\n            self._add(played)",
-        "        self._add(played)",
-    ),
-    Mutant(
-        "dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors.cpu().numpy())", "pass"
-    ),
-    Mutant(
-        "dqn: the target chooses the action",
-        DQN,
-        "q: Tensor = self.network(following)",
-        "q: Tensor = self.target(following)",
-    ),
-    Mutant("dqn: imitates live play", DQN, "now.imitation * demonstrated *", "now.imitation *"),
-    Mutant(
-        "dqn, rlpd: steps wait across a pause",
-        "finetune/agents/q_learning.py",
-        "        if not phase.live:\n            self._n_step.restart()\n",
-        "        pass\n",
-    ),
-    Mutant("dqn: the target is never copied", DQN_AGENT, "                self.learner.copy_target()\n", ""),
-    Mutant(
-        "rlpd: the subset is every member", "finetune/agents/rlpd/losses.py", "q_next_target[subset]", "q_next_target"
-    ),
-    Mutant(
-        "rlpd: the greatest of the subset", "finetune/agents/rlpd/losses.py", "taken.min(dim=0)", "taken.max(dim=0)"
-    ),
-    Mutant(
-        "rlpd: the target is the network",
-        RLPD,
-        "self.target.member_values(following)",
-        "self.network.member_values(following)",
-    ),
-    Mutant(
-        "rlpd: the target never moves",
-        RLPD,
-        "        rlpd.move_towards(self.target, self.network, self.settings.tau)\n",
-        "",
-    ),
-    Mutant("rlpd: imitates live play", RLPD, "demonstrated * margin_loss", "margin_loss"),
-    Mutant(
-        "rlpd: demonstrations are never removed",
-        RLPD_AGENT,
-        "now.demonstrations / (1.0 + now.demonstrations) if now.live",
-        "0.5 if now.live",
-    ),
-    Mutant("rlpd: all of a batch is demonstrations", RLPD_AGENT, "if now.live else 1.0", "if not now.live else 1.0"),
-    Mutant(
-        "cloning: actions instead of probabilities",
-        "pretrain/cloning.py",
-        "demonstrated = (probabilities * log_probabilities).sum(-1)",
-        "demonstrated = log_probabilities.gather(-1, actions[:, None])[:, 0]",
-    ),
-    Mutant(
-        "cloning: probabilities are not used",
-        "pretrain/cloning.py",
-        "rows.probabilities if settings.soft_targets else None",
-        "None",
-    ),
-)
+Fault = Mutant | Change
+"""A change of one file, by `applied`; `file` and `name` say which."""
 
 
 @dataclass
@@ -284,9 +98,7 @@ def main() -> int:
     parser.add_argument("--longest", type=float, default=5.0, help="seconds of a test that may take part")
     parser.add_argument("--out", type=Path, help="write the lines to this file, too")
     asked = parser.parse_args()
-    faults: list[Fault] = [*MUTANTS, *WIRING]
-    if asked.generated is not None:
-        faults = list(sample(ROOT, LEARNING, asked.generated, asked.seed))
+    faults = FAULTS if asked.generated is None else sample(ROOT, LEARNING, asked.generated, asked.seed)
     chosen = [fault for fault in faults if asked.only in fault.name]
     out = None if asked.out is None else asked.out.resolve()
     lines = []

@@ -4,9 +4,9 @@ A result is every start played greedily, and 100 games with drawn actions.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
+from repeated import Results, markdown
 from torch import Tensor
 
 HIDDEN = (256, 128)
@@ -60,41 +61,28 @@ def compare(description: str, learners: dict[str, Learn], out: str, **budget: in
     parser.add_argument("--out", type=Path, default=Path(out))
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    results, dataset = asked.out / "results.jsonl", open_dataset(Path(asked.demonstrations))
-    chosen = {name: getattr(asked, name) for name in budget}
+    results, dataset = Results(asked.out), open_dataset(Path(asked.demonstrations))
+    budget = {name: getattr(asked, name) for name in budget}
+
+    def result(learner: str, seed: int) -> dict[str, Any]:
+        start = time.process_time()
+        network = learners[learner](dataset, **budget, seed=seed)
+        seconds = time.process_time() - start
+        policy = Policy(network, dataset.info.environment, dataset.info.observation)
+        greedy = evaluate(policy, EvaluationSettings()).summary()
+        drawn = evaluate(policy, EvaluationSettings(greedy=False, episodes=100)).summary()
+        return {"seconds": seconds, "greedy": greedy, "drawn": drawn}
+
     for seed in range(asked.seeds):
         for learner in asked.learners:
-            key = {"learner": learner, **chosen, "seed": seed}
-            if any(key.items() <= one.items() for one in read(results)):
-                continue
-            start = time.process_time()
-            network = learners[learner](dataset, **chosen, seed=seed)
-            seconds = time.process_time() - start
-            policy = Policy(network, dataset.info.environment, dataset.info.observation)
-            greedy = evaluate(policy, EvaluationSettings()).summary()
-            drawn = evaluate(policy, EvaluationSettings(greedy=False, episodes=100)).summary()
-            with results.open("a") as file:
-                file.write(json.dumps({**key, "seconds": seconds, "greedy": greedy, "drawn": drawn}) + "\n")
-    (asked.out / "table.md").write_text(table(read(results), asked.learners, chosen))
-    print((asked.out / "table.md").read_text())
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def table(results: list[dict[str, Any]], learners: list[str], budget: dict[str, int]) -> str:
-    lines = ["| | greedy: finished of 31 | metres | drawn: finished of 100 | metres | seconds of one core |"]
-    lines.append("|---|---|---|---|---|---|")
-    for learner in learners:
-        named = {"learner": learner, **budget}
-        mine = [one for one in results if named.items() <= one.items()]
-        if not mine:
-            continue
+            results.compute({"learner": learner, **budget, "seed": seed}, partial(result, learner, seed))
+    rows = []
+    for learner in asked.learners:
+        mine = results.of(learner=learner, **budget)
         cells = [learner]
         for kind in ("greedy", "drawn"):
             cells.append(", ".join(str(one[kind]["finishes"]) for one in mine))
             cells.append(", ".join(f"{one[kind]['mean_metres']:.1f}" for one in mine))
-        lines.append("| " + " | ".join([*cells, f"{np.mean([one['seconds'] for one in mine]):.0f}"]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([*cells, f"{np.mean([one['seconds'] for one in mine]):.0f}"])
+    header = ["", "greedy: finished of 31", "metres", "drawn: finished of 100", "metres", "seconds of one core"]
+    print(markdown(header, rows))

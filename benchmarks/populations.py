@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from demonstrations_in_replay import has_checkpoint
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
@@ -26,6 +25,7 @@ from qwop.population.head_to_head import play_head_to_head
 from qwop.population.main import main as population
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
+from repeated import has_checkpoint, markdown
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
@@ -72,7 +72,7 @@ def main() -> None:
         except BadInput as error:
             parser.error(str(error))
         runs[name] = Run.read(folder)
-    print(markdown(runs, rate(runs)))
+    print(table(runs, rate(runs)))
 
 
 def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
@@ -100,14 +100,14 @@ def rate(runs: Mapping[str, Run]) -> Ratings:
     return record.ratings()
 
 
-def markdown(runs: Mapping[str, Run], rated: Ratings) -> str:
+def table(runs: Mapping[str, Run], rated: Ratings) -> str:
     """Table of the runs, the one rated highest first."""
-    lines = ["| | decisions | won against its first agents | against the champion | rating |", "|---|---|---|---|---|"]
-    rows = zip(runs.items(), rated.ratings, rated.errors, strict=True)
-    for (name, run), rating, error in sorted(rows, key=lambda row: -row[1]):
-        won = f"{run.won['first']:.0%} | {run.won['champion']:.0%}"
-        lines.append(f"| {name} | {run.decisions / 1e6:.1f} M | {won} | {rating:.0f} ± {1.96 * error:.0f} |")
-    return "\n".join(lines)
+    rows = []
+    ratings = zip(runs.items(), rated.ratings, rated.errors, strict=True)
+    for (name, run), rating, error in sorted(ratings, key=lambda row: -row[1]):
+        won = (f"{run.won[against]:.0%}" for against in ("first", "champion"))
+        rows.append([name, f"{run.decisions / 1e6:.1f} M", *won, f"{rating:.0f} ± {1.96 * error:.0f}"])
+    return markdown(["", "decisions", "won against its first agents", "against the champion", "rating"], rows)
 
 
 if __name__ == "__main__":

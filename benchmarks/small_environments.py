@@ -21,9 +21,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from qwop.envs.actions import Env
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
+from repeated import Results, markdown
 
 EPISODES = 100
 """Of an evaluation; their first seed is `SEED`."""
@@ -76,7 +78,7 @@ def theirs(name: str) -> Callable[[Task, int, Path], float]:
     return learn
 
 
-def _greedy(model: Any, env: gymnasium.Env[Any, Any], seed: int) -> float:
+def _greedy(model: Any, env: Env, seed: int) -> float:
     """The return of an episode."""
     seen, _ = env.reset(seed=seed)
     total, over = 0.0, False
@@ -104,31 +106,31 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
     asked = parser.parse_args()
-    asked.out.mkdir(parents=True, exist_ok=True)
     tasks = [
         replace(task, learners=tuple(name for name in task.learners if name in asked.learners))
         for task in TASKS
         if task.environment in asked.environments
     ]
-    known = _results(asked.out)
+    results = Results(asked.out)
     missing = [
         (asked.out, task, learner, seed)
         for task in sorted(tasks, key=lambda task: -task.decisions)  # the longest first
         for learner in reversed(task.learners)
         for seed in range(*asked.seeds)
-        if (task.environment, learner, seed) not in known
+        if not results.of(environment=task.environment, learner=learner, seed=seed)
     ]
     with multiprocessing.get_context("spawn").Pool(asked.jobs, torch.set_num_threads, (1,)) as pool:
         for row in pool.imap_unordered(_result, missing):
             print(json.dumps(row), flush=True)
-            with (asked.out / "results.jsonl").open("a") as file:
-                file.write(json.dumps(row) + "\n")
-    found = _results(asked.out)
-    print("| | decisions | learner | mean of the seeds, lowest and highest | processor time |\n" + "|---" * 5 + "|")
+            results.add(row)
+    rows = []
     for task in tasks:
         for learner in task.learners:
-            cells = _cells([found[task.environment, learner, seed] for seed in range(*asked.seeds)])
-            print(f"| {task.environment} | {task.decisions:,} | {learner} | {cells} |")
+            mine = results.of(environment=task.environment, learner=learner)
+            cells = _cells([row for row in mine if row["seed"] in range(*asked.seeds)])
+            rows.append([task.environment, f"{task.decisions:,}", learner, *cells])
+    header = ["", "decisions", "learner", "mean of the seeds, lowest and highest", "processor time"]
+    print(markdown(header, rows))
 
 
 def _result(asked: tuple[Path, Task, str, int]) -> dict[str, Any]:
@@ -140,18 +142,12 @@ def _result(asked: tuple[Path, Task, str, int]) -> dict[str, Any]:
     return row | {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
 
 
-def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    path = out / "results.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return {(row["environment"], row["learner"], row["seed"]): row for row in rows}
-
-
-def _cells(rows: list[dict[str, Any]]) -> str:
+def _cells(rows: list[dict[str, Any]]) -> tuple[str, str]:
     """Mean, lowest and highest of the seeds, and seconds of processor time for one."""
     values = np.array([row["mean_return"] for row in rows])
     digits = 2 if np.abs(values).max() <= 1 else 1
     seconds = np.mean([row["cpu_seconds"] for row in rows])
-    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}) | {seconds:.0f} s"
+    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f})", f"{seconds:.0f} s"
 
 
 if __name__ == "__main__":

@@ -16,10 +16,22 @@ from .errors import BadInput
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message quotes."""
 
+LONGEST_REASON = 200
+"""Characters of another library's or an environment's error that a message quotes."""
+
 
 @dataclass(frozen=True)
 class Declaration:
-    """The declaration of one setting, apart from its type and default; see `settings.setting`."""
+    """The declaration of one setting, apart from its type and default.
+
+    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
+    choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
+    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
+    written: a folder that the command writes, which is tried before any work. inline: see `settings.nested`.
+    parse(value, place), plain(value): from and to plain data, for types that YAML does not have. entries: the settings
+    of each entry of a mapping, for `--help`. options, tag, follows: of a group, see `settings.choice_of`. group,
+    prefers, default, default_beside: see `settings.file_choice`.
+    """
 
     help: str = ""
     at_least: float | None = None
@@ -81,20 +93,13 @@ def expected(hint: Any, spec: Declaration) -> str:
     return f"{words}, or null" if allows_none(hint) else words
 
 
-def span(spec: Declaration) -> str:
-    """The range in words: 'at least 0, less than 1'; empty without a range."""
+def span(spec: Declaration, *, signs: bool = False) -> str:
+    """The range in words, 'at least 0, less than 1', or in signs, '≥ 0, < 1'; empty without a range."""
     if spec.at_least is not None and spec.at_most is not None:
-        return f"from {_number(spec.at_least)} to {_number(spec.at_most)}"
-    bounds = {"at least": spec.at_least, "more than": spec.above, "at most": spec.at_most, "less than": spec.below}
-    return ", ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
-
-
-def short_span(spec: Declaration) -> str:
-    """The range in signs: '≥ 0, < 1'; empty without a range."""
-    if spec.at_least is not None and spec.at_most is not None:
-        return f"{_number(spec.at_least)} to {_number(spec.at_most)}"
-    bounds = {"≥": spec.at_least, ">": spec.above, "≤": spec.at_most, "<": spec.below}
-    return ", ".join(f"{sign} {_number(bound)}" for sign, bound in bounds.items() if bound is not None)
+        return f"{'' if signs else 'from '}{_number(spec.at_least)} to {_number(spec.at_most)}"
+    names = ("≥", ">", "≤", "<") if signs else ("at least", "more than", "at most", "less than")
+    bounds = zip(names, (spec.at_least, spec.above, spec.at_most, spec.below), strict=True)
+    return ", ".join(f"{name} {_number(bound)}" for name, bound in bounds if bound is not None)
 
 
 def one_of(choices: Sequence[object]) -> str:

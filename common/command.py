@@ -1,16 +1,12 @@
 """Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
 import argparse
-import errno
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
 
 import hydra
@@ -22,49 +18,28 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from .checks import printable, quoted
+from .ends import one_line_end
 from .errors import BadInput
 from .files import require_writable_folder, write_atomic
 from .former_names import current_overrides
 from .imports import import_asked
-from .interrupts import EXIT_INTERRUPTED
 from .option_files import naming_files, with_option_files
 from .overrides import explain, normalise, set_in_entries, sweep_jobs
+from .reading import reason
 from .same_settings import read_settings
 from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
 from .typed_texts import as_typed
 
 S = TypeVar("S", bound=Settings)
 
-EXIT_BAD_INPUT = 2
-EXIT_SIGNAL = 128
-"""Exit code of a program ended by a signal, minus the signal's number."""
-
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
-"""Errors of a disk that accepts no more data: full, over a quota or file-size limit, or now read-only."""
-
-GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
-"""Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
-
-IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
-"""Errors of names that no file can have."""
-
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
 
+DATASET = "dataset.json"
+"""Name of the file that describes a dataset in its folder."""
+
 CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
-
-
-TERMINATING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
-"""Signals that end a command: a request to end, and the closing of its terminal."""
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: handled like Ctrl-C, with another exit code."""
-
-    def __init__(self, number: int = signal.SIGTERM) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 class Command(Generic[S]):
@@ -88,7 +63,8 @@ class Command(Generic[S]):
 
     def __call__(self) -> None:
         """Run the command line; SystemExit if the exit code is not 0."""
-        with _handled(self.program):
+        with one_line_end(self.program):
+            _require_working_folder()
             given, notes = current_overrides(sys.argv[1:])
             for note in notes:
                 print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
@@ -104,7 +80,7 @@ class Command(Generic[S]):
 
     def start(self, settings: S) -> None:
         """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
-        with _handled(self.program):
+        with one_line_end(self.program):
             self._work(settings)
 
     def read(self, overrides: Sequence[str]) -> S:
@@ -157,7 +133,7 @@ class Command(Generic[S]):
         def job(config: DictConfig) -> None:
             nonlocal started
             started = True
-            with _handled(self.program):
+            with one_line_end(self.program):
                 with naming_files(arguments, self.settings):
                     settings = self._checked(config)
                 self._work(settings)
@@ -210,10 +186,14 @@ def write_configuration(settings: Settings, out: Path) -> Path:
     return out
 
 
-def require_no_other_run(out: Path, settings: type[Settings]) -> None:
-    """Raise BadInput if the folder's configuration sets what `settings` lacks: another command's run, whose files would
-    be overwritten."""
+def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[str] = ()) -> None:
+    """Raise BadInput for a folder with another content than a run of this command: a dataset; another configuration,
+    which sets what `settings` lacks; or none, and one of the files that the command `writes` and would overwrite."""
+    if (out / DATASET).exists():
+        raise BadInput(f"out={out}: holds a dataset; give out= another folder")
     if not (out / CONFIGURATION).exists():
+        if there := [name for name in writes if os.path.lexists(out / name)]:
+            raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")
         return
     before = read_settings(out / CONFIGURATION)
     if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
@@ -228,6 +208,14 @@ def to_yaml(settings: Settings) -> str:
     return OmegaConf.to_yaml(OmegaConf.create(to_plain(settings)))
 
 
+def _require_working_folder() -> None:
+    """Raise BadInput if the folder that the command was started in has been removed."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise BadInput(f"the working folder cannot be read ({reason(error)}); go to another one with cd") from None
+
+
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
     for name, spec in declarations(type(settings)).items():
@@ -237,91 +225,6 @@ def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
             yield from _written(value, here)
         elif spec.written and value is not None:
             yield here, value
-
-
-@contextmanager
-def _handled(program: str) -> Iterator[None]:
-    """Context manager: end the program with one line on stderr and an exit code, for errors that the user can fix and
-    for signals."""
-    try:
-        with _quiet_threads(), _signals() as received:
-            try:
-                yield
-            except Exception as error:
-                # Some libraries raise an error of their own when a signal arrives.
-                if received:
-                    raise _interruption(received[-1]) from error
-                raise
-    except BadInput as error:
-        print(f"{program}: {printable(str(error))}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-    except OSError as error:
-        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
-        if error.errno in IMPOSSIBLE:
-            print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
-            sys.exit(EXIT_BAD_INPUT)
-        if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
-            raise
-        advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
-        print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-    except KeyboardInterrupt as interruption:
-        print(f"\n{program}: interrupted", file=sys.stderr)
-        code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
-        sys.exit(code)
-
-
-class _Interrupt:
-    """A handler that keeps the signals' numbers."""
-
-    def __init__(self, received: list[int]) -> None:
-        self.received = received
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.received.append(number)
-        raise _interruption(number)
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
-
-    Gives the signals received so far, an inner context those of the outer one. Only the main thread can ask for that.
-    """
-    handlers = [signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)]
-    received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    usual = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(TERMINATING, signal.SIG_DFL)}
-    before = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
-    for number in before:
-        signal.signal(number, _Interrupt(received))
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interruption(number: int) -> KeyboardInterrupt:
-    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
-
-
-@contextmanager
-def _quiet_threads() -> Iterator[None]:
-    """Do not report disk failures in other threads: the thread that writes through them raises them."""
-    before = threading.excepthook
-
-    def report(failure: threading.ExceptHookArgs) -> None:
-        if not (isinstance(failure.exc_value, OSError) and failure.exc_value.errno in NO_ROOM | GONE):
-            before(failure)
-
-    threading.excepthook = report
-    try:
-        yield
-    finally:
-        threading.excepthook = before
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path, PurePath
 
@@ -63,13 +64,18 @@ def _words(settings: Settings, place: str = "") -> Iterator[str]:
 
 def _file_and_changes(where: str, spec: Declaration, value: Settings) -> list[str]:
     """The option of a group of files and its overrides that give this value in the fewest characters."""
-    folder = resources.files("qwop.conf").joinpath(spec.group)
     found = []
     for option in options_of(where, spec):
-        node = parse_yaml(folder.joinpath(f"{option}.yaml").read_text(encoding="utf-8"))
-        start = to_plain(read(type(value), node, where, partial=True))
+        start = to_plain(read(type(value), _shipped(spec.group, option), where, partial=True))
         found.append([f"{where}={option}", *_differences(start, to_plain(value), where)])
     return min(found, key=lambda words: len(" ".join(words)))
+
+
+@cache
+def _shipped(group: str, option: str) -> Mapping[str, object]:
+    """The content of a shipped option's file."""
+    path = resources.files("qwop.conf").joinpath(group, f"{option}.yaml")
+    return parse_yaml(path.read_text(encoding="utf-8"))
 
 
 def _differences(before: Mapping[str, object], after: Mapping[str, object], place: str) -> Iterator[str]:

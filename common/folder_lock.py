@@ -10,12 +10,12 @@ import shutil
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from .errors import BadInput
-from .files import make_missing, remove_if_empty, sync_folder
+from .files import make_missing, remove_if_empty, require_writable_folder, sync_folder
 
 try:
     import fcntl
@@ -25,33 +25,55 @@ except ImportError:  # Windows
 _REMOVING = 5.0
 """Seconds after which another process has certainly removed leftovers."""
 
+_PASSING = 0.5
+"""Seconds to wait for a process that has a folder for itself before writing a file beside its own."""
+
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
-"""Names that `files.beside` gives to files while they are written, and `whole_folder` to folders."""
+"""Names that `files.temporary_sibling` gives to files while they are written, and `whole_folder` to folders."""
 
 
 class FolderLock:
     """Shared lock on a folder with several writers, held until `close` or process exit.
 
     Without another writer, leftovers of killed processes are removed, there and in the folders `within`. BadInput if a
-    process has the folder exclusively (`exclusive_lock`).
+    process has the folder exclusively (`exclusive_lock`), unless `beside`: such a process removes leftovers when it
+    begins, and then leaves other files alone.
     """
 
-    def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, within: Sequence[str] = (), beside: bool = False) -> None:
         descriptor = _open(folder)
         # Closed with this object, and before the interpreter takes its modules apart.
         self._leave = weakref.finalize(self, _close, descriptor)
         if _lock(descriptor, exclusive=True):
             remove_leftovers([folder, *(folder / name for name in within)])
-        patience = time.monotonic() + _REMOVING
+        patience = time.monotonic() + (_PASSING if beside else _REMOVING)
         while _lock(descriptor, exclusive=False) is False:
             if time.monotonic() > patience:
                 self.close()
+                if beside:
+                    return
                 raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
             time.sleep(0.05)
 
     def close(self) -> None:
         """Leave the folder."""
         self._leave()
+
+
+@contextmanager
+def shared_lock(folder: Path, setting: str, within: Sequence[str] = (), beside: bool = False) -> Iterator[None]:
+    """Context to write into a folder that others may write into as well (see `FolderLock`); makes it, and removes it
+    again if it stays empty.
+
+    BadInput, naming the setting, unless files can be written there.
+    """
+    require_writable_folder(folder, setting)
+    made = make_missing(folder)
+    try:
+        with closing(FolderLock(folder, within, beside)):
+            yield
+    finally:
+        remove_if_empty(made)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .checks import Declaration, quoted, short_span, without_none
+from .checks import Declaration, quoted, span, without_none
 from .imports import HELP, SETTING
 from .settings import NOT_SET, Settings, declarations, defaults, dotted, is_settings, options_of, type_of
 
@@ -215,7 +215,7 @@ def _permitted(hint: Any, spec: Declaration) -> str:
         return spec.expected
     if spec.choices:
         return " | ".join(map(quoted, spec.choices))
-    bounds = short_span(spec)
+    bounds = span(spec, signs=True)
     return f"each {bounds}" if bounds and get_origin(without_none(hint)) in (tuple, list) else bounds
 
 

@@ -38,6 +38,20 @@ def ends_at_once(program: str) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextmanager
+def quiet_end() -> Iterator[None]:
+    """Context manager around all of a program: Ctrl-C again, while it says that it was interrupted or leaves, ends it
+    without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    finally:
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if usual and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Deferred:
     """Context manager: a signal that would raise waits until `deliver`. A second one raises at once.
 

@@ -4,7 +4,8 @@ import io
 import math
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from .errors import BadInput
 from .reading import MEGABYTE, read_bytes
 
 MOST_MEMBERS = 1000
+
+Member = tuple[str, zipfile.ZipInfo]
+"""An array's name, and its place in the archive."""
 
 _ENTRY = b"PK\x01\x02"
 """Mark of a member in a zip file's directory; each makes an object of half a kilobyte."""
@@ -33,41 +37,44 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
 
     BadInput, which names the file and ends with what was `expected`, for anything else. Never unpickles anything.
     """
-    data = read_bytes(path, most, expected)
-    try:
-        return _arrays(data, names, most)
-    except _BROKEN as error:
-        raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
+    with _members(path, most, expected) as (archive, members):
+        return _arrays(archive, members, names, most)
 
 
 def array_names(path: Path, most: int, expected: str) -> list[str]:
     """Names of the arrays in an .npz file; BadInput, which names the file and ends with what was `expected`."""
+    with _members(path, most, expected) as (_, members):
+        return [name for name, _ in members]
+
+
+@contextmanager
+def _members(path: Path, most: int, expected: str) -> Iterator[tuple[zipfile.ZipFile, list[Member]]]:
+    """Context manager: an opened file, and its arrays; BadInput, which names the file, for errors about its content."""
     data = read_bytes(path, most, expected)
     try:
+        if not zipfile.is_zipfile(io.BytesIO(data)):
+            raise ValueError("not an .npz file")
         if data.count(_ENTRY) > MOST_MEMBERS:
             raise ValueError(f"more than {MOST_MEMBERS:,} members")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return [member.filename.removesuffix(".npy") for member in archive.infolist()]
+            yield archive, [(member.filename.removesuffix(".npy"), member) for member in archive.infolist()]
     except _BROKEN as error:
         raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
 
 
-def _arrays(data: bytes, names: Sequence[str], most: int) -> dict[str, NDArray[Any]]:
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        raise ValueError("not an .npz file")
-    if data.count(_ENTRY) > MOST_MEMBERS:
-        raise ValueError(f"more than {MOST_MEMBERS:,} members")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        found = [member.filename.removesuffix(".npy") for member in archive.infolist()]
-        if missing := [name for name in names if name not in found]:
-            raise ValueError(f"has {quoted(', '.join(sorted(found))) or 'nothing'}, but no {missing[0]}")
-        if twice := [name for name in names if found.count(name) > 1]:
-            raise ValueError(f"has {twice[0]} twice")
-        members = {name: archive.infolist()[found.index(name)] for name in names}
-        size = sum(member.file_size for member in members.values())
-        if size > most:
-            raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
-        return {name: _array(name, archive, member) for name, member in members.items()}
+def _arrays(
+    archive: zipfile.ZipFile, members: Sequence[Member], names: Sequence[str], most: int
+) -> dict[str, NDArray[Any]]:
+    found = [name for name, _ in members]
+    if missing := [name for name in names if name not in found]:
+        raise ValueError(f"has {quoted(', '.join(sorted(found))) or 'nothing'}, but no {missing[0]}")
+    if twice := [name for name in names if found.count(name) > 1]:
+        raise ValueError(f"has {twice[0]} twice")
+    chosen = {name: member for name, member in members if name in names}
+    size = sum(member.file_size for member in chosen.values())
+    if size > most:
+        raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
+    return {name: _array(name, archive, chosen[name]) for name in names}
 
 
 def _array(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:

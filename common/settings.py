@@ -10,7 +10,7 @@ Everything else follows from the declaration: the checks, however an object is m
 
 import difflib
 import importlib.resources
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from typing import Any, TypeGuard, TypeVar, get_type_hints
 
@@ -26,47 +26,9 @@ FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
 
 
-def setting(
-    default: Any = MISSING,
-    help: str = "",
-    *,
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    below: float | None = None,
-    choices: Sequence[Any] = (),
-    example: str = "",
-    expected: str = "",
-    path: bool = False,
-    written: bool = False,
-    parse: Callable[[Any, str], Any] | None = None,
-    plain: Callable[[Any], Any] | None = None,
-    entries: "type[Settings] | None" = None,
-) -> Any:
-    """Declare a setting as a dataclass field; without a default it is required.
-
-    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
-    choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
-    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
-    written: a folder that the command writes, which is tried before any work. parse(value, place), plain(value):
-    from and to plain data, for types that YAML does not have. entries: the settings of each entry of a mapping, for
-    `--help`.
-    """
-    spec = Declaration(
-        help,
-        at_least=at_least,
-        above=above,
-        at_most=at_most,
-        below=below,
-        choices=tuple(choices),
-        example=example,
-        expected=expected,
-        path=path,
-        written=written,
-        parse=parse,
-        plain=plain,
-        entries=entries,
-    )
+def setting(default: Any = MISSING, help: str = "", *, choices: Sequence[Any] = (), **rules: Any) -> Any:
+    """Declare a setting as a dataclass field; without a default it is required. rules: see `Declaration`."""
+    spec = Declaration(help, choices=tuple(choices), **rules)
     if isinstance(default, list | dict):
         return field(default_factory=lambda: type(default)(default), metadata={"spec": spec})
     if default is MISSING:

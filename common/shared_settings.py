@@ -12,9 +12,9 @@ LONGEST_IDLE = 3000
 """Frames: 100 s, of a game that ends after 120."""
 
 
-def seed(help: str, default: int = 0) -> Any:
+def seed(help: str) -> Any:
     """The seed of a command's random numbers."""
-    return setting(default, help, at_least=0, at_most=LARGEST_SEED)
+    return setting(0, help, at_least=0, at_most=LARGEST_SEED)
 
 
 def device() -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..envs.actions import action_at, index_of_action
+from ..envs.actions import Space, action_at, index_of_action
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import Unknown, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
@@ -69,8 +69,8 @@ class ArrayForm:
     """The form of an environment's data: the dataset's description, and the environment's own spaces."""
 
     info: DatasetInfo
-    observations: gymnasium.Space[Any]
-    actions: gymnasium.Space[Any]
+    observations: Space
+    actions: Space
 
     @classmethod
     def of(cls, environment: EnvironmentSpec | None) -> "ArrayForm":

@@ -18,7 +18,8 @@ def smoothed(actions: NDArray[np.integer], count: int, epsilon: float) -> NDArra
 
     `actions` int [T]. Raises BadInput for ε = 0, because importance weights would divide by zero.
     """
-    require_epsilon(epsilon)
+    if not 0 < epsilon <= 1:
+        raise BadInput(f"epsilon={epsilon:g}: expected a number above 0 and at most 1, such as 0.05")
     probabilities = np.full((len(actions), count), epsilon / count, dtype=np.float32)
     probabilities[np.arange(len(actions)), actions] = 1 - epsilon + epsilon / count
     return probabilities
@@ -33,9 +34,3 @@ def floored(probabilities: NDArray[np.float32], floor: float) -> NDArray[np.floa
 def smoothed_name(epsilon: float) -> str:
     """Name of `smoothed` probabilities in `Episode.probabilities_from`, such as 'smoothed(0.05)'."""
     return f"smoothed({epsilon:g})"
-
-
-def require_epsilon(epsilon: float, name: str = "epsilon") -> None:
-    """Raise BadInput unless 0 < ε ≤ 1; `name` is the setting that it came from."""
-    if not 0 < epsilon <= 1:
-        raise BadInput(f"{name}={epsilon:g}: expected a number above 0 and at most 1, such as 0.05")

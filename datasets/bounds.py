@@ -83,8 +83,9 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
     require_memory(file, size, width=info.observation.size)
 
 
-def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection[str] | None = None) -> None:
-    """Raise BadInput unless the columns of a Parquet file, or all, fit the memory that is permitted for it.
+def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection[str] | None = None) -> int:
+    """Raise BadInput unless the columns of a Parquet file, or all, fit the memory that is permitted for it; returns the
+    bytes that they need.
 
     file: of so many bytes. width: bytes of a value that is binary of a fixed length.
     """
@@ -97,6 +98,7 @@ def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection
         for uncompressed, values in _pages(file, chunk, size):
             needed += uncompressed + values * each
             require_permitted(needed, most, size)
+    return needed
 
 
 def permitted(size: int) -> int:
@@ -115,18 +117,14 @@ def require_permitted(needed: int, most: int, size: int) -> None:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """The place of one column's values. name: with those of lists' items, as in 'keys.list.element'. kind: its physical
-    type, a number of Parquet's."""
+    """The place of one column's values. name: with those of lists' items, as in 'keys.list.element'. column: the one
+    that the values belong to, whose name may have dots. kind: its physical type, a number of Parquet's."""
 
     name: str
+    column: str
     kind: int
     place: int
     end: int
-
-    @property
-    def column(self) -> str:
-        """Name of the column that the values belong to."""
-        return self.name.partition(".")[0]
 
 
 def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
@@ -141,14 +139,15 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
                 found = column[_META_DATA]
                 if found[_NUM_VALUES] == 0:  # of a table without rows, which has no pages that Arrow would read
                     continue
-                name = b".".join(found[_PATH]).decode("utf-8", errors="replace")
+                path = [part.decode("utf-8", errors="replace") for part in found[_PATH]]
+                name = ".".join(path)
                 place, dictionary = found[_DATA_PAGES], found.get(_DICTIONARY_PAGE, 0)
                 if 0 < dictionary < place:
                     place = dictionary
                 end = place + found[_COMPRESSED_SIZE]
                 if not 0 <= place <= end <= size:
                     raise BadInput(f"column {quoted(name)} lies outside the file")
-                yield _Chunk(name, found[_TYPE], place, end)
+                yield _Chunk(name, path[0], found[_TYPE], place, end)
     except (KeyError, IndexError, TypeError, AttributeError):
         raise BadInput("its footer does not tell where its columns are") from None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
-from .folder import DESCRIPTION, EPISODE_NAME
+from .folder import DESCRIPTION, EPISODE_NAME, episode_name
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -22,7 +22,8 @@ LARGEST_LIST = 256 * MEGABYTE
 """Bytes: three million episodes."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
-_REMOVED = re.compile(r"# removed: (\S+)")
+_REMOVED_BEFORE = "# removed: "
+_REMOVED = re.compile(rf"{_REMOVED_BEFORE}(\S+)")
 
 
 def sha256(content: bytes) -> str:
@@ -38,7 +39,7 @@ def listed(name: str) -> bool:
 def read_checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of each file by its name; empty without a list. BadInput if the list cannot be read.
 
-    The last of several lines for one name counts. Malformed lines are skipped; `malformed_lines` reports them.
+    The last of several lines for one name counts. Malformed lines are skipped; `malformed_lines` names them.
     """
     found: dict[str, str] = {}
     for line in _lines(folder):
@@ -50,13 +51,29 @@ def read_checksums(folder: Path) -> dict[str, str]:
     return found
 
 
-def malformed_lines(folder: Path) -> list[int]:
-    """Numbers, from 1, of malformed lines of the list."""
-    return [
-        number
-        for number, line in enumerate(_lines(folder), 1)
-        if not ((entry := _LINE.fullmatch(line)) and listed(entry[2])) and not _REMOVED.fullmatch(line)
-    ]
+def malformed_lines(folder: Path) -> tuple[list[int], list[int]]:
+    """Numbers, from 1, of the list's lines that were cut off while they were written, and of other malformed ones.
+
+    A power failure or a full disk cuts a line off. The file that it names is unlisted then.
+    """
+    cut: list[int] = []
+    others: list[int] = []
+    for number, line in enumerate(_lines(folder), 1):
+        if not ((entry := _LINE.fullmatch(line)) and listed(entry[2])) and not _REMOVED.fullmatch(line):
+            (cut if _is_cut(line) else others).append(number)
+    return cut, others
+
+
+def _is_cut(line: str) -> bool:
+    """True for the beginning of a line that the list may have; a power failure may leave zeros for the rest."""
+    line = line.rstrip("\0")
+    if _REMOVED_BEFORE.startswith(line) or re.fullmatch("[0-9a-f]{1,64} ?", line):
+        return True
+    digest, _, name = line.partition("  ")
+    names = (DESCRIPTION, re.sub(r"\d+", "#", episode_name(0)))
+    return re.fullmatch("[0-9a-f]{64}", digest) is not None and any(
+        whole.startswith(re.sub(r"\d+", "#", name)) for whole in names
+    )
 
 
 def add_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
@@ -67,7 +84,7 @@ def add_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
 def add_removed(folder: Path, name: str) -> None:
     """Mark a file as about to leave the dataset; does nothing without a list."""
     if (folder / CHECKSUMS).exists():
-        _append(folder, [f"# removed: {name}"])
+        _append(folder, [f"{_REMOVED_BEFORE}{name}"])
 
 
 def write_checksums(folder: Path, checksums: Mapping[str, str]) -> None:

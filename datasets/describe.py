@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..common.files import write_atomic
 from .card import write_card
-from .checksums import add_checksums, sha256, write_checksums
+from .checksums import add_checksums, malformed_lines, sha256, write_checksums
 from .croissant import CROISSANT, croissant
 from .episode_file import open_episode_file
 from .folder import DESCRIPTION, episode_numbers, parse_info, read_description, to_text
@@ -16,14 +16,18 @@ from .summary import Summary
 def describe(folder: Path, *, accept: bool = False) -> Summary:
     """Update the derived files to the episodes; return the statistics.
 
-    A file that is not listed is checked by its own content, and listed. BadInput for a listed one that is missing or
-    changed, unless `accept`, which writes the list anew from the files that are there. A dataset of version 1 also gets
-    a list, although its episodes have no content hash to be checked by.
+    A file that is not listed is checked by its own content, and listed; lines that a power failure cut off are removed.
+    BadInput for a listed one that is missing or changed, unless `accept`, which writes the list anew from the files
+    that are there. A dataset of version 1 also gets a list, although its episodes have no content hash to be checked
+    by.
     """
     dataset = accepted(folder) if accept else open_dataset(folder)
     if not accept:
         add_checksums(folder, _unlisted(dataset))
         dataset = open_dataset(folder)
+        cut, others = malformed_lines(folder)
+        if cut and not others:
+            write_checksums(folder, dataset.checksums)
     summary = dataset.summary()
     write_atomic(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
     write_card(folder, summary)

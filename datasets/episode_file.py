@@ -11,10 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 from ..common.reading import CannotBeRead, content_of, open_regular
-from ..envs.spec import LONGEST_REASON
 from .arrow import decode_metadata, encode_metadata, from_table
 from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256

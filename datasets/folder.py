@@ -13,7 +13,7 @@ from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 DESCRIPTION = "dataset.json"
 
 RECORDINGS = "recordings"
-"""Subfolder with the settings of every recording into the dataset."""
+"""Subfolder with the settings of every recording into the dataset, and the full numbers of imported ones."""
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""

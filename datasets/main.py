@@ -6,7 +6,8 @@ import sys
 from importlib import import_module
 
 from ..common.checks import printable
-from ..common.command import EXIT_BAD_INPUT, version_line
+from ..common.command import version_line
+from ..common.ends import EXIT_BAD_INPUT
 from ..common.interrupts import ends_at_once
 from ..common.settings import nearest
 from ..common.typed_texts import quoted

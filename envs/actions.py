@@ -13,9 +13,13 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
 from ..common.errors import BadInput
+
+Env = gymnasium.Env[Any, Any]
+Space = gymnasium.Space[Any]
+"""Any environment, and any space of its observations or actions."""
 
 MOST_ACTIONS = 32_767
 """Actions of an environment, at most: episodes hold them as int16."""
@@ -36,7 +40,7 @@ WELL_KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
 version."""
 
 
-def action_count(space: Space[Any], name: str) -> int:
+def action_count(space: Space, name: str) -> int:
     """Number of actions of environment `name`; BadInput for a space that is not discrete, or has too many."""
     found = _count(space)
     if found is None:
@@ -55,7 +59,7 @@ def action_count(space: Space[Any], name: str) -> int:
     return found
 
 
-def action_at(space: Space[Any], index: int) -> Any:
+def action_at(space: Space, index: int) -> Any:
     """The action that the environment takes for number `index`, from 0 to `action_count` - 1."""
     if isinstance(space, Discrete):
         return space.start + np.int64(index)
@@ -71,7 +75,7 @@ def action_at(space: Space[Any], index: int) -> Any:
     return dict(zip(space, taken, strict=True)) if isinstance(space, Dict) else tuple(taken)
 
 
-def index_of_action(space: Space[Any], action: Any) -> int | None:
+def index_of_action(space: Space, action: Any) -> int | None:
     """The number of an action in the environment's form, plain lists of it included; None if it has no such action."""
     if isinstance(space, Tuple | Dict):
         return _index_of_parts(space, action)
@@ -107,7 +111,7 @@ def _index_of_parts(space: Any, action: Any) -> int | None:
     return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
 
-def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:
+def action_names(env: Env) -> tuple[str, ...] | None:
     """The names of an environment's actions: its own, or those of a well-known one.
 
     Otherwise, where its own actions are not the numbers from 0, their form as JSON (`"-1"`, `"[1, 0]"`), of which
@@ -124,14 +128,14 @@ def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:
     return names if len(names) == count else form_names(space)
 
 
-def form_names(space: Space[Any]) -> tuple[str, ...] | None:
+def form_names(space: Space) -> tuple[str, ...] | None:
     """The forms of all actions as JSON; None for numbers from 0."""
     if isinstance(space, Discrete) and space.start == 0:
         return None
     return tuple(json.dumps(_plain(action_at(space, index))) for index in range(_count(space) or 0))
 
 
-def taken_actions(env: gymnasium.Env[Any, Any]) -> Space[Any]:
+def taken_actions(env: Env) -> Space:
     """The environment's own action space, beneath `IndexedActions`."""
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, IndexedActions):
@@ -143,7 +147,7 @@ def taken_actions(env: gymnasium.Env[Any, Any]) -> Space[Any]:
 class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
     """An environment whose discrete actions, of whatever form, are numbers from 0."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], count: int) -> None:
+    def __init__(self, env: Env, count: int) -> None:
         super().__init__(env)
         self.action_space = Discrete(count)
 
@@ -151,7 +155,7 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
         return action_at(self.env.action_space, int(action))
 
 
-def with_indexed_actions(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+def with_indexed_actions(env: Env) -> Env:
     """The environment with actions from 0; unchanged if it has them, or if `action_count` refuses its actions."""
     space = env.action_space
     count = _count(space)
@@ -160,7 +164,7 @@ def with_indexed_actions(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any
     return IndexedActions(env, count)
 
 
-def _count(space: Space[Any]) -> int | None:
+def _count(space: Space) -> int | None:
     """Number of elements of a space; None unless it is finite."""
     if isinstance(space, Discrete):
         return int(space.n)
@@ -174,7 +178,7 @@ def _count(space: Space[Any]) -> int | None:
     return prod(one or 0 for one in counts) if counts and None not in counts else None
 
 
-def _parts(space: Any) -> list[Space[Any]]:
+def _parts(space: Any) -> list[Space]:
     return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
 
 

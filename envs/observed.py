@@ -4,18 +4,22 @@ A number that is not finite would be found much later, as a policy that has dive
 where the environment's capabilities say so, whatever its name is.
 """
 
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
+from numpy.typing import NDArray
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
+from .actions import Env, Space
 from .capabilities import Capabilities
 
 OWN_INFO = "environment_info"
@@ -23,8 +27,6 @@ OWN_INFO = "environment_info"
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
-
-_FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,33 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
     Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, and for a reward that is no number.
+    space says, for numbers that are not finite as float32, for a reward that is no number, and for any exception of the
+    environment's own, which is its cause.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], name: str, capabilities: Capabilities) -> None:
+    def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
         super().__init__(env)
-        self._name, self._known = name, capabilities.info_names
-        self._place = "after a reset"
+        self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
         self._steps = 0
+        try:
+            observation, info = self.env.reset(seed=seed, options=options)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise self._failed("reset", error) from error
         return self._checked(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
         self._steps += 1
+        try:
+            observation, reward, terminated, truncated, info = self.env.step(action)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise self._failed("step", error) from error
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -63,12 +75,30 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
 
+    def render(self) -> Any:
+        try:
+            return self.env.render()
+        except BadInput:
+            raise
+        except Exception as error:
+            raise self._failed("render", error) from error
+
+    def _failed(self, method: str, error: Exception) -> BadInput:
+        """An exception of the environment's method as BadInput, with the line it came from."""
+        why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+        own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
+        if own:
+            why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
+        when = f" in decision {self._steps:,} of a game" if self._steps else ""
+        return BadInput(
+            f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
+        )
+
     def _checked(self, observation: Any) -> Any:
-        space = self.env.observation_space
-        if problem := problem_of(space, observation, "observation"):
+        if problem := problem_of(self._space, observation, "observation"):
             raise self._wrong(problem)
         # A copy, because some environments change the array that they gave before.
-        return np.array(observation) if isinstance(space, Box) else observation
+        return np.array(observation) if isinstance(self._space, Box) else observation
 
     def _wrong(self, problem: str) -> BadInput:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
@@ -83,11 +113,18 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return known
 
 
-def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
+def _is_wrapper(path: Path) -> bool:
+    """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
+    return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
+
+
+def problem_of(space: Space, value: Any, place: str) -> str | None:
     """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
 
     Limits of a Box are not checked, as many environments exceed theirs.
     """
+    if isinstance(space, Box):
+        return _problem_of_numbers(space, np.asarray(value), place)
     if isinstance(space, Dict | Tuple):
         parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
         for name, part in parts:
@@ -98,12 +135,13 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
             if problem := problem_of(part, inner, f"{place}[{name!r}]"):
                 return problem
         return None
-    if not isinstance(space, Box):
-        return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
-    numbers = np.asarray(value)
+    return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
+
+
+def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | None:
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
-    if numbers.dtype.kind != "f":
+    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= LARGEST):  # fast, mostly enough
         return None
     finite = np.isfinite(numbers) if numbers.dtype == np.float32 else np.abs(numbers) <= LARGEST
     if finite.all():
@@ -113,7 +151,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
     return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
 
 
-def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
     Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
@@ -129,12 +167,10 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
         if 0 < len(numbers) < len(space.spaces):
             env = FilterObservation(env, numbers)
             space = env.observation_space
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return env
-    return FlattenObservation(env) if space.is_np_flattenable else env
+    return FlattenObservation(env) if _becomes_a_row(space) else env
 
 
-def without_texts(space: Space[Any]) -> Space[Any]:
+def without_texts(space: Space) -> Space:
     """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
     if not isinstance(space, Dict):
         return space
@@ -142,16 +178,20 @@ def without_texts(space: Space[Any]) -> Space[Any]:
     return Dict(kept) if kept else space
 
 
-def plain_space(space: Space[Any]) -> Space[Any]:
+def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return space
-    return flatten_space(space) if space.is_np_flattenable else space
+    return flatten_space(space) if _becomes_a_row(space) else space
 
 
-def _is_text(space: Space[Any]) -> bool:
+def _becomes_a_row(space: Space) -> bool:
+    """True for numbers in another form than an array of one dimension or more."""
+    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
+
+
+def _is_text(space: Space) -> bool:
     return space.dtype is not None and space.dtype.kind == "U"
 
 
-def _is_array(space: Space[Any]) -> bool:
+def _is_array(space: Space) -> bool:
     return isinstance(space, Box) and len(space.shape) > 1

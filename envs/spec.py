@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from ..common.checks import printable, quoted
+from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
-from .actions import action_count, action_names, with_indexed_actions
+from .actions import Env, Space, action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
 from .observed import CheckedEnvironment, with_plain_observations
@@ -34,10 +34,6 @@ left. Bytes in a smaller square, such as a board or a grid, are numbers."""
 
 LARGEST_OBSERVATION = 2**24
 """Largest size of an observation that a file may describe: more numbers than a picture of 2,560 × 1,440 pixels has."""
-
-LONGEST_REASON = 200
-"""Characters of another library's error that a message quotes."""
-
 
 Observations = NDArray[np.float32 | np.uint8]
 """Observations of games, [..., *shape]: numbers or pictures."""
@@ -113,13 +109,15 @@ class ObservationSpec:
         return np.array(observations, dtype=self.dtype)
 
     @classmethod
-    def of(cls, space: gymnasium.Space[Any], name: str) -> "ObservationSpec":
+    def of(cls, space: Space, name: str) -> "ObservationSpec":
         """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
         if not isinstance(space, gymnasium.spaces.Box):
             raise BadInput(
                 f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
             )
+        if 0 in space.shape:
+            raise BadInput(f"{name}: its observations are {space}, which has no numbers; expected one or more")
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
 
     def to_json(self) -> dict[str, Any]:
@@ -146,9 +144,7 @@ class ObservationSpec:
         return f"{self.dtype} {list(self.shape)}"
 
 
-def interface_of(
-    observations: gymnasium.Space[Any], actions: gymnasium.Space[Any], name: str
-) -> tuple[ObservationSpec, int]:
+def interface_of(observations: Space, actions: Space, name: str) -> tuple[ObservationSpec, int]:
     """Return the observations and the number of actions of environment `name`; BadInput for other spaces."""
     count = action_count(actions, name)
     return ObservationSpec.of(observations, name), count
@@ -171,7 +167,7 @@ class EnvironmentSpec:
             self, "id", known if known in REGISTERED else without_module(known, f"environment {self.id}")
         )
 
-    def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
+    def make(self, **more: Any) -> Env:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
         Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
@@ -182,15 +178,12 @@ class EnvironmentSpec:
             return env
         return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
 
-    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+    def own_spaces(self) -> tuple[Space, Space]:
         """The observation and action spaces that the environment itself declares."""
-        env = self._make_as_released()
-        try:
+        with closing(self._make_as_released()) as env:
             return env.observation_space, env.action_space
-        finally:
-            env.close()
 
-    def _make_as_released(self, **more: Any) -> gymnasium.Env[Any, Any]:
+    def _make_as_released(self, **more: Any) -> Env:
         with self.refusing():
             return gymnasium.make(self.registered_id, **{**self.settings, **more})
 
@@ -198,30 +191,22 @@ class EnvironmentSpec:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
         if self._registered is not None and self._registered.entry_point is None:
             return self._interface_of_vector()
-        env = self.make()
-        try:
+        with closing(self.make()) as env:
             return interface_of(env.observation_space, env.action_space, str(self))
-        finally:
-            env.close()
 
     def action_names(self) -> tuple[str, ...] | None:
         """Names of the actions, as files keep them (`actions.action_names`); None where numbers are all there is."""
         if self._registered is not None and self._registered.entry_point is None:
             return self.capabilities.action_names
-        env = self.make()
-        try:
+        with closing(self.make()) as env:
             return self.capabilities.action_names or action_names(env)
-        finally:
-            env.close()
 
     def _interface_of_vector(self) -> tuple[ObservationSpec, int]:
         """The interface of an environment that has only a vector form."""
         with self.refusing():
             several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
-        try:
+        with closing(several):
             return interface_of(several.single_observation_space, several.single_action_space, str(self))
-        finally:
-            several.close()
 
     @property
     def longest_episode(self) -> int | None:

@@ -7,14 +7,40 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from .actions import Space
 from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]
 Step = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
+
+
+class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
+    """Base of the project's own vector environments: what each of them tells Gymnasium."""
+
+    def _declare(
+        self,
+        num_envs: int,
+        render_mode: str | None,
+        autoreset_mode: AutoresetMode,
+        decisions_per_second: float,
+        observations: Space,
+        actions: int,
+    ) -> None:
+        """Set Gymnasium's attributes for `num_envs` games with these observations and this number of actions."""
+        self.num_envs, self.render_mode, self.autoreset_mode = num_envs, render_mode, autoreset_mode
+        self.metadata = {**self.metadata, "render_fps": decisions_per_second, "autoreset_mode": autoreset_mode}
+        self.single_observation_space, self.single_action_space = observations, gymnasium.spaces.Discrete(actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
 
 
 def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:

@@ -33,7 +33,7 @@ def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> 
     return figures | _mean("mean_return", rewards, same)
 
 
-def bootstrap_interval(values: ArrayLike, games: Sequence[object] = (), seed: int = 0) -> tuple[float, float]:
+def bootstrap_interval(values: ArrayLike, games: Sequence[object] = ()) -> tuple[float, float]:
     """95 % confidence interval of the mean: percentiles of the means of 10,000 resamples.
 
     Values of the same game (`games`: anything comparable, one for each value; default: all different) are drawn
@@ -42,7 +42,7 @@ def bootstrap_interval(values: ArrayLike, games: Sequence[object] = (), seed: in
     sample = np.asarray(values, dtype=np.float64)
     _, place = np.unique(np.asarray(games if len(games) else range(len(sample))), return_inverse=True)
     sums, sizes = np.bincount(place, weights=sample), np.bincount(place)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     # In blocks, to limit memory with many games.
     blocks = math.ceil(RESAMPLES * len(sums) / 10_000_000) or 1
     means = []

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..envs.actions import Env
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
@@ -68,7 +68,7 @@ def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: C
     write_video(path, _counted(pictures, len(played.states), progress))
 
 
-def _played_again(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
+def _played_again(env: Env, seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
     """Pictures of a game replayed from its seed and actions, for deterministic environments."""
     env.reset(seed=seed)
     yield np.asarray(env.render(), dtype=np.uint8)

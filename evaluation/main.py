@@ -12,7 +12,8 @@ from rich.table import Table
 from ..common.command import require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
-from ..common.files import require_writable_folder, write_atomic
+from ..common.files import write_atomic
+from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
 from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.limit import limit_note
@@ -33,14 +34,22 @@ from .settings import DRAWN
 from .starts import LONGEST_ROLLING
 from .tables import figure, table
 
+FIGURES, KEYS, FILM = WRITES = ("evaluation.json", "best_keys.txt", "best.mp4")
+"""Files of figures, the best game's keys and its film, in the folder."""
+
 
 def run(settings: EvaluateSettings) -> None:
     """Play, print a table, and write evaluation.json, report.html, the best game's keys and its film into `out`."""
-    require_writable_folder(Path(settings.folder), "out")
-    require_no_other_run(Path(settings.folder), EvaluateSettings)
-    if settings.keys is not None:
-        _run_keys(settings.keys, settings)
-        return
+    with shared_lock(Path(settings.folder), "out"):
+        require_no_other_run(Path(settings.folder), EvaluateSettings, WRITES)
+        if settings.keys is not None:
+            _run_keys(settings.keys, settings)
+        else:
+            _run_policy(settings)
+
+
+def _run_policy(settings: EvaluateSettings) -> None:
+    """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
     if settings.card:
         require_free(Path(settings.folder))
@@ -76,7 +85,7 @@ def run(settings: EvaluateSettings) -> None:
     if late is not None:
         more["late"] = {"share": settings.late, **late.to_json()}
     document = {"policy": settings.policy, "world": settings.world, **evaluation.to_json(), **more}
-    write_report(out / "evaluation.json", document)
+    write_report(out / FIGURES, document)
     console.print(table(evaluation, settings.policy))
     if in_original:
         console.print(described(agreements))
@@ -156,14 +165,14 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         shown.add_row(*row)
     digest = ("SHA-256 of all states", game.played.sha256)
     out = write_configuration(settings, Path(settings.folder))
-    write_report(out / "evaluation.json", {**document, **game.to_json()})
+    write_report(out / FIGURES, {**document, **game.to_json()})
     console.print(shown)
     console.print(": ".join(digest))  # whole, however narrow the terminal is
     _print_report(write_atomic(out / EVALUATION, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
-            film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
+            film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}")
     console.print(next_command("qwop-watch", keys=name))
 
@@ -172,13 +181,13 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
     """Write the best game's keys and its film; returns the film's path, or None without a film."""
     best = evaluation.best
     if best.keys is not None:
-        keys = save_keys(out / "best_keys.txt", best)
+        keys = save_keys(out / KEYS, best)
         console.print(f"keys of the best game, number {best.index}: {keys} (qwop-evaluate keys=… plays it again)")
     if not video:
         return None
     with progress_bar("pictures", console) as bar:
         task = bar.add_task("film of the best game", total=None)
-        path = out / "best.mp4"
+        path = out / FILM
         why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
     console.print(f"no film: {why_not}" if why_not else f"film: {path}")
     return None if why_not else path

@@ -8,10 +8,12 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
 from ..common.command_line import clone_next, next_command
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder, write_atomic
+from ..common.files import write_atomic
+from ..common.folder_lock import shared_lock
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
 from ..datasets.clips import clip_of, clip_title
@@ -39,9 +41,14 @@ MOST_FILMS = 5
 def run(settings: WatchSettings) -> None:
     """Show the game, or write it as a page or a film."""
     console = plain_console()
-    out = None if settings.out is None else Path(settings.out)
-    if out is not None:
-        require_writable_folder(out.parent, "out")
+    if settings.out is None:
+        _show(settings, None, console)
+        return
+    with shared_lock(Path(settings.out).parent, "out", beside=True):
+        _show(settings, Path(settings.out), console)
+
+
+def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:
     if out is not None and out.suffix == FILM:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..common.command import write_configuration
+from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
@@ -67,6 +67,7 @@ class Training(Observer):
         require_tracker(settings.tracker)
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
+        require_no_other_run(self._out, FinetuneSettings, (POLICY,))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start = self._start(resumed=state is not None)
         fitting, left_out = self._fitting(start.policy.environment.id)

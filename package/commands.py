@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 
-from .common.interrupts import ends_at_once
+from .common.interrupts import ends_at_once, quiet_end
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
@@ -35,7 +35,8 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
                 file=sys.stderr,
             )
             sys.exit(EXIT_NOT_INSTALLED)
-        main()
+        with quiet_end():
+            main()
 
     return script
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..common.command import Command
 from ..common.command_line import next_command
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder
+from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
 
@@ -38,14 +38,14 @@ def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
     from .board import OWN
     from .server import HOST, page_server  # with the game's engine, which --help does without
-    from .site import files, write_site
+    from .site import FOLDERS, files, write_site
 
     console = plain_console()
     site = files(OWN if settings.board is None else Path(settings.board))
     if settings.out is not None:
         folder = Path(settings.out)
-        require_writable_folder(folder, "out")
-        size = write_site(folder, site)
+        with shared_lock(folder, "out", within=FOLDERS):
+            size = write_site(folder, site)
         console.print(
             f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host"
         )

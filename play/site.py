@@ -14,6 +14,8 @@ from .board import OWN, read_board
 
 SCRIPTS = Path(__file__).parent / "static"
 
+TILES, BOARD = FOLDERS = ("tiles", "board")
+
 _UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
 """Files of other pages and of comparisons."""
 
@@ -35,12 +37,12 @@ def files(board: Path = OWN) -> dict[str, bytes]:
         if file.is_file() and file.name not in _UNUSED
     }
     found["scene.json"] = json.dumps(scene.to_json(), allow_nan=False).encode()
-    found |= {f"tiles/{name}": image for name, image in scene.tiles.items()}
+    found |= {f"{TILES}/{name}": image for name, image in scene.tiles.items()}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION).read_bytes())
     found["champion_keys.txt"] = keys_path(CHAMPION).read_bytes()
     runs = [run.path for run in read_board(board)]
     found["board.json"] = json.dumps([path.name for path in runs]).encode()
-    return found | {f"board/{path.name}": path.read_bytes() for path in runs}
+    return found | {f"{BOARD}/{path.name}": path.read_bytes() for path in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:

@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .encoders import MLP
-
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
 
@@ -20,38 +18,45 @@ class DenseLayers:
     """Linear layers with tanh or ReLU between them, evaluated with the weights of these modules, whatever they are now.
 
     Call it in inference mode.
-    Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way.
+    Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way. The last
+    layer may be several, side by side, whose outputs follow each other.
     With `low`, the products of the hidden layers are those of bfloat16, forwards and backwards; the last layer, sums
     and results are not.
     """
 
-    def __init__(self, trunk: MLP, head: nn.Linear, low: bool = False) -> None:
-        layers = [*(one for one in trunk if isinstance(one, nn.Linear)), head]
-        self._weights = [one.weight for one in layers]
-        self._biases = [one.bias for one in layers]
-        self._tanh = any(isinstance(one, nn.Tanh) for one in trunk)
+    def __init__(self, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None) -> None:
+        *hidden, last = [one for one in layers if isinstance(one, nn.Linear)]
+        heads = [last] if beside is None else [last, beside]
+        self._hidden_weights: list[Tensor] = [one.weight for one in hidden]
+        self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
+        self._head_weights: list[Tensor] = [one.weight for one in heads]
+        self._head_biases: list[Tensor] = [one.bias for one in heads]
+        self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
         self._low = low
         self._forget()
 
     @classmethod
-    def of(cls, trunk: nn.Module, head: nn.Module, low: bool = False) -> "DenseLayers | None":
-        """The layers of a trunk and a head on it; None if they are of another kind (convolutions)."""
-        if type(trunk) is not MLP or type(head) is not nn.Linear:
-            return None
-        kinds = {type(one) for one in trunk} - {nn.Linear}
-        return cls(trunk, head, low) if kinds in ({nn.Tanh}, {nn.ReLU}) else None
+    def of(
+        cls, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None
+    ) -> "DenseLayers | None":
+        """These modules, if they are linear layers with tanh, or ReLU, after each but the last; else None. beside: a
+        second last layer."""
+        linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
+        fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({nn.Tanh}, {nn.ReLU})
+        return cls(layers, low, beside) if fits else None
 
     @property
     def parameters(self) -> list[Tensor]:
         """Weights and biases, layer by layer."""
-        return [one for layer in zip(self._weights, self._biases, strict=True) for one in layer]
+        weights, biases = self._hidden_weights + self._head_weights, self._hidden_biases + self._head_biases
+        return [one for layer in zip(weights, biases, strict=True) for one in layer]
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs [outputs, n] of the inputs [n, size]; they hold until the next call."""
         hidden, _, precise = self._views_of(len(inputs))
         if self._low:
-            torch._foreach_copy_(self._low_weights, self._weights[:-1])
-            torch._foreach_copy_(self._low_biases, self._biases[:-1])
+            torch._foreach_copy_(self._low_weights, self._hidden_weights)
+            torch._foreach_copy_(self._low_biases, self._hidden_biases)
             inputs = inputs.bfloat16()
         self._inputs = below = inputs
         for weight, bias, here, wide in zip(self._low_weights, self._low_biases, hidden, precise, strict=True):
@@ -65,7 +70,8 @@ class DenseLayers:
             below = here
         if self._low and not self._tanh:
             precise[-1].copy_(below)
-        return torch.addmm(self._biases[-1].unsqueeze(1), self._weights[-1], precise[-1].t())
+        self._last = _joined(self._head_weights)
+        return torch.addmm(_joined(self._head_biases).unsqueeze(1), self._last, precise[-1].t())
 
     def values(self, inputs: Tensor) -> Tensor:
         """The single output [...] of inputs [..., size], evaluated `ROWS` at a time."""
@@ -78,10 +84,13 @@ class DenseLayers:
         gradient: of the loss with respect to the result of the last `forward`, [outputs, n].
         """
         hidden, slopes, precise = self._views_of(gradient.shape[1])
-        torch.mm(gradient, precise[-1], out=into[-2])
-        torch.sum(gradient, 1, out=into[-1])
+        heads = into[2 * len(hidden) :]
+        parts = gradient.split([len(one) for one in self._head_biases])
+        for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
+            torch.mm(part, precise[-1], out=weight)
+            torch.sum(part, 1, out=bias)
         above = gradient.t()
-        weights = [*self._low_weights, self._weights[-1]]
+        weights = [*self._low_weights, self._last]
         if self._low:
             above, weights[-1] = above.bfloat16(), weights[-1].bfloat16()
         for layer in range(len(hidden) - 1, -1, -1):
@@ -98,7 +107,8 @@ class DenseLayers:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the buffers, which hold nothing between calls."""
-        return {name: self.__dict__[name] for name in ("_weights", "_biases", "_tanh", "_low")}
+        made = {"_rows", "_buffers", "_widths", "_views", "_inputs", "_last", "_low_weights", "_low_biases"}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -110,11 +120,13 @@ class DenseLayers:
         self._buffers: list[Tensor] = []
         self._widths: list[int] = []
         self._views: dict[int, tuple[list[Tensor], list[Tensor], list[Tensor]]] = {}
-        self._inputs = torch.empty(0)
-        self._low_weights, self._low_biases = (
-            [torch.empty_like(one, dtype=torch.bfloat16) if self._low else one for one in every[:-1]]
-            for every in (self._weights, self._biases)
-        )
+        self._inputs = self._last = torch.empty(0)
+        self._low_weights: list[Tensor] = self._lowered(self._hidden_weights)
+        self._low_biases: list[Tensor] = self._lowered(self._hidden_biases)
+
+    def _lowered(self, every: list[Tensor]) -> list[Tensor]:
+        """The tensors or, with `low`, memory for them in bfloat16."""
+        return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
 
     def _through(self, slope: Tensor, here: Tensor) -> None:
         """Turn gradients with respect to the activations `here` into those with respect to what they are of."""
@@ -132,7 +144,7 @@ class DenseLayers:
             self._rows, self._views = n, {}
             self._widths = [len(one) for one in self._low_biases]
             whole = [one.new_empty(n * len(one)) for one in (*self._low_biases, *self._low_biases)]
-            self._buffers = [*whole, self._biases[0].new_empty(n * max(self._widths) if self._low else 0)]
+            self._buffers = [*whole, self._head_biases[0].new_empty(n * max(self._widths) if self._low else 0)]
         if n not in self._views:
             *halves, wide = self._buffers
             views = [one[: n * width].view(n, width) for one, width in zip(halves, 2 * self._widths, strict=True)]
@@ -140,3 +152,7 @@ class DenseLayers:
             precise = [wide[: n * width].view(n, width) for width in self._widths] if self._low else hidden
             self._views[n] = hidden, slopes, precise
         return self._views[n]
+
+
+def _joined(heads: list[Tensor]) -> Tensor:
+    return heads[0] if len(heads) == 1 else torch.cat(heads)

@@ -13,16 +13,35 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS
-from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
-from .architectures import ARCHITECTURES
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
-from .networks import Values
+from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
+from .q_networks import DuelingQ, EnsembleQ, QNetwork
+from .recurrent import RecurrentActorCritic
+from .two_timescale import TwoTimescaleActorCritic
+
+ARCHITECTURES: dict[str, type[Network]] = {
+    one.architecture: one
+    for one in (
+        ActorCritic,
+        Actor,
+        ValuedActor,
+        TanhActorCritic,
+        QNetwork,
+        DuelingQ,
+        EnsembleQ,
+        RecurrentActorCritic,
+        TwoTimescaleActorCritic,
+    )
+}
+"""Networks by the name that policy files give them. Register a network of your own here before loading its files."""
+
 
 FORMAT = 1
 METADATA = "policy"

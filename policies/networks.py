@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..common.checks import quoted
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
+from .dense_layers import DenseLayers
 from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
 from .sizes import CONVOLUTIONS, HIDDEN, NATURE
@@ -159,6 +160,11 @@ class TrunkedPolicy(LayeredNetwork):
     def logits(self, observations: Tensor) -> Tensor:
         logits: Tensor = self.policy_head(self.features(observations))
         return logits
+
+    def dense_layers(self, low: bool = False) -> DenseLayers | None:
+        """The policy's logits of inputs `trunk_input` without autograd; None with convolutions. low: see
+        `DenseLayers`."""
+        return DenseLayers.of([*self.trunk, self.policy_head], low)
 
     def description(self) -> dict[str, object]:
         described = super().description()

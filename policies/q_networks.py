@@ -1,6 +1,7 @@
-"""Networks of Q values that act as policies."""
+"""Networks of Q values that act as policies, single or as members of an ensemble that are computed together."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Self
 
 import torch
@@ -10,10 +11,54 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
+from .dense_layers import DenseLayers
 from .encoders import Convolutions, normed_layers, plain_layers
-from .ensemble import Ensemble
 from .networks import LayeredNetwork, convolutions_of, hidden_widths
 from .sizes import HIDDEN, NATURE
+
+
+class MemberLinear(nn.Module):
+    """A linear layer for each member, [M, rows, inputs] → [M, rows, outputs]; Xavier weights, biases zero."""
+
+    def __init__(self, members: int, inputs: int, outputs: int, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(members, inputs, outputs))
+        self.bias = nn.Parameter(torch.zeros(members, 1, outputs))
+        for weight in self.weight:
+            nn.init.xavier_uniform_(weight, generator=generator)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, rows, self.weight)
+
+
+class MemberNorm(nn.Module):
+    """Layer normalisation with a gain and a shift for each member, [M, rows, size]."""
+
+    def __init__(self, members: int, size: int) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(members, 1, size))
+        self.shift = nn.Parameter(torch.zeros(members, 1, size))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        normed = nn.functional.layer_norm(rows, rows.shape[-1:])
+        return torch.addcmul(self.shift, normed, self.gain)
+
+
+class Ensemble(nn.Sequential):
+    """Linear, layer norm and ReLU for each width but the last, which is linear alone: [..., size] → [M, ..., width]."""
+
+    def __init__(self, members: int, widths: Sequence[int], generator: torch.Generator | None = None) -> None:
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(widths):
+            layers += [MemberLinear(members, inputs, outputs, generator), MemberNorm(members, outputs), nn.ReLU()]
+        super().__init__(*layers[:-2])
+        self.members = members
+
+    def forward(self, rows: Tensor) -> Tensor:
+        flat = rows.reshape(-1, rows.shape[-1])
+        outputs: Tensor = super().forward(flat.expand(self.members, *flat.shape))  # type: ignore[no-untyped-call]
+        return outputs.view(self.members, *rows.shape[:-1], -1)
+
 
 MOST_QUANTILES, MOST_MEMBERS = 10_000, 1000
 """Limits on the sizes that a file may describe."""
@@ -83,6 +128,11 @@ class QNetwork(EpsilonGreedy):
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.quantile_values(observations).mean(-1)
+
+    def dense_layers(self) -> DenseLayers | None:
+        """Q(s, ·) of inputs `layer_input` without autograd; None if there is more than plain layers."""
+        plain = not self.dueling and self.quantiles == 1 and not self.observation.is_image
+        return DenseLayers.of([*self.advantage]) if plain else None
 
     def description(self) -> dict[str, object]:
         return {
@@ -174,6 +224,13 @@ class EnsembleQ(EpsilonGreedy):
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         members = whole_number(description["members"], "members", MOST_MEMBERS)
         return cls(observation, actions, hidden_widths(description), members=members)
+
+
+def epsilon_greedy(q: Tensor, epsilon: Tensor) -> Tensor:
+    """π(·|s), [n, A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, from values [A, n]."""
+    actions, n = q.shape
+    probabilities = (epsilon / actions).expand(n, actions).contiguous()
+    return probabilities.scatter_add_(1, q.argmax(0).unsqueeze(1), (1 - epsilon).expand(n, 1))
 
 
 def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:

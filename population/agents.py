@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, setting
@@ -33,6 +33,8 @@ class PopulationAgents(Discounted):
     gene whose range has equal ends is fixed. The ranges are those of Jaderberg et al. 2019 unless noted; their learning
     rates begin at 1e-5."""
 
+    gene_names: ClassVar[tuple[str, ...]] = ("learning_rate", "entropy")
+
     gamma: float = 0.985
     gamma_rate: float = 10.0
     learning_rate: tuple[float, ...] = gene(3e-4, 5e-3, "the learning rate")
@@ -52,7 +54,7 @@ class PopulationAgents(Discounted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self._names():
+        for name in self.gene_names:
             ends = getattr(self, name)
             if len(ends) != 2 or ends[0] > ends[1] or 0 == ends[0] < ends[1]:
                 raise BadInput(
@@ -68,11 +70,8 @@ class PopulationAgents(Discounted):
     @property
     def genes(self) -> dict[str, Range]:
         """The initial range of each gene."""
-        found = {}
-        for name in self._names():
-            low, high = getattr(self, name)
-            found[name] = Range(low, high, logarithmic=True)
-        return found
+        ends = {name: getattr(self, name) for name in self.gene_names}
+        return {name: Range(low, high, logarithmic=True) for name, (low, high) in ends.items()}
 
     def settings(self, genes: Genes) -> Settings:
         """The settings of the algorithm with these genes."""
@@ -81,9 +80,6 @@ class PopulationAgents(Discounted):
     def _common(self, genes: Genes) -> dict[str, Any]:
         rates = {"learning_rate": genes["learning_rate"], "entropy_coefficient": genes["entropy"]}
         return {**rates, "hidden": self.hidden}
-
-    def _names(self) -> tuple[str, ...]:
-        return ("learning_rate", "entropy")
 
 
 @dataclass(frozen=True)
@@ -111,27 +107,24 @@ class PpoAgents(PopulationAgents):
 
 
 @dataclass(frozen=True)
-class RecurrentAgents(PopulationAgents):
-    """Settings common to the agents with a memory."""
+class VtraceAgents(PopulationAgents):
+    """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
 
     memory: int = setting(128, "Units of an LSTM.", at_least=1, at_most=65_536)
-
-
-@dataclass(frozen=True)
-class VtraceAgents(RecurrentAgents):
-    """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
 
     def settings(self, genes: Genes) -> VtraceSettings:
         return VtraceSettings(**self._common(genes), passes=self.passes, memory=self.memory)
 
 
 @dataclass(frozen=True)
-class FtwAgents(RecurrentAgents):
+class FtwAgents(VtraceAgents):
     """Agents with two time scales and auxiliary tasks (Jaderberg et al. 2019).
 
     The weights of the divergences end where the paper's begin (0.001 to 1 and 0.0001 to 0.1), for our rewards are
     smaller; docs/populations.md has measurements.
     """
+
+    gene_names = (*PopulationAgents.gene_names, *WEIGHTS, "period")
 
     reward_prediction: tuple[float, ...] = gene(0.1, 1.0, "the weight of reward prediction")
     feature_control: tuple[float, ...] = gene(0.01, 0.1, "the weight of feature control")
@@ -152,9 +145,6 @@ class FtwAgents(RecurrentAgents):
         super().__post_init__()
         if self.period[0] < 1:
             raise BadInput(f"period={list(self.period)}: expected at least 1")
-
-    def _names(self) -> tuple[str, ...]:
-        return (*super()._names(), *WEIGHTS, "period")
 
     def settings(self, genes: Genes) -> FtwSettings:
         weights: dict[str, Any] = {name: genes[name] for name in WEIGHTS}

@@ -127,14 +127,12 @@ def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], Head
     return points / max(len(policies) - 1, 1)
 
 
-def film_race(
-    path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec, *, greedy: bool, idle_frames: int = 0
-) -> Path:
+def film_race(path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec, *, greedy: bool) -> Path:
     """Film a race between two policies, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
         drawn: list[Pictures] = []
-        for _, ended in _play(policies, race, [idle_frames], greedy, 0, drawn):
+        for _, ended in _play(policies, race, [0], greedy, 0, drawn):
             yield drawn.pop()[0]
             if ended.all():
                 return

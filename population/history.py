@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -56,7 +57,7 @@ class History:
                 {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
                 for number in range(len(done.members), len(done.ratings.ratings))
             ],
-            "copies": [[copy.child, copy.parent] for copy in done.copies],
+            "copies": [list(copy) for copy in done.copies],
         }
         self.rows.append(row)
         with self._path.open("a") as file:
@@ -111,8 +112,10 @@ def _is_number(value: object) -> bool:
 
 
 def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Raise BadInput unless all rows are of the same agents, with the same genes and rewards."""
-    for row in rows[1:]:
+    """Raise BadInput unless the rows are in order, and all of the same agents, with the same genes and rewards."""
+    for before, row in pairwise(rows):
+        if row["round"] <= before["round"]:
+            raise BadInput(f"{path}: round {row['round']} comes after round {before['round']}; remove it")
         for kept in ("genes", "rewards"):
             if [one[kept].keys() for one in row["agents"]] != [one[kept].keys() for one in rows[0]["agents"]]:
                 raise BadInput(f"{path}: round {row['round']} has other agents or {kept} than the first; remove it")

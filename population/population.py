@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,15 @@ from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
 from .settings import PopulationSettings
-from .training import AgentTrainer, RivalState, TrainingResult, TrainingTask
-from .workers import Report, Workers
+from .training import AgentTrainer, Report, RivalState, TrainingResult, TrainingTask
+from .workers import Workers
 
 FINISHED = 1000.0
 """Score of a finish in 0 s, for comparing runs: each second subtracts 1, and games without a finish score their
 metres."""
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(NamedTuple):
     """An agent replaced by a copy of another."""
 
     child: int

@@ -2,9 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..common.charts import STYLE as CHART_STYLE
@@ -13,26 +15,17 @@ from ..common.command import to_yaml
 from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
-from .changes import carried_changes
 from .evolution import FRAMES
 from .lineage import STYLE as TREE_STYLE
-from .lineage import agent_colour, family_tree
+from .lineage import agent_colour, carried_changes, family_tree
 from .ratings import ANCHOR
 from .settings import PopulationSettings
 
 EVALUATION, FILM = "evaluation.json", "best_race.mp4"
 
-MOST_POINTS = 150
-"""Largest number of points of a line."""
-
-MOST_CHANGED = 6
-"""Events in the table of changed rewards."""
-
-MOST_LISTED = 3
-"""Largest number of a gene's values listed with their agents; of more, only the lowest and highest are listed."""
-
-MOST_CARRIED = 10
-"""Rows in the table of inherited changes."""
+MOST_POINTS, MOST_CHANGED, MOST_LISTED, MOST_CARRIED = 150, 6, 3, 10
+"""Largest numbers: points of a line, events in the table of changed rewards, values of a gene that are listed (of more,
+only the lowest and highest are), and rows in the table of inherited changes."""
 
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
@@ -66,11 +59,14 @@ FIGURES = {
 
 LOGARITHMIC = {*GENES} - {"period", "entropy", FRAMES}
 
-Value = Callable[[Mapping[str, Any]], float | None]
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
+Value = Callable[[Row], float | None]
 """A number from an agent's entry in a row, or None."""
 
 
-def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> Path:
+def write_report(folder: Path, settings: PopulationSettings, rows: Rows) -> Path:
     """Write `folder/report.html` from the rows of the history and, if they exist, the evaluation and the film."""
     parts = ["<h1>A population of agents</h1>"]
     if rows:
@@ -79,7 +75,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapp
     return write_atomic(folder / "report.html", page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
-def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _sections(folder: Path, settings: PopulationSettings, rows: Rows) -> list[str]:
     races = settings.is_race
     parts = [_summary(settings, rows), _explanation(settings)]
     if (folder / FILM).exists() and races:
@@ -95,23 +91,14 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
         _inherited_changes(rows),
     ]
     if races:
-        parts += [
-            "<h2>Rewards of their own</h2>",
-            _note(_REWARDS + _ORIGINS[settings.rewards]),
-            _heat(rows[-1]),
-        ]
+        parts += ["<h2>Rewards of their own</h2>", _note(_REWARDS + _ORIGINS[settings.rewards]), _heat(rows[-1])]
         if settings.rewards != "fixed":
-            parts += [_changed_rewards(rows), _charts(rows, {name: _entry("rewards", name) for name in _valued(rows)})]
-    genes = list(rows[-1]["agents"][0]["genes"])
-    parts += [
-        "<h2>Settings of their learning</h2>",
-        _note(_GENES),
-        _spread_of_genes(rows),
-        _charts(rows, {name: _entry("genes", name) for name in genes}, GENES),
-    ]
-    known = rows[-1]["agents"][0]["figures"]
-    figures_of = {name: _entry("figures", name) for name in FIGURES if name in known}
-    parts += ["<h2>Measurements of their learning</h2>", _charts(rows, figures_of, FIGURES)]
+            parts += [_changed_rewards(rows), _charts(rows, "rewards", _valued(rows))]
+    first = rows[-1]["agents"][0]
+    genes = _charts(rows, "genes", first["genes"], GENES)
+    parts += ["<h2>Settings of their learning</h2>", _note(_GENES), _spread_of_genes(rows), genes]
+    measured = _charts(rows, "figures", [name for name in FIGURES if name in first["figures"]], FIGURES)
+    parts += ["<h2>Measurements of their learning</h2>", measured]
     return [*parts, "<h2>Computing time</h2>", _time(rows)]
 
 
@@ -129,7 +116,7 @@ _ORIGINS = {
 _GENES = "Settings of the learning algorithm, drawn at random for each agent and inherited with small changes."
 
 
-def _summary(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> str:
+def _summary(settings: PopulationSettings, rows: Rows) -> str:
     last = rows[-1]
     copies = sum(len(row["copies"]) for row in rows)
     founders = len({agent["founder"] for agent in last["agents"]})
@@ -168,13 +155,13 @@ def _explanation(settings: PopulationSettings) -> str:
     )
 
 
-def _alone(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> int:
+def _alone(settings: PopulationSettings, rows: Rows) -> int:
     """Number of rounds in which only the ancestor learned."""
     before = sum(row["decisions"] < settings.ancestor_decisions for row in rows)
     return min(before + 1, len(rows)) if settings.ancestor_decisions else 0
 
 
-def _valued(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _valued(rows: Rows) -> list[str]:
     """Events that ever had a weight in an agent's reward."""
     return [
         name
@@ -187,7 +174,15 @@ def _note(text: str) -> str:
     return f'<p class="note">{text}</p>'
 
 
-def _agents(row: Mapping[str, Any], races: bool) -> str:
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _mark(agent: int, count: int) -> str:
+    return f'<b class="agent" style="background:{agent_colour(agent, count)}"></b>'
+
+
+def _agents(row: Row, races: bool) -> str:
     count = len(row["agents"])
     columns = ["", "rating", "copies since the start", "descended from"]
     columns += ["metres", "finished", "best s"] if races else ["return"]
@@ -208,18 +203,17 @@ def _agents(row: Mapping[str, Any], races: bool) -> str:
         body.append([f"rival {number + 1}", rating, *["–"] * (len(columns) - 2)])
     table = figures(columns, body)
     for agent in row["agents"]:
-        mark = f'<b class="agent" style="background:{agent_colour(agent["id"], count)}"></b>'
-        table = table.replace(f"<td>agent {agent['id']}</td>", f"<td>{mark}agent {agent['id']}</td>")
+        table = table.replace(
+            f"<td>agent {agent['id']}</td>", f"<td>{_mark(agent['id'], count)}agent {agent['id']}</td>"
+        )
     return table
 
 
-def _progress(rows: Sequence[Mapping[str, Any]], races: bool, alone: int) -> str:
+def _progress(rows: Rows, races: bool, alone: int) -> str:
     """Charts of the agents' progress. alone: number of the ancestor's rounds, before the first ratings."""
     charts = []
     if rated := rows[alone:]:
-        charts.append(
-            _chart(rated, "rating", lambda agent: agent["rating"], spread=lambda agent: CONFIDENCE * agent["error"])
-        )
+        charts.append(_chart(rated, "rating", itemgetter("rating"), error=itemgetter("error")))
     named = (
         {"metres": "metres", "share of races finished": "finish_share", "best time of a round, s": "best_seconds"}
         if races
@@ -232,81 +226,64 @@ def _progress(rows: Sequence[Mapping[str, Any]], races: bool, alone: int) -> str
     return f'<div class="charts">{"".join(charts)}</div>{_note(anchor)}'
 
 
-def _charts(
-    rows: Sequence[Mapping[str, Any]],
-    values: Mapping[str, Value],
-    titles: Mapping[str, str] | None = None,
-) -> str:
-    named = {name: (titles or {}).get(name, name.replace("_", " ")) for name in values}
-    drawn = [_chart(rows, named[name], value, log=name in LOGARITHMIC) for name, value in values.items()]
+def _charts(rows: Rows, group: str, names: Iterable[str], titles: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Charts of these numbers of the group in an agent's entry."""
+    drawn = [
+        _chart(rows, titles.get(name, _words(name)), _entry(group, name), log=name in LOGARITHMIC) for name in names
+    ]
     return f'<div class="charts">{"".join(drawn)}</div>'
 
 
-def _chart(
-    rows: Sequence[Mapping[str, Any]],
-    title: str,
-    value: Value,
-    *,
-    log: bool = False,
-    spread: Value | None = None,
-) -> str:
-    """Chart with one line per agent, over rounds."""
+def _chart(rows: Rows, title: str, value: Value, *, log: bool = False, error: Value | None = None) -> str:
+    """Chart with one line per agent, over at most about `MOST_POINTS` rounds. error: standard error of the value."""
     count = len(rows[0]["agents"])
-    kept = _thinned(rows)
+    kept = rows[::-1][:: -(-len(rows) // MOST_POINTS)][::-1]  # including the last
     lines: dict[str, list[tuple[float, float]]] = {}
     intervals: dict[str, list[tuple[float, float, float]]] = {}
     for number in range(count):
         name = f"agent {number}"
         found = [(float(row["round"]), row["agents"][number]) for row in kept]
         lines[name] = [(x, y) for x, agent in found if (y := value(agent)) is not None]
-        if spread is not None:
-            intervals[name] = [
-                (x, agent["rating"] - (spread(agent) or 0.0), agent["rating"] + (spread(agent) or 0.0))
-                for x, agent in found
-            ]
+        if error is not None:
+            sides = [CONFIDENCE * (error(agent) or 0.0) for _, agent in found]
+            intervals[name] = [(x, y - side, y + side) for (x, y), side in zip(lines[name], sides, strict=True)]
     colours = {f"agent {number}": agent_colour(number, count) for number in range(count)}
     return line_chart(title, lines, [], "round", log=log, colours=colours, around=intervals or None)
-
-
-def _thinned(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """At most about `MOST_POINTS` rows, including the last."""
-    every = -(-len(rows) // MOST_POINTS)
-    return list(reversed(list(reversed(rows))[::every]))
 
 
 def _entry(group: str, name: str) -> Value:
     return lambda agent: agent[group].get(name)
 
 
-def _heat(row: Mapping[str, Any]) -> str:
+def _heat(row: Row) -> str:
     """Table of the agents' internal rewards, best agent first."""
     names = list(row["agents"][0]["rewards"])
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    head = "".join(f"<th>{escape(_words(name))}</th>" for name in names)
     body = []
     for agent in sorted(row["agents"], key=lambda one: -one["rating"]):
-        mark = f'<b class="agent" style="background:{agent_colour(agent["id"], len(row["agents"]))}"></b>'
+        mark = _mark(agent["id"], len(row["agents"]))
         cells = "".join(_cell(agent["rewards"][name]) for name in names)
         body.append(f"<tr><td>{mark}agent {agent['id']}, {agent['rating']:.0f}</td>{cells}</tr>")
     return f'<div class="scroll"><table class="heat"><tr><td></td>{head}</tr>{"".join(body)}</table></div>'
 
 
-def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
+def _changed_rewards(rows: Rows) -> str:
     """Table of the events whose weight, averaged over the agents, changed most since the first round."""
 
-    def means(row: Mapping[str, Any]) -> dict[str, float]:
+    def means(row: Row) -> dict[str, float]:
         agents = row["agents"]
         return {name: sum(agent["rewards"][name] for agent in agents) / len(agents) for name in agents[0]["rewards"]}
 
     before, now = means(rows[0]), means(rows[-1])
     most = sorted(now, key=lambda name: -abs(now[name] - before[name]))[:MOST_CHANGED]
-    body = [[name.replace("_", " "), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
+    body = [[_words(name), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
     return _note("Mean weights that have changed most:") + figures(["", "after the first round", "now"], body)
 
 
-def _spread_of_genes(rows: Sequence[Mapping[str, Any]]) -> str:
+def _spread_of_genes(rows: Rows) -> str:
     """Table of the agents' initial and current values."""
 
-    def spread(row: Mapping[str, Any], name: str) -> str:
+    def spread(row: Row, name: str) -> str:
         counts = Counter(agent["genes"][name] for agent in row["agents"])
         if len(counts) <= MOST_LISTED:
             return ", ".join(f"{value:.3g} ({count} of {counts.total()})" for value, count in sorted(counts.items()))
@@ -317,7 +294,7 @@ def _spread_of_genes(rows: Sequence[Mapping[str, Any]]) -> str:
     return figures(["", "after the first round", "now"], body)
 
 
-def _inherited_changes(rows: Sequence[Mapping[str, Any]]) -> str:
+def _inherited_changes(rows: Rows) -> str:
     """Table of the changes made in copying that most agents now carry; an empty string without any."""
     changes = carried_changes(rows)[:MOST_CARRIED]
     if not changes:
@@ -326,7 +303,7 @@ def _inherited_changes(rows: Sequence[Mapping[str, Any]]) -> str:
     body = []
     for change in changes:
         is_reward = change.kind == "rewards"
-        name = f"reward of {change.name.replace('_', ' ')}" if is_reward else GENES.get(change.name, change.name)
+        name = f"reward of {_words(change.name)}" if is_reward else GENES.get(change.name, change.name)
         form = "+.2f" if is_reward else ".3g"
         made = f"round {change.round}: agent {change.child} copies agent {change.parent}"
         body.append([name, f"{change.before:{form}}", f"{change.after:{form}}", f"{change.carriers} of {count}", made])
@@ -355,7 +332,7 @@ def _evaluation(found: Mapping[str, Any]) -> str:
     return f"<h2>The best after round {found['round']}: agent {found['agent']}</h2><ul>{body}</ul>"
 
 
-def _time(rows: Sequence[Mapping[str, Any]]) -> str:
+def _time(rows: Rows) -> str:
     kinds = list(rows[-1]["time"])
     total = {kind: sum(row["time"][kind] for row in rows) for kind in kinds}
     everything = sum(total.values()) or 1.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.checks import quoted
-from ..common.command import CONFIGURATION, write_configuration
+from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -27,7 +27,7 @@ from ..common.same_settings import settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
-from ..finetune.distributed.settings import Local, RaySettings
+from ..finetune.distributed.settings import RaySettings
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.rollout import play
@@ -40,7 +40,7 @@ from .report import EVALUATION, FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, teacher_of
-from .workers import Distributed, Serial, Workers
+from .workers import Distributed, Workers
 
 MAY_DIFFER = (
     "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
@@ -64,12 +64,15 @@ class Run:
         use_one_thread()
         settings = self._settings
         state = require_resumable(settings, self._out)
+        require_no_other_run(self._out, PopulationSettings, (BEST,))
         rivals = self._rivals()
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
         arguments = self._workshop_arguments(rivals)
         with closing(AgentTrainer(*arguments)) as trainer:
-            workers = _workers(settings.distributed, trainer, arguments)
+            workers: Workers = trainer
+            if isinstance(how := settings.distributed, RaySettings):
+                workers = Distributed(RayEngine(how.actors, how.address), how.actors, *arguments)
             self._population = Population(settings, trainer, workers, len(rivals))
             newest = None if state is None else checkpoints(self._out / "checkpoints")[-1]
             if state is not None and newest is not None:
@@ -80,6 +83,8 @@ class Run:
             write_configuration(settings, self._out)
             if state is None:
                 self._save_first()
+            else:
+                self._first_agents()  # which the final races need: told now, not after hours
             self._history = History(self._out, None if state is None else self._population.round)
             with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
                 try:
@@ -98,10 +103,9 @@ class Run:
         self._checkpoint()
 
     def _rounds(self, resumed_from: Path | None) -> None:
-        settings, population = self._settings, self._population
+        settings, population, per_round = self._settings, self._population, self._settings.agents
         # The first round loads what the checkpoint has of learners and games.
         first_round: AbstractContextManager[None] = nullcontext() if resumed_from is None else restoring(resumed_from)
-        per_round = settings.agents
         with progress_bar("agents", self._console) as bar:
             task = bar.add_task("starting", total=settings.rounds * per_round, completed=population.round * per_round)
             while population.round < settings.rounds:
@@ -112,8 +116,7 @@ class Run:
                 row = self._history.write(done, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
-                    said = f"round {done.number}: agent {copy.child} copies agent {copy.parent}"
-                    bar.console.print(said)
+                    bar.console.print(f"round {done.number}: agent {copy.child} copies agent {copy.parent}")
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
                 if self._films and done.number % settings.film_every == 0:
@@ -130,7 +133,6 @@ class Run:
         with progress_bar("races", console) as bar:
             total = meetings * settings.evaluation.games if settings.is_race else None
             task = bar.add_task("racing the finalists", total=total)
-
             report = partial(bar.advance, task)
             finals = self._finals(finalists, report)
             best = population.members[finals[0]["agent"]]
@@ -166,11 +168,17 @@ class Run:
             returns = np.array([game.rewards.sum() for game in played])
             said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
-        first = [self._first(member) for member in self._population.members]
+        first = self._first_agents()
         for name, others in against.items():
             races = self._final_races(policy, others or first, name, report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
+
+    def _first_agents(self) -> list[Policy]:
+        """All agents as they began; none where no final race is run."""
+        if not (self._settings.is_race and self._settings.evaluation.games):
+            return []
+        return [self._first(member) for member in self._population.members]
 
     def _first(self, member: Member) -> Policy:
         """Load an agent as it began; BadInput for another policy."""
@@ -262,12 +270,6 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
     before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
     require_same_settings(before, now, out, MAY_DIFFER)
     return load_checkpoint(newest)
-
-
-def _workers(distributed: Local | RaySettings, trainer: AgentTrainer, arguments: tuple[Any, ...]) -> Workers:
-    if isinstance(distributed, RaySettings):
-        return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
-    return Serial(trainer)
 
 
 def _name(number: int) -> str:

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -35,6 +35,8 @@ KEPT = 16
 """Learners and networks that a trainer caches by genes, because orthogonal initial weights are slow to compute."""
 
 FrozenGenes = tuple[tuple[str, float], ...]
+
+Report = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,14 @@ class AgentTrainer:
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
+
+    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
+        """Return the result of each agent's task; report(number) is called after each."""
+        done = {}
+        for number, task in tasks.items():
+            done[number] = self.train(task)
+            report(number)
+        return done
 
     def train(self, task: TrainingTask) -> TrainingResult:
         """Play and learn from all unrolls of a round."""

@@ -1,32 +1,15 @@
-"""Training tasks of a round: in this process, one at a time, or by workers in other processes."""
+"""Training tasks of a round, by workers in other processes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
-from .training import AgentTrainer, TrainingResult, TrainingTask
+from .training import AgentTrainer, Report, TrainingResult, TrainingTask
 
 if TYPE_CHECKING:
     from ..finetune.distributed.ray_actors import RayEngine
-
-Report = Callable[[int], None]
-
-
-class Serial:
-    """Runs the tasks of a round in this process."""
-
-    def __init__(self, trainer: AgentTrainer) -> None:
-        self._trainer = trainer
-
-    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
-        """Return the result of each agent's task; report(number) is called after each."""
-        done = {}
-        for number, task in tasks.items():
-            done[number] = self._trainer.train(task)
-            report(number)
-        return done
 
 
 class Distributed:
@@ -42,6 +25,7 @@ class Distributed:
         self._idle = [self._launch() for _ in range(count)]
 
     def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
+        """`AgentTrainer.run_tasks` in parallel."""
         waiting, done = list(tasks), {}
         deaths = dict.fromkeys(tasks, 0)
         under_way: dict[object, tuple[int, object]] = {}
@@ -71,4 +55,4 @@ class Distributed:
         return self._engine.launch(AgentTrainer, *self._arguments)
 
 
-Workers = Serial | Distributed
+Workers = AgentTrainer | Distributed

@@ -16,15 +16,14 @@ from .settings import CloningSettings
 def cloning_loss(
     logits: Tensor,
     actions: Tensor,
-    weights: Tensor | None = None,
     label_smoothing: float = 0.0,
     probabilities: Tensor | None = None,
     row_weights: Tensor | None = None,
 ) -> Tensor:
-    """L = −Σ_i v_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i v_i w(a_i),  y_i = (1 − λ)·μ(·|s_i) + λ/A.
+    """L = −Σ_i v_i Σ_a y_ia ln π(a|s_i) / Σ_i v_i,  y_i = (1 − λ)·μ(·|s_i) + λ/A.
 
     μ(·|s_i) is onehot(a_i), or the player's own probabilities [N, A], if given. logits [N, A], actions int64
-    [N], weights w [A] and row_weights v [N] (default all 1), λ = label_smoothing.
+    [N], row_weights v [N] (default all 1), λ = label_smoothing.
     """
     log_probabilities = functional.log_softmax(logits, dim=-1)
     if probabilities is None:
@@ -32,18 +31,7 @@ def cloning_loss(
     else:
         demonstrated = (probabilities * log_probabilities).sum(-1)
     losses = -(1 - label_smoothing) * demonstrated - label_smoothing * log_probabilities.mean(dim=-1)
-    if weights is None and row_weights is None:
-        return losses.mean()
-    w = torch.ones_like(losses) if weights is None else weights[actions]
-    if row_weights is not None:
-        w = row_weights * w
-    return (w * losses).sum() / w.sum()
-
-
-def class_weights(actions: Tensor, count: int, class_balance: float) -> Tensor:
-    """w [A]: w_a = n_a^−class_balance for an action that occurs n_a times in `actions`, 0 if it never does."""
-    n = torch.bincount(actions, minlength=count).to(torch.float32)
-    return torch.where(n > 0, n.clamp(min=1) ** -class_balance, torch.zeros_like(n))
+    return losses.mean() if row_weights is None else (row_weights * losses).sum() / row_weights.sum()
 
 
 def policy_logits(network: TrunkedPolicy, scaled: Tensor, dropout: float, generator: torch.Generator) -> Tensor:
@@ -75,8 +63,6 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
     actions = torch.from_numpy(rows.actions)
     targets = None if probabilities is None else torch.from_numpy(probabilities)
     by_row = None if rows.weights is None else torch.from_numpy(rows.weights)
-    balanced = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
-    weights = None if balanced is None else balanced.to(device)
     parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
     optimiser = torch.optim.AdamW(
         [
@@ -103,7 +89,7 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
                 logits = network.policy_head(network.features(rows_seen))
             mu = None if targets is None else targets[batch].to(device)
             v = None if by_row is None else by_row[batch].to(device)
-            loss = cloning_loss(logits, actions[batch].to(device), weights, settings.label_smoothing, mu, v)
+            loss = cloning_loss(logits, actions[batch].to(device), settings.label_smoothing, mu, v)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

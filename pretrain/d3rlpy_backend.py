@@ -83,7 +83,7 @@ def require_d3rlpy(settings: CloningSettings) -> None:
             "backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]', then "
             "pip install --no-deps d3rlpy==2.8.1"
         )
-    for name in ("label_smoothing", "input_noise", "class_balance"):
+    for name in ("label_smoothing", "input_noise"):
         if getattr(settings, name):
             raise BadInput(
                 f"{name}={getattr(settings, name):g}: DiscreteBC has no such setting; expected 0, or backend=torch"

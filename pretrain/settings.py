@@ -57,13 +57,6 @@ class CloningSettings(Settings):
         "Standard deviation of the Gaussian noise added to scaled observations. null: 0, with soft targets 0.1.",
         at_least=0,
     )
-    class_balance: float = setting(
-        0.0,
-        "Weight of a decision: n^-class_balance, n being how often its action occurs. 0 weighs all decisions the same, "
-        "1 all actions.",
-        at_least=0,
-        at_most=1,
-    )
     hidden: tuple[int, ...] = setting(HIDDEN, "Widths of the network's hidden layers.", at_least=1, at_most=65_536)
     convolutions: str = convolutions()
     policy_weight: float = setting(

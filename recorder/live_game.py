@@ -6,55 +6,57 @@ from numpy.typing import NDArray
 from ..envs.qwop.env import QWOPEnv
 
 
-class LiveGame:
-    """Plays frames with the held keys, and keeps the keys."""
+class FrameByFrame:
+    """A game after idle frames. keys: of every frame so far. info: as of the last one."""
 
-    def __init__(self) -> None:
-        self._env = QWOPEnv(frames_per_step=1)
-        _, self._info = self._env.reset()
-        self._keys: list[int] = []
-
-    def advance(self, keys: int) -> None:
-        """Play one frame with these keys (Q = 1, W = 2, O = 4, P = 8)."""
-        *_, self._info = self._env.advance(keys)
-        self._keys.append(keys)
+    def __init__(self, env: QWOPEnv, idle: int = 0) -> None:
+        self.env = env
+        self._observation, self.info = env.reset(options={"idle_frames": idle})
+        self.keys: list[int] = [0] * idle
 
     @property
     def over(self) -> bool:
         """True once the game has ended by itself."""
-        return bool(self._info["outcome"] != "running")
-
-    @property
-    def played(self) -> bool:
-        """True once a key was pressed."""
-        return any(self._keys)
-
-    @property
-    def keys(self) -> NDArray[np.uint8]:
-        """Keys of every frame so far, uint8 [n]."""
-        return np.array(self._keys, dtype=np.uint8)
+        return bool(self.info["outcome"] != "running")
 
     @property
     def last_keys(self) -> int:
         """Keys of the last frame; 0 before the first."""
-        return self._keys[-1] if self._keys else 0
+        return self.keys[-1] if self.keys else 0
 
     @property
     def state(self) -> NDArray[np.float64]:
         """Current state of the bodies, float64 [14, 6]."""
-        return self._env.state
+        return self.env.state
 
     @property
     def metres(self) -> float:
         """The score."""
-        return float(self._info["score"])
+        return float(self.info["score"])
 
     @property
     def seconds(self) -> float:
         """Time since the first key was pressed."""
-        return float(self._info["time"])
+        return float(self.info["time"])
 
     @property
     def outcome(self) -> str:
         """'finished', 'fell', or 'stopped' for a game that the time limit or the player has cut short."""
-        return str(self._info["outcome"]) if self.over else "stopped"
+        return str(self.info["outcome"]) if self.over else "stopped"
+
+
+class LiveGame(FrameByFrame):
+    """A game that a person plays alone."""
+
+    def __init__(self) -> None:
+        super().__init__(QWOPEnv(frames_per_step=1))
+
+    def advance(self, keys: int) -> None:
+        """Play one frame with these keys (Q = 1, W = 2, O = 4, P = 8)."""
+        *_, self.info = self.env.advance(keys)
+        self.keys.append(keys)
+
+    @property
+    def played(self) -> bool:
+        """True once a key was pressed."""
+        return any(self.keys)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import TERMINATING, Terminated, to_yaml
+from ..common.command import CONFIGURATION, to_yaml
 from ..common.command_line import clone_next, next_command
+from ..common.ends import TERMINATING, Terminated
+from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
-from ..datasets.folder import RECORDINGS, next_number
+from ..datasets.folder import DESCRIPTION, RECORDINGS, next_number
 from ..datasets.writer import DatasetWriter
 from .rescue_writer import RescuingWriter
 from .settings import (
@@ -38,6 +40,8 @@ def run(settings: RecordSettings) -> None:
     console = plain_console()
     folder = Path(settings.folder)
     require_writable_folder(folder, "dataset")
+    if (folder / CONFIGURATION).exists() and not (folder / DESCRIPTION).exists():
+        raise BadInput(f"dataset={folder}: holds a run, not a dataset; give dataset= another folder")
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
     _keep_configuration(replace(settings, dataset=str(folder)), folder)

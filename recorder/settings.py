@@ -10,13 +10,6 @@ from ..common.shared_settings import max_idle_frames, num_envs, seed, smoothing
 from ..envs.names import REWARDS
 
 
-def port() -> Any:
-    """The port of the page's server."""
-    return setting(
-        0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
-    )
-
-
 def open_page() -> Any:
     """The choice to open the page at once."""
     return setting(True, "Open the browser.")
@@ -118,7 +111,9 @@ class EnvironmentPageSettings(Settings):
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
     release: float = release()
     back: float = back()
-    port: int = port()
+    port: int = setting(
+        0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
+    )
     open: bool = open_page()
 
     @property
@@ -155,7 +150,7 @@ class BrowserSettings(PersonSettings):
         "Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play.",
         path=True,
     )
-    greedy: bool = setting(False, "Policy: always take the most probable action; else draw it.")
+    greedy: bool = greedy()
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
     max_idle_frames: int = max_idle_frames(0, "Policy")
     live: bool = setting(False, "Policy: play at the page's own pace; else as fast as the browser can.")

@@ -92,9 +92,7 @@ class Search:
         `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
         seconds.
         """
-        for games in (self._beam, self._candidates, self._rollouts):
-            all_rows = np.ones(len(games.orders), dtype=np.bool_)
-            games.reset(all_rows, np.full(len(games.orders), idle_frames))
+        self._reset(idle_frames)
         for place, action in enumerate(opening):
             _play(self._beam, slice(0, 1), ACTION_KEYS[[action]], self._workspaces[0])
             if self._beam.counters[0, batch.OUTCOME] != batch.RUNNING:
@@ -121,6 +119,16 @@ class Search:
             numbers = self._beam.numbers[: len(kept)]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
         return np.concatenate([opening, np.repeat(_trace_back(chosen), self._settings.hold)])
+
+    def begins(self, idle_frames: int) -> bool:
+        """False if a game is over after so many frames without a key, or after any first decision."""
+        self._reset(idle_frames)
+        return bool(np.isin(self._expand(1), (batch.RUNNING, batch.FINISHED)).any())
+
+    def _reset(self, idle_frames: int) -> None:
+        for games in (self._beam, self._candidates, self._rollouts):
+            all_rows = np.ones(len(games.orders), dtype=np.bool_)
+            games.reset(all_rows, np.full(len(games.orders), idle_frames))
 
     def close(self) -> None:
         """End the threads."""

@@ -18,15 +18,17 @@ from rich.progress import Progress
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
-from ..common.files import make_missing, remove_if_empty, require_writable_folder
-from ..common.folder_lock import FolderLock
+from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
-from ..envs.qwop.keys_file import write_keys
+from ..envs.names import ACTION_KEYS, UNITS_A_METRE
+from ..envs.qwop.keys_file import read_keys, write_keys
+from ..envs.qwop.replay import replay
+from ..envs.spec import EnvironmentSpec
 from ..evaluation.film import film_keys
 from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy, policy_digest
@@ -35,23 +37,50 @@ from ..policies.threads import use_one_thread
 from .beam import NO_OPENING, Search
 from .command import SearchCommandSettings
 from .found import described, found_episode, frames_of, rank
-from .opening import opening_of
+
+_ACTION_OF = {int(keys): action for action, keys in reversed([*enumerate(ACTION_KEYS)])}
+"""The first action with these keys."""
+
+
+def opening_of(file: str, metres: float, environment: EnvironmentSpec) -> tuple[int, NDArray[np.int64]]:
+    """Return the idle frames of a game and its actions, int64 [k], up to a distance. file: a keys file or champion.
+
+    The actions are whole decisions of the environment. Raises BadInput if the game does not get that far, or if its
+    keys change within a decision.
+    """
+    path = keys_path(file)
+    keys = read_keys(path)
+    frames_per_step = int(environment.all_settings["frames_per_step"])
+    idle = int(np.argmax(keys > 0)) if keys.any() else len(keys)
+    reached = np.flatnonzero(replay(keys).states[:, 0, 0] >= metres * UNITS_A_METRE)
+    if not len(reached):
+        raise BadInput(f"{path}: a game that does not come {metres:g} m; lower opening_metres")
+    count = max(int(reached[0]) - idle, 0) // frames_per_step
+    decisions = keys[idle : idle + count * frames_per_step].reshape(count, frames_per_step)
+    if (decisions != decisions[:, :1]).any():
+        raise BadInput(
+            f"{path}: its keys change within decisions of {frames_per_step} frames; search with a policy that decides "
+            "more often"
+        )
+    unknown = sorted({int(pressed) for pressed in decisions[:, 0]} - {*_ACTION_OF})
+    if unknown:
+        raise BadInput(f"{path}: keys of no action are down together ({unknown[0]}); expected at most two")
+    return idle, np.array([_ACTION_OF[int(pressed)] for pressed in decisions[:, 0]], dtype=np.int64)
+
 
 GAMES = "games"
 """The dataset of a search, in its folder."""
+
+KEYS, FILM = WRITES = ("best_keys.txt", "best.mp4")
+"""The best game's keys and its film."""
 
 
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
-    require_writable_folder(out, "out")
-    require_no_other_run(out, SearchCommandSettings)
-    made = make_missing(out)
-    try:
-        with closing(FolderLock(out)):  # removes what a killed search left
-            _search(settings, out)
-    finally:
-        remove_if_empty(made)
+    with shared_lock(out, "out"):
+        require_no_other_run(out, SearchCommandSettings, WRITES)
+        _search(settings, out)
 
 
 def _search(settings: SearchCommandSettings, out: Path) -> None:
@@ -75,14 +104,14 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
         else:
             starts.append(idle)
     searches = _searches(policy, settings, len(starts))
+    if starts and not len(opening) and not searches[0].begins(latest := max(starts)):
+        raise BadInput(
+            f"first={first}: after {latest:,} frames without a key the game is over; lower games, first or every"
+        )
     writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
     write_configuration(settings, out)
     with progress_bar("metres", console) as bar, closing(_searched(searches, starts, opening, bar)) as searched:
         for idle, actions in searched:
-            if not len(actions):
-                raise BadInput(
-                    f"first={first}: after {idle:,} frames without a key the game is over; lower games, first or every"
-                )
             this = replace(origin, game=idle)
             episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
@@ -160,13 +189,13 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
 
 def _write_best(best: Episode, settings: SearchCommandSettings, console: Console) -> None:
     out, keys = Path(settings.out), frames_of(best)
-    path = write_keys(out / "best_keys.txt", keys, f"QWOP: {described(best)}; {best.source}")
+    path = write_keys(out / KEYS, keys, f"QWOP: {described(best)}; {best.source}")
     console.print(
         f"best: {described(best)}\nits keys: {path} (qwop-evaluate keys=… plays it again)\ngames: {out / GAMES}"
     )
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film of the best game", total=None)
-            film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
+            film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}")
     console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]))

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import GONE, NO_ROOM, Command
+from ..common.command import Command
+from ..common.ends import GONE, NO_ROOM, lacks_memory
 from ..common.errors import BadInput, naming
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_text
@@ -127,7 +128,7 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
 def machine_failed(error: BaseException | None) -> bool:
     """True for errors of the machine: a disk that is full or fails, lost permissions, no memory, no descriptors."""
     while error is not None:
-        if isinstance(error, MemoryError | CannotBeWritten):
+        if lacks_memory(error) or isinstance(error, CannotBeWritten):
             return True
         if isinstance(error, OSError) and error.errno in NO_ROOM | GONE | SHORT_OF:
             return True

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
@@ -43,13 +44,8 @@ def run_folder(out: Path, number: int, seed: int) -> Path:
     return trial_folder(out, number) / f"seed-{seed}"
 
 
-class Search:
-    """Runs trials until the budget is used.
-
-    A process locks the folder of the trial that it works on. If a trial is running by the journal but its folder
-    is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
-    continued study therefore equals an uninterrupted one.
-    """
+class Work:
+    """Work on a study, which other processes may share. on_run: called after each run."""
 
     def __init__(
         self,
@@ -60,13 +56,17 @@ class Search:
         play: Play,
         on_run: Callable[[], None] = lambda: None,
     ) -> None:
-        self._study = study
-        self._space = settings.space
-        self._budget = settings.budget
-        self._seed = seed
-        self._out = out
-        self._play = play
-        self._on_run = on_run
+        self._study, self._settings, self._seed, self._out = study, settings, seed, out
+        self._budget, self._play, self._on_run = settings.budget, play, on_run
+
+
+class Search(Work):
+    """Runs trials until the budget is used.
+
+    A process locks the folder of the trial that it works on. If a trial is running by the journal but its folder
+    is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
+    continued study therefore equals an uninterrupted one.
+    """
 
     def run(self) -> None:
         """Search, and wait for the trials of other processes. Raises BadInput if all trials fail."""
@@ -120,13 +120,14 @@ class Search:
         except RunFailed as error:
             self._fail(trial, str(error))
         except BaseException:
-            with suppress(OSError):  # of a full disk, which must not hide what happened
+            # A full disk, or a trial whose end was written before the disk failed, must not hide what happened.
+            with suppress(OSError, UpdateFinishedTrialError):
                 trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
             raise
 
     def _runs(self, trial: Trial) -> None:
         """Make the missing runs of a trial, and finish it with their mean or prune it."""
-        values = {one.name: one.suggest(trial) for one in self._space}
+        values = {one.name: one.suggest(trial) for one in self._settings.space}
         figures: list[float] = list(trial.user_attrs.get(VALUES, ()))
         reported = self._study.get_trials(deepcopy=False)[trial.number].intermediate_values
         for run in range(self._budget.repeats):

@@ -2,6 +2,7 @@ import importlib.util
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +15,7 @@ import torch
 from qwop.common.command import Command
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.architectures import ARCHITECTURES
+from qwop.policies.files import ARCHITECTURES
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from qwop.policies.state import State
@@ -27,6 +28,13 @@ if importlib.util.find_spec("absl"):  # TensorBoard brings it
     # Its handler keeps the stream that it finds as it is imported, here the one that pytest captures with, and closes
     # it when Hydra sets up logging; the real one it leaves open.
     absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
+
+
+# A shell's background jobs ignore Ctrl-C and those of nohup hang-ups, which tests send to themselves and to commands.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 EXTRAS = {

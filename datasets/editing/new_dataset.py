@@ -14,13 +14,11 @@ from ...common.files import require_writable_folder
 from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
 from ..describe import describe
+from ..folder import RECORDINGS
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from ..summary import Summary
 from ..writer import DatasetWriter
-
-RECORDINGS = "recordings"
-"""Subfolder with the settings that the games were recorded with, and the full numbers of imported ones."""
 
 
 @contextmanager

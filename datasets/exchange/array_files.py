@@ -11,11 +11,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.npz import array_names, read_arrays
-from ...common.reading import MEGABYTE
-from ...envs.spec import LONGEST_REASON
+from ...common.reading import MEGABYTE, open_regular, reason
 from ..arrays import ArrayForm
+from .hdf5 import foreign_hdf5
 from .imported import Imported, Unknown
 from .parts import imported, parts_of
 
@@ -48,38 +48,36 @@ def is_arrays(path: Path) -> bool:
 def read_npz(path: Path, unknown: Unknown) -> Imported:
     """Open an `.npz` of arrays, whose environment has to be given. Never unpickles anything."""
     form = ArrayForm.of(unknown.environment)
-    chosen = _chosen(path, array_names(path, LARGEST, EXPECTED))
+    with naming(path):
+        chosen = _chosen(array_names(path, LARGEST, EXPECTED))
     arrays = read_arrays(path, [*chosen.values()], LARGEST, EXPECTED)
     return _imported(path, form, unknown, {own: arrays[name] for own, name in chosen.items()})
 
 
 def is_d4rl(path: Path) -> bool:
-    """True for an HDF5 file with D4RL's arrays; d3rlpy's files name theirs otherwise."""
-    with path.open("rb") as file:
-        if file.read(len(HDF5)) != HDF5:
-            return False
-    with _h5py().File(path, "r") as file:
+    """True for an HDF5 file with D4RL's arrays; d3rlpy's files name theirs otherwise. BadInput for no HDF5 file."""
+    with open_regular(path, None, EXPECTED) as (file, _):
+        try:
+            mark = file.read(len(HDF5))
+        except OSError as error:
+            raise BadInput(f"{path}: {reason(error)}; {EXPECTED}") from None
+    if mark != HDF5:
+        raise BadInput(f"{path}: not an HDF5 file; {EXPECTED}")
+    _require_h5py()
+    with foreign_hdf5(path, "h5py", EXPECTED) as file:
         return all(any(name in file for name in NAMES[needed]) for needed in NEEDED)
 
 
 def read_hdf5(path: Path, unknown: Unknown) -> Imported:
     """Open an HDF5 file of arrays, whose environment has to be given; BadInput if h5py is not installed."""
-    h5py = _h5py()
+    _require_h5py()
     form = ArrayForm.of(unknown.environment)
-    try:
-        with h5py.File(path, "r") as file:
-            kept = [name for name, one in file.items() if isinstance(one, h5py.Dataset)]
-            chosen = _chosen(path, kept)
-            size = sum(file[name].size * file[name].dtype.itemsize for name in chosen.values())
-            if size > LARGEST:
-                raise BadInput(
-                    f"{path}: arrays of {size / MEGABYTE:,.0f} MB, expected {LARGEST / MEGABYTE:,.0f} at most"
-                )
-            arrays = {own: file[name][()] for own, name in chosen.items()}
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput(f"{path}: h5py cannot read it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
+    with foreign_hdf5(path, "h5py", EXPECTED) as file:
+        chosen = _chosen([*file])
+        size = sum(file.array(name).nbytes for name in chosen.values())
+        if size > LARGEST:
+            raise BadInput(f"arrays of {size / MEGABYTE:,.0f} MB, expected {LARGEST / MEGABYTE:,.0f} at most")
+        arrays = {own: file.numbers(name) for own, name in chosen.items()}
     return _imported(path, form, unknown, arrays)
 
 
@@ -91,17 +89,16 @@ def _imported(path: Path, form: ArrayForm, unknown: Unknown, arrays: dict[str, N
     return imported(parts, form, unknown, path)
 
 
-def _chosen(path: Path, found: list[str]) -> dict[str, str]:
+def _chosen(found: list[str]) -> dict[str, str]:
     """The name in the file of each array that it has; BadInput if a needed one is missing."""
     chosen = {own: next((name for name in names if name in found), "") for own, names in NAMES.items()}
     if missing := [own for own in NEEDED if not chosen[own]]:
-        raise BadInput(f"{path}: has {quoted(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
+        raise BadInput(f"has {quoted(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
     return {own: name for own, name in chosen.items() if name}
 
 
-def _h5py() -> Any:
+def _require_h5py() -> None:
     try:
-        import h5py
+        import h5py  # noqa: F401
     except ImportError as error:
         raise BadInput(f"h5py cannot be imported ({error}); install it with: pip install 'qwop[minari]'") from None
-    return h5py

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ..origin import Origin
 from ..schema import DatasetInfo, Episode
 from .expert_file import Recording, read_recording
@@ -39,7 +39,7 @@ def _episodes(recording: Recording, info: DatasetInfo, unknown: Unknown, path: P
         observations = recording.observations[rows]
         if info.observation.dtype == "uint8" and not np.array_equal(observations, observations.astype(np.uint8)):
             raise BadInput(f"{path}: episode {number}: observations are no whole numbers from 0 to 255")
-        try:
+        with naming(f"{path}: episode {number}"):
             yield imported_episode(
                 info,
                 unknown,
@@ -50,5 +50,3 @@ def _episodes(recording: Recording, info: DatasetInfo, unknown: Unknown, path: P
                 source=recording.name,
                 origin=Origin(sha256=recording.digest, game=number),
             )
-        except BadInput as error:
-            raise BadInput(f"{path}: episode {number}: {error}") from None

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
-from ...envs.spec import LONGEST_REASON
+from ...common.checks import LONGEST_REASON, quoted
+from ...common.errors import BadInput, naming
 from ..origin import Origin
 from ..schema import DatasetInfo, Episode
 from .hdf5 import BROKEN, foreign_hdf5
@@ -113,7 +112,7 @@ def _episodes(found: Iterable[Any], info: DatasetInfo, unknown: Unknown, path: P
         decisions = len(one.actions) - (not one.terminated)
         if one.terminated:
             observations = np.append(observations, np.zeros_like(observations[:1]), axis=0)
-        try:
+        with naming(f"{path}: episode {number}"):
             yield imported_episode(
                 info,
                 unknown,
@@ -124,8 +123,6 @@ def _episodes(found: Iterable[Any], info: DatasetInfo, unknown: Unknown, path: P
                 source=path.name,
                 origin=Origin(game=number),
             )
-        except BadInput as error:
-            raise BadInput(f"{path}: episode {number}: {error}") from None
 
 
 def channels_as(observations: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import ACTIONS, FEATURES
@@ -54,10 +54,8 @@ def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), action
     shape: of an observation. actions: their number. The defaults are those of published recordings.
     """
     arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
-    try:
+    with naming(path):
         return _recording(path.name, arrays, shape, actions)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def write_expert_file(path: Path, episodes: Iterable[Episode]) -> None:

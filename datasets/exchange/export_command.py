@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
-from ...common.files import atomic_file, require_writable_folder
+from ...common.files import atomic_file
+from ...common.folder_lock import shared_lock
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..editing.new_dataset import new_folder, require_outside
@@ -60,8 +61,7 @@ def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> 
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_outside(out, [dataset.folder])
-    require_writable_folder(out.parent, "out")
-    with atomic_file(out) as partial:
+    with shared_lock(out.parent, "out", beside=True), atomic_file(out) as partial:
         if format == "d3rlpy":
             d3rlpy.export(dataset, info, partial)
         else:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
-from ...envs.spec import LONGEST_REASON
 from ..bounds import LARGEST, permitted, require_permitted
 
 BROKEN = (
@@ -55,6 +54,10 @@ class ForeignGroup:
     def __len__(self) -> int:
         """The number of groups and arrays in it."""
         return len(self._group)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the groups and arrays in it."""
+        return iter(self._group)
 
     def __contains__(self, name: str) -> bool:
         return name in self._group

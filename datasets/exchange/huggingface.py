@@ -16,11 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, parse_json
-from ...envs.spec import LONGEST_REASON
 from ..arrow import HASH, from_table, to_table
 from ..bounds import permitted, require_permitted
 from ..card import CARD, column_table, front_matter, summary_table

@@ -5,18 +5,18 @@ with `observation.` and are numbers, side by side; pictures and films are left o
 an episode's last decision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 from ..arrays import ArrayForm
 from .imported import Imported, Unknown
 from .parquet import parquet_files
-from .table_files import imported_table, read_table
+from .table_files import columns_of, imported_table, numbers_of, read_table
 
 INFO = Path("meta", "info.json")
 
@@ -53,12 +53,19 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
         found = f"only pictures ({', '.join(pictures)}), which are not imported" if pictures else "no observations"
         raise BadInput(f"{path}: has {quoted(found, 120)}; name numbers with columns.observation=[…]")
     names.setdefault("observation", numbers)
-    table = read_table(path, parquet_files(path / "data"))
-    if missing := [name for name in ORDER if name not in table.columns]:
-        raise BadInput(f"{path}: its rows have no column {missing[0]}, expected LeRobot's")
+
+    def needed(found: Sequence[str]) -> list[str]:
+        if missing := [name for name in ORDER if name not in found]:
+            raise BadInput(f"its rows have no column {missing[0]}, expected LeRobot's")
+        return [*ORDER, *columns_of(found, names)]
+
+    table = read_table(path, parquet_files(path / "data"), needed)
     for name in table.columns:
         if features.get(name) not in PICTURES and _lists_of_one(table[name].iloc[:1].tolist()):
             table[name] = table[name].str[0]
+    with naming(path):
+        for name in ORDER:
+            table[name] = numbers_of(table, name)
     made = imported_table(table.sort_values(ORDER, ignore_index=True), names, form, unknown, path)
     left_out = [] if "observation" in columns else pictures
     return replace(made, notes=[*made.notes, *(f"left out: {name}, a picture" for name in left_out)])

@@ -15,13 +15,13 @@ import numpy as np
 from gymnasium.spaces import Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
-from ...envs.actions import action_at, action_count, form_names
+from ...envs.actions import Space, action_at, action_count, form_names
 from ...envs.observed import plain_space, without_texts
 from ...envs.registration import NAMESPACE
-from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
+from ...envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from ..arrays import ArrayForm
 from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
@@ -116,7 +116,7 @@ def require_minari() -> Any:
     return minari
 
 
-def _action_space(info: DatasetInfo) -> gymnasium.Space[Any]:
+def _action_space(info: DatasetInfo) -> Space:
     """The environment's own action space if it has the form of an array, else numbers from 0."""
     try:
         _, own = info.environment.own_spaces()
@@ -130,7 +130,7 @@ def _action_space(info: DatasetInfo) -> gymnasium.Space[Any]:
     )
 
 
-def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iterator[Any]:
+def _buffers(episodes: Iterable[Episode], actions: Space) -> Iterator[Any]:
     from minari.data_collector import EpisodeBuffer
 
     for episode in episodes:
@@ -169,14 +169,14 @@ def _metadata(path: Path) -> dict[str, Any]:
     return found
 
 
-def _space(metadata: Mapping[str, Any], name: str) -> gymnasium.Space[Any]:
+def _space(metadata: Mapping[str, Any], name: str) -> Space:
     """A space from its text, which Minari would make of any size."""
     from minari.serialization import deserialize_space
 
     try:
         text = json.loads(metadata[name])  # with infinite bounds
         _require_small(text)
-        space: gymnasium.Space[Any] = deserialize_space(text)
+        space: Space = deserialize_space(text)
         return space
     except Exception as error:  # of Minari, Gymnasium and NumPy
         raise BadInput(f"{name} cannot be read ({quoted(error, LONGEST_REASON) or type(error).__name__})") from None
@@ -192,7 +192,7 @@ def _require_small(space: Any) -> None:
             _require_small(one)
 
 
-def _is_picture(space: gymnasium.Space[Any]) -> bool:
+def _is_picture(space: Space) -> bool:
     from minari.dataset.minari_storage import is_image_space
 
     return bool(is_image_space(space))
@@ -202,10 +202,8 @@ def _episodes(path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unkn
     with foreign_hdf5(path, "Minari", EXPECTED) as file:
         for number in range(total):
             group = file.group(f"episode_{number}")
-            try:
+            with naming(f"episode {number}"):
                 yield _episode(group, jpeg, form, unknown, source, number)
-            except BadInput as error:
-                raise BadInput(f"episode {number}: {error}") from None
 
 
 def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str, number: int) -> Episode:
@@ -229,7 +227,7 @@ def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown,
     return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **fields)
 
 
-def _values(group: ForeignGroup, name: str, space: gymnasium.Space[Any]) -> Any:
+def _values(group: ForeignGroup, name: str, space: Space) -> Any:
     """Values of a space, one a row: an array, or of a `Dict` or `Tuple` a mapping or tuple of arrays."""
     if isinstance(space, Dict):
         inner = group.group(name)
@@ -275,7 +273,7 @@ def _pictures(group: ForeignGroup, observation: ObservationSpec) -> NDArray[np.u
     return np.array(rows, dtype=np.uint8)
 
 
-def _info(metadata: Mapping[str, Any], spaces: Mapping[str, gymnasium.Space[Any]], unknown: Unknown) -> DatasetInfo:
+def _info(metadata: Mapping[str, Any], spaces: Mapping[str, Space], unknown: Unknown) -> DatasetInfo:
     environment = unknown.environment
     if environment is None:
         if metadata.get("env_spec") is None:

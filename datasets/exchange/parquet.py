@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
-from ...envs.spec import LONGEST_REASON
 from ..bounds import permitted, require_footer, require_memory, require_permitted
 
 EXPECTED = "expected a Parquet file"
@@ -43,7 +42,7 @@ def foreign_parquet(path: Path, columns: Mapping[str, pa.DataType]) -> Iterator[
             require_memory(file, size, width=width, columns=columns.keys())
             file.seek(0)
             # A text that is repeated a million times is there once.
-            texts = [name for name in columns if _is_bytes(schema.field(name).type)]
+            texts = [name for name in columns if is_text(schema.field(name).type)]
             with pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True) as parquet:
                 yield ForeignParquet(parquet, columns, size)
         except CannotBeRead:
@@ -68,8 +67,8 @@ class ForeignParquet:
     def table(self) -> pa.Table:
         """All rows."""
         tables = [*self.batches(65_536)]
-        texts = [table.column(name) for table in tables for name, kind in self._columns.items() if _is_bytes(kind)]
-        require_permitted(sum(map(_length, texts)), permitted(self._size), self._size)
+        texts = [table.column(name) for table in tables for name, kind in self._columns.items() if is_text(kind)]
+        require_permitted(sum(map(length_of_texts, texts)), permitted(self._size), self._size)
         schema = pa.schema({name: _read_as(kind) for name, kind in self._columns.items()})
         return pa.concat_tables(tables).unify_dictionaries() if tables else schema.empty_table()
 
@@ -86,10 +85,10 @@ class ForeignParquet:
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
-    return pa.dictionary(pa.int32(), kind) if _is_bytes(kind) else kind
+    return pa.dictionary(pa.int32(), kind) if is_text(kind) else kind
 
 
-def _length(column: pa.ChunkedArray) -> int:
+def length_of_texts(column: pa.ChunkedArray) -> int:
     """Bytes of all texts of a column, each counted as often as it is there."""
     return sum(pc.sum(pc.binary_length(one.dictionary).take(one.indices)).as_py() or 0 for one in column.chunks)
 
@@ -106,13 +105,13 @@ def _alike(found: pa.DataType, kind: pa.DataType) -> bool:
     """True for types that differ in precision or in how lists and texts are stored."""
     if _is_list(kind):
         return _is_list(found) and _alike(found.value_type, kind.value_type)
-    for group in (_is_number, _is_bytes, pa.types.is_boolean):
+    for group in (_is_number, is_text, pa.types.is_boolean):
         if group(kind):
             fits: bool = group(found) or pa.types.is_null(found)
             return fits
     fixed: bool = pa.types.is_fixed_size_binary(kind)
     same: bool = found.equals(kind)
-    return same or (fixed and _is_bytes(found))
+    return same or (fixed and is_text(found))
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -123,7 +122,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """True for texts and bytes of any length, also in a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return any(kind.equals(one) for one in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))

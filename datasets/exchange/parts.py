@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode
@@ -82,7 +82,7 @@ def imported(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Pat
 def _episodes(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Iterator[Episode]:
     for number, part in enumerate(parts):
         ends = {"terminated": part.terminated, "truncated": part.truncated}
-        try:
+        with naming(f"{path}: episode {number}"):
             yield form.episode(
                 unknown,
                 part.observations,
@@ -92,5 +92,3 @@ def _episodes(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Pa
                 source=path.name,
                 origin=Origin(game=number),
             )
-        except BadInput as error:
-            raise BadInput(f"{path}: episode {number}: {error}") from None

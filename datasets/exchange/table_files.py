@@ -6,24 +6,27 @@ taken where they are, and the numbers of an observation are the columns `observa
 action is the observation that ended its episode, as `Dataset.steps()` has them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
-from ...common.reading import MEGABYTE
-from ...envs.spec import LONGEST_REASON
+from ...common.reading import MEGABYTE, CannotBeRead, open_regular
 from ..arrays import ArrayForm
+from ..bounds import permitted, require_footer, require_memory, require_permitted
 from ..folder import episode_name
 from ..reader import Dataset
 from ..schema import DatasetInfo
 from ..step_table import step_table
 from .imported import Imported, Unknown
+from .parquet import is_text, length_of_texts
 from .parts import Part, imported
 
 LARGEST = 1024 * MEGABYTE
@@ -32,7 +35,15 @@ LARGEST = 1024 * MEGABYTE
 LOST = ("behaviour probabilities other than that of the action taken", "keys", "player, source, start and outcome")
 """Content of a dataset that these tables do not hold."""
 
-READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+FORMATS = (".csv", ".parquet")
+
+LONGEST_LINE = MEGABYTE
+"""Bytes of the line with the names of a `.csv`'s columns."""
+
+EXPECTED = "expected a table of decisions (.csv or .parquet)"
+
+Needed = Callable[[Sequence[str]], Collection[str]]
+"""The columns to read of those that a file has; BadInput where one is missing."""
 
 KNOWN = (
     "episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "done", "actor",
@@ -57,7 +68,7 @@ def is_tables(path: Path) -> bool:
     """True for a table's file, and for a folder of Parquet files alone."""
     if path.is_dir():
         return {one.suffix for one in path.iterdir()} == {".parquet"}
-    return path.suffix in READERS
+    return path.suffix in FORMATS
 
 
 def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
@@ -67,20 +78,104 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     list), where they differ. BadInput for a table that lacks one of them.
     """
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
-    table = read_table(path, sorted(path.iterdir()) if path.is_dir() else [path])
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    table = read_table(path, files, lambda found: columns_of(found, columns))
     return imported_table(table, columns, form, unknown, path)
 
 
-def read_table(path: Path, files: Sequence[Path]) -> pd.DataFrame:
-    """The rows of these files, one or more, of the table that is called `path`."""
+def columns_of(found: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
+    """The columns that an import reads, of those found in a file; see `read`."""
+    return [name for names in _names(found, columns).values() for name in names]
+
+
+def read_table(path: Path, files: Sequence[Path], needed: Needed) -> pd.DataFrame:
+    """The needed columns of these files, one or more, of the table that is called `path`.
+
+    BadInput for files that are no tables, or take more memory than is permitted for their size.
+    """
     if not files:
         raise BadInput(f"{path}: has no files of rows")
-    if sum(file.stat().st_size for file in files) > LARGEST:
-        raise BadInput(f"{path}: larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several files")
-    try:
-        return pd.concat([READERS[file.suffix](file) for file in files], ignore_index=True)  # type: ignore[operator]
-    except Exception as error:  # pandas raises errors of several libraries
-        raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
+    tables, memory, total = [], 0, 0
+    for file in files:
+        try:
+            with open_regular(file, LARGEST, EXPECTED) as (opened, size):
+                total += size
+                if total > LARGEST:
+                    raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
+                read = _csv if file.suffix == ".csv" else _parquet
+                table, needs = read(opened, size, needed)
+                memory += needs
+                require_permitted(memory, permitted(total), total)
+                tables.append(table)
+        except CannotBeRead:
+            raise
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from None
+        except Exception as error:  # pandas raises errors of several libraries
+            raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
+    return pd.concat(tables, ignore_index=True)
+
+
+def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
+    """The needed columns of a `.csv` of so many bytes, and its bytes."""
+    if len(file.readline(LONGEST_LINE)) == LONGEST_LINE:
+        raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
+    file.seek(0)
+    names = [str(name) for name in pd.read_csv(file, nrows=0).columns]
+    file.seek(0)
+    return pd.read_csv(file, usecols=[*needed(names)]), size
+
+
+def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
+    """The needed columns of a Parquet file of so many bytes, and the memory that they need."""
+    require_footer(file, size)
+    with pq.ParquetFile(file) as parquet:
+        schema = parquet.schema_arrow
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    names = needed([name for name in schema.names if name not in index])
+    for name in names:
+        if schema.names.count(name) > 1:
+            raise BadInput(f"column {quoted(name)} is there twice")
+        kind = schema.field(name).type
+        if (pa.types.is_nested(kind) and not _holds_numbers(kind)) or _holds_bytes(kind):
+            raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
+    memory = require_memory(file, size, width=max(map(_width, schema), default=8), columns=names)
+    file.seek(0)
+    # A text that is repeated a million times is there once, until its length is known.
+    texts = [name for name in dict.fromkeys(names) if is_text(schema.field(name).type)]
+    with pq.ParquetFile(file, read_dictionary=texts) as parquet:
+        table = parquet.read([*dict.fromkeys(names)], use_threads=False)
+    for name in texts:
+        column = table.column(name)
+        memory += length_of_texts(column)
+        require_permitted(memory, permitted(size), size)
+        table = table.set_column(table.column_names.index(name), name, column.cast(column.type.value_type))
+    return table.to_pandas(ignore_metadata=True), memory
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    """True for lists of numbers, also in lists."""
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        kind = kind.value_type
+    return any(
+        fits(kind) for fits in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    )
+
+
+def _holds_bytes(kind: pa.DataType) -> bool:
+    """True for bytes that need not be text."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(
+        is_kind(kind) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    )
+
+
+def _width(field: pa.Field) -> int:
+    """Bytes of each value of a column whose values have a fixed length, also in lists; 8 for others."""
+    kind = field.type
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    return kind.byte_width if pa.types.is_fixed_size_binary(kind) or pa.types.is_decimal(kind) else 8
 
 
 def imported_table(
@@ -94,14 +189,14 @@ def imported_table(
 
 
 def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
-    names = _names(table, columns)
+    names = _names([str(name) for name in table.columns], columns)
     if not len(table):
         raise BadInput("has no rows")
     action = _stacked(table, names["action"])
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
     ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
     observations = _stacked(table, names["observation"])
-    rewards = table[names["reward"][0]].to_numpy(dtype=np.float64, na_value=np.nan) if names["reward"] else None
+    rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
     parts = []
     for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"]):
         made = rows[decisions[rows]]
@@ -109,18 +204,16 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
         seen = observations[rows]
         earned = None if rewards is None else rewards[made]
-        taken = np.array(action[made].tolist())
-        parts.append(Part(seen, taken, earned, *(bool(flags[made[-1]]) for flags in ends.values())))
+        parts.append(Part(seen, action[made], earned, *(bool(flags[made[-1]]) for flags in ends.values())))
     return parts
 
 
-def _names(table: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The columns of each part of a decision."""
+def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The columns of each part of a decision, of those that a table has."""
     known = ("action", "reward", "episode", "terminated", "truncated", "observation")
     if strange := [name for name in columns if name not in known]:
         raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(known)}")
     given = {name: [one] if isinstance(one, str) else [str(each) for each in one] for name, one in columns.items()}
-    found = [str(name) for name in table.columns]
     for name in (one for names in given.values() for one in names):
         if name not in found:
             raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found))}")
@@ -150,21 +243,28 @@ def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:
 def _column(table: pd.DataFrame, name: str) -> NDArray[Any]:
     lists = table[name].dropna()
     if not len(lists) or not isinstance(lists.iloc[0], list | tuple | np.ndarray):
-        return _numbers(table, name)
+        return numbers_of(table, name)
     try:
-        return np.stack([np.asarray(one) for one in table[name]])
+        stacked = np.stack([np.asarray(one) for one in table[name]])
+        stacked = np.array(stacked.tolist()) if stacked.dtype == object else stacked  # lists in lists
     except ValueError:
-        raise BadInput(f"column {name} holds lists of different lengths") from None
+        raise BadInput(f"column {quoted(name)} holds lists of different lengths") from None
+    if stacked.dtype.kind not in "biuf":
+        raise BadInput(f"column {quoted(name)} holds {quoted(list(lists.iloc[0]))}, expected numbers")
+    return stacked
 
 
-def _numbers(table: pd.DataFrame, name: str) -> NDArray[Any]:
+def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
+    """A column of numbers, [rows], with NaN where it has none; BadInput if it holds anything else."""
     column = table[name]
     if column.dtype == bool:
         return column.to_numpy().astype(np.int64)
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise BadInput(f"column {name} holds {quoted(column.dropna().iloc[0])}, expected numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(
+            f"column {quoted(name)} holds {quoted(next(iter(column.dropna()), None))}, expected numbers"
+        ) from None
 
 
 def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:

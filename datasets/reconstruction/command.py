@@ -15,9 +15,11 @@ from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
 from ...common.reading import MEGABYTE, parse_json, read_text
-from ...envs.names import FEATURES
+from ...common.settings import Settings, setting
+from ...common.shared_settings import smoothing
+from ...envs.names import FEATURES, NUMBERS, REWARDS
 from ..describe import describe
-from ..folder import next_number
+from ..folder import RECORDINGS, next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
@@ -26,7 +28,33 @@ from ..subcommand import Subcommand
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
-from .settings import ReconstructSettings
+
+
+@dataclass(frozen=True)
+class ReconstructSettings(Settings):
+    """The dataset to reconstruct, and the decisions, observations and rewards of the new one."""
+
+    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo", path=True)
+    out: str = setting(
+        help="Folder of the new dataset; an interrupted one is continued.", example="data/kurodo-frames",
+        written=True,
+    )  # fmt: skip
+    frames_per_step: int | None = setting(
+        3,
+        "Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second. null: the recording's own "
+        "decisions, about 9 a second and of unequal length.",
+        at_least=1,
+        at_most=3600,
+    )
+    reward: str = setting("shaped", "Reward of the new dataset.", choices=REWARDS)
+    observation: str = setting(
+        "features", "Observations of the new dataset: 71 features, 94 (full) or 112 (contact).", choices=NUMBERS
+    )
+    observation_lag: int = setting(
+        0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)
+    )
+    epsilon: float = smoothing()
+
 
 REPORT = "reconstruction.json"
 """File in the new dataset's folder of recordings, with a row for every game that was tried."""
@@ -105,7 +133,7 @@ class Report:
     """The rows of the games tried so far, kept in the new dataset's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "recordings" / REPORT
+        self.path = folder / RECORDINGS / REPORT
         self.rows: dict[str, Row] = {}
         rows: list[Row] = []
         if self.path.exists():

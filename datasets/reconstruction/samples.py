@@ -13,6 +13,7 @@ from ...common.files import write_atomic
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import FEATURES
+from ..folder import RECORDINGS
 
 LARGEST = 256 * MEGABYTE
 """Bytes of a recording's numbers, at most."""
@@ -23,7 +24,7 @@ _TORSO_X = FEATURES.index("torso.position_x")
 
 def samples_path(folder: Path, digest: str) -> Path:
     """The file that keeps the numbers of one recording of a dataset."""
-    return folder / "recordings" / f"samples-{digest}.npz"
+    return folder / RECORDINGS / f"samples-{digest}.npz"
 
 
 def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> Path:

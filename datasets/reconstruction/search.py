@@ -121,10 +121,10 @@ class Search:
             place += 1
         return Explained(place, candidates, np.array(frames, dtype=np.int64), error)
 
-    def comes_near(self, start: Game, sample: NDArray[np.float64], changes: int = 2) -> bool:
-        """True if few frames, with few changes of keys after the first, lead from a game near to a sample."""
+    def comes_near(self, start: Game, sample: NDArray[np.float64]) -> bool:
+        """True if few frames, with two changes of keys after the first at most, lead from a game near to a sample."""
         begun = Candidates(*start, [b""], np.zeros(1, dtype=np.int64))
-        near, _ = self._near(begun, sample, self._plan[0][0], changes + 2)
+        near, _ = self._near(begun, sample, self._plan[0][0], 4)
         return near is not None
 
     def play(self, game: Game, keys: Sequence[int] | NDArray[np.uint8]) -> None:

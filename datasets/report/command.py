@@ -7,6 +7,7 @@ from ...common.command import to_yaml
 from ...common.command_line import clone_next, command_line
 from ...common.errors import BadInput
 from ...common.files import write_atomic
+from ...common.folder_lock import shared_lock
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
@@ -46,7 +47,8 @@ def run(settings: ReportSettings) -> None:
     folders = [settings.dataset, *([settings.against] if settings.against is not None else [])]
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
     made_by = command_line("qwop-dataset report", settings, "dataset")
-    write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
+    with shared_lock(settings.file.parent, "out", beside=True):
+        write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
     console = plain_console()
     console.print(f"report: {settings.file}")
     console.print(clone_next(Path(settings.dataset)))

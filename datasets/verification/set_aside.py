@@ -1,11 +1,13 @@
 """Moving faulty files out of the dataset without deleting them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
 from ...common.files import cannot_be_written
+from ...common.folder_lock import FolderLock
 from ..checksums import add_removed
 from .problem import Problem
 
@@ -25,6 +27,12 @@ def set_aside(folder: Path, problems: Iterable[Problem]) -> list[Path]:
             reasons.setdefault(problem.file, []).append(problem.found)
     if not reasons:
         return []
+    with closing(FolderLock(folder)):  # removes what a killed process left
+        return _moved(folder, reasons)
+
+
+def _moved(folder: Path, reasons: Mapping[Path, Sequence[str]]) -> list[Path]:
+    """Move the files, each with its reasons; returns the new paths."""
     try:
         (folder / FOLDER).mkdir(exist_ok=True)
     except OSError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-from ...common.errors import BadInput
+from ...common.errors import naming
 from ...common.settings import Settings, setting
 
 FRAMES_A_SECOND = 60
@@ -34,10 +34,8 @@ class AtariTask(Settings):
     )
 
     def __post_init__(self) -> None:
-        try:
+        with naming("Atari"):
             super().__post_init__()
-        except BadInput as error:
-            raise BadInput(f"Atari: {error}") from None
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box":

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import ale_py
-import gymnasium
 import numpy as np
 from ale_py import roms
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
 from .task import AtariTask, console_seed
 
 ONLY, FULL_STRENGTH = np.zeros(1, dtype=np.int64), np.ones(1)
@@ -29,7 +27,7 @@ LONGEST_HISTORY = 5000
 a fifth of a second."""
 
 
-class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.int64], NDArray[Any]]):
+class AtariVectorEnv(OwnVectorEnv):
     """n games with the same observations as `AtariEnv`: environment i is an `AtariEnv` reset with seed + i. (Only the
     last picture of a game that ends in the middle of a decision may be another; nothing follows it.)
 
@@ -73,15 +71,10 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
         if idle_limit is not None and idle_limit < 1:
             raise BadInput(f"idle_limit={idle_limit}: expected at least 1 decision")
         self.task = AtariTask(**task)
-        self.num_envs = num_envs
-        self.render_mode = None
-        self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
         self._training, self._idle_limit = training, idle_limit
         self._games = [_game(game, self.task) for _ in range(num_envs)]
-        self.single_observation_space = self.task.observation_space
-        self.single_action_space = gymnasium.spaces.Discrete(len(self._games[0].get_action_set()))
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        rate, actions = self.task.decisions_per_second, len(self._games[0].get_action_set())
+        self._declare(num_envs, None, AutoresetMode.SAME_STEP, rate, self.task.observation_space, actions)
         self._observations = np.zeros((num_envs, *self.task.observation_space.shape), dtype=np.uint8)
         self._lives = np.zeros(num_envs, dtype=np.int64)
         self._idle = np.zeros(num_envs, dtype=np.int64)

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,17 @@ class Clip:
     rows: NDArray[np.float32]
 
 
-def player(clips: Sequence[Clip]) -> str:
-    """The player of these games, as a part of a page; a page has one."""
+@cache
+def _scene() -> dict[str, object]:
+    """The shapes and tiles of all players."""
     scene = Scene(PIXELS_PER_UNIT)
     tiles = {name: f"data:image/png;base64,{base64.b64encode(image).decode()}" for name, image in scene.tiles.items()}
-    data = {"scene": scene.to_json(), "tiles": tiles, "clips": [_packed(clip) for clip in clips]}
+    return {"scene": scene.to_json(), "tiles": tiles}
+
+
+def player(clips: Sequence[Clip]) -> str:
+    """The player of these games, as a part of a page; a page has one."""
+    data = {**_scene(), "clips": [_packed(clip) for clip in clips]}
     document = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     speeds = "".join(
         f'<option value="{speed}"{" selected" if speed == "1" else ""}>{speed} ×</option>' for speed in SPEEDS

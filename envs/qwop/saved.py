@@ -29,23 +29,24 @@ def entry_of(saved: Any, name: str) -> Any:
     return saved[name]
 
 
+def checked_array(saved: Any, name: str, like: NDArray[Any], *, finite: bool = True) -> NDArray[Any]:
+    """An entry of the shape and type of `like`, of finite numbers; BadInput for anything else."""
+    given = entry_of(saved, name)
+    found = f"{given.dtype} {list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
+    if not isinstance(given, np.ndarray) or given.shape != like.shape or given.dtype != like.dtype:
+        raise wrong(f"{name} is {found}, expected {like.dtype} {list(like.shape)}")
+    if finite and not np.isfinite(given).all():
+        raise wrong(f"{name} are not finite")
+    return given
+
+
 def checked_games(saved: Any, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays of saved games, of the shapes and types of `like`; BadInput unless kernels can play them.
 
     like: `Games.arrays()`, or one row of each.
     """
-    found = {}
-    for name, mine in like.items():
-        given = entry_of(saved, name)
-        if not isinstance(given, np.ndarray):
-            raise wrong(f"{name} is {type(given).__name__}, expected {mine.dtype} {list(mine.shape)}")
-        if given.shape != mine.shape or given.dtype != mine.dtype:
-            raise wrong(f"{name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} {list(mine.shape)}")
-        found[name] = given
+    found = {name: checked_array(saved, name, mine, finite=name != "reals") for name, mine in like.items()}
     require_sound(found["reals"], found["integers"])
-    for name in ("numbers", "observations"):
-        if not np.isfinite(found[name]).all():
-            raise wrong(f"{name} are not finite")
     counters = np.atleast_2d(found["counters"])
     most = np.full(batch.COUNTERS, np.iinfo(np.int64).max)
     most[[batch.TERMINATED, batch.TRUNCATED, batch.OUTCOME]] = 1, 1, len(OUTCOMES) - 1
@@ -58,14 +59,9 @@ def checked_page(
     state: Any, reals: NDArray[np.float64], integers: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The rows of a page's state, of the shapes and types of these; BadInput for anything that cannot be played."""
-    found = []
-    for name, mine in (("reals", reals), ("integers", integers)):
-        given = np.asarray(entry_of(state, name))
-        if given.shape != mine.shape or given.dtype != mine.dtype:
-            raise wrong(f"{name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} {list(mine.shape)}")
-        found.append(given)
-    require_sound(found[0], found[1])
-    return found[0], found[1]
+    found = (checked_array(state, "reals", reals, finite=False), checked_array(state, "integers", integers))
+    require_sound(*found)
+    return found
 
 
 def require_sound(reals: NDArray[np.float64], integers: NDArray[np.int32]) -> None:

@@ -6,7 +6,7 @@ them. That decides the order of some contacts, and so the last bits of a game: f
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -106,8 +106,8 @@ class GameStart:
         """Plain data; keys as stretches [frames, keys]."""
         return {
             "trigonometry": self.trigonometry,
-            "before": [{**_opening_to_json(game.opening), "keys": _stretches(game.keys)} for game in self.before],
-            **_opening_to_json(self.opening),
+            "before": [{**asdict(game.opening), "keys": _stretches(game.keys)} for game in self.before],
+            **asdict(self.opening),
         }
 
     @classmethod
@@ -196,8 +196,7 @@ class Session:
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a state of `get_state` of any session; BadInput for anything else."""
-        page = checked_page(state, self._reals[0], self._integers[0])
-        self._reals[0], self._integers[0] = page
+        self._reals[0], self._integers[0] = checked_page(state, self._reals[0], self._integers[0])
 
 
 def _replay_of(frames: NDArray[np.float64]) -> Replay:
@@ -214,10 +213,6 @@ def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
             f"keys: expected one row of numbers from 0 to 15, found {pressed.dtype} of shape {pressed.shape}"
         )
     return pressed.astype(np.uint8)
-
-
-def _opening_to_json(opening: Opening) -> dict[str, int]:
-    return {"resets": opening.resets, "held": opening.held, "waiting": opening.waiting}
 
 
 def _opening_from_json(data: Mapping[str, Any]) -> Opening:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
@@ -70,26 +70,18 @@ class QWOPTask(Settings):
     delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        try:
+        with naming("QWOP-v1"):
             super().__post_init__()
-            if self.shaping and self.reward != "race":
-                raise BadInput(
-                    f"shaping={quoted(self.shaping)}: expected 0 with reward={self.reward}; only race has it"
-                )
-            if self.fall_penalty != 1.0 and self.reward != "race":
-                found = quoted(self.fall_penalty)
-                raise BadInput(f"fall_penalty={found}: expected 1 with reward={self.reward}; only race has it")
-            if self.push_penalty and self.reward != "race":
-                found = quoted(self.push_penalty)
-                raise BadInput(f"push_penalty={found}: expected 0 with reward={self.reward}; only race has it")
+            for name, price in self.prices.items():
+                if self.reward != "race" and price != (usual := getattr(QWOPTask, name)):
+                    expected = f"expected {usual:g} with reward={self.reward}"
+                    raise BadInput(f"{name}={quoted(price)}: {expected}; only race has it")
             if self.observation == PIXELS and self.observation_lag:
                 raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
             for name in ("stack", "size", "colour"):
                 if self.observation != PIXELS and getattr(self, name) != getattr(QWOPTask, name):
                     found = quoted(getattr(self, name))
                     raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
-        except BadInput as error:
-            raise BadInput(f"QWOP-v1: {error}") from None
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box[Any]":
@@ -119,17 +111,8 @@ class QWOPTask(Settings):
     def numbers(self) -> NDArray[np.float64]:
         """Return the settings as the kernels take them."""
         kind, _ = OBSERVATIONS[self.observation]
-        reward = KINDS[self.reward]
-        return np.array(
-            [
-                reward,
-                self.observation_lag,
-                round(self.time_limit * FRAMES_A_SECOND),
-                kind,
-                *self.prices.values(),
-            ],
-            dtype=np.float64,
-        )
+        limit = round(self.time_limit * FRAMES_A_SECOND)
+        return np.array([KINDS[self.reward], self.observation_lag, limit, kind, *self.prices.values()], np.float64)
 
 
 class Games:

@@ -10,7 +10,6 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
@@ -18,7 +17,7 @@ from ..engine import batch, workspace
 from ..engine.lanes import WIDTH
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
 from .base import chosen_idle_frames, require_render_mode
 from .saved import checked_generators, checked_keys_down, checked_row, entry_of
 from .task import FRAMES_A_SECOND, Games, QWOPTask
@@ -29,7 +28,7 @@ ROWS_WORTH_A_THREAD = 8
 RENDER_MODES = ["rgb_array"]
 
 
-class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
+class QWOPVectorEnv(OwnVectorEnv):
     """n games of `QWOP-v1`, a decision of all of them in one compiled call.
 
     Settings, observations, actions and infos are those of `QWOPEnv`, and so is every bit of them: environment i is a
@@ -72,18 +71,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
             raise BadInput(f"num_threads={num_threads}: expected at least 1")
         require_render_mode(render_mode, RENDER_MODES)
         self.task = QWOPTask(**task)
-        self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
-        self.metadata = {
-            **self.metadata,
-            "render_fps": self.task.decisions_per_second,
-            "autoreset_mode": self.autoreset_mode,
-        }
-        self.single_observation_space = self.task.observation_space
-        self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
+        self._declare(num_envs, render_mode, mode, rate, self.task.observation_space, len(ACTION_KEYS))
         self._games = Games(self.task, num_envs)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
         # a stream of their own, which therefore is where that of a single game is.
@@ -161,24 +150,26 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
                 f"environments {np.flatnonzero(waiting).tolist()} have ended; reset them with "
                 "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
             )
-        keys = ACTION_KEYS[chosen]
+        first_keys = keys = ACTION_KEYS[chosen]
         if self._delays:
             drawn = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
             self._late = np.array(drawn) < self.task.delay
-        self._first_keys[:] = np.where(self._late, self._keys, keys)
-        self._keys[:] = keys
-        self._do[:] = np.where(waiting, batch.BEGIN, batch.DECIDE)
-        games = self._games
+            first_keys = np.where(self._late, self._keys, keys)
+        self._first_keys[:], self._keys[:] = first_keys, keys
+        any_waiting = not same_step and bool(waiting.any())
+        if any_waiting:
+            self._do[waiting] = batch.BEGIN
+        games, played = self._games, np.ones(self.num_envs, dtype=np.bool_)
         # A picture of a game's end is drawn before the next one begins.
         self._play_all(follow=same_step and games.pictures is None)
-        self._do[:] = batch.DECIDE
-        self._look_at(np.ones(self.num_envs, dtype=np.bool_), waiting)
-        if waiting.any():
+        self._look_at(played, waiting)
+        if any_waiting:
+            self._do[:] = batch.DECIDE
             self._begun(waiting)
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
         base = self._infos()
-        infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        infos = masked(base, played)
         rewards = games.numbers[:, batch.REWARD].copy()
         done = terminations | truncations
         if same_step and done.any():
@@ -260,10 +251,6 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
     def close_extras(self, **kwargs: Any) -> None:
         if self._pool is not None:
             self._pool.shutdown()
-
-    def _require_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
 
     def _over(self) -> NDArray[np.bool_]:
         """Tell which games' last decision ended them, bool [n]."""

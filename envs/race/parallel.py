@@ -8,6 +8,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from ..actions import Space
 from ..names import OUTCOMES
 from ..vector import Infos
 from .vector import RENDER_MODES, QWOPRaceVectorEnv
@@ -33,10 +34,10 @@ class QWOPRaceParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo has 
         self.possible_agents = [f"runner_{number}" for number in range(runners)]
         self.agents: list[str] = []
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+    def observation_space(self, agent: str) -> Space:
         return self._race.single_observation_space
 
-    def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+    def action_space(self, agent: str) -> Space:
         return self._race.single_action_space
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observations, Told]:

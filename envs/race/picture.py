@@ -24,12 +24,15 @@ _LENGTH = 100.0
 """Metres of a race."""
 
 
-class RacePicture:
-    """Draws races, each runner in a picture of `width` by `height` pixels, up to `columns` in a row."""
+_WIDTH, _HEIGHT, _COLUMNS = 480, 300, 2
+"""Size of a runner's picture in pixels, and pictures in a row."""
 
-    def __init__(self, width: int = 480, height: int = 300, columns: int = 2) -> None:
-        self.columns = columns
-        self._drawing = Drawing(width, height)
+
+class RacePicture:
+    """Draws races, each runner in a picture of its own."""
+
+    def __init__(self) -> None:
+        self._drawing = Drawing(_WIDTH, _HEIGHT)
 
     def picture(
         self,
@@ -52,7 +55,7 @@ class RacePicture:
                 state, metres=float(metres[runner]), seconds=float(seconds[runner]), keys=int(keys[runner])
             )
             runners.append(self._labelled(shown, runner, _WORDS.get(int(outcomes[runner]), "")))
-        strip = picture_strip(runners, min(self.columns, len(runners)))
+        strip = picture_strip(runners, min(_COLUMNS, len(runners)))
         return np.concatenate([strip, self._bar(strip.shape[1], distances)])
 
     def _labelled(self, shown: NDArray[np.uint8], runner: int, word: str) -> NDArray[np.uint8]:

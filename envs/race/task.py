@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..names import FRAMES_A_SECOND, LONGEST_GAME, NUMBERS
@@ -48,14 +48,12 @@ class RaceTask(Settings):
     )
 
     def __post_init__(self) -> None:
-        try:
+        with naming("QWOPRace-v1"):
             super().__post_init__()
             if len(self.weights) != len(EVENTS):
                 raise BadInput(f"weights: {len(self.weights)} numbers, expected one for each of {len(EVENTS)} events")
             if self.runners > MOST_RUNNERS:
                 raise BadInput(f"team_size={self.team_size}: {self.runners} runners, expected at most {MOST_RUNNERS}")
-        except BadInput as error:
-            raise BadInput(f"QWOPRace-v1: {error}") from None
 
     @property
     def runners(self) -> int:

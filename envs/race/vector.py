@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
@@ -17,10 +16,10 @@ from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..qwop.base import chosen_idle_frames, require_render_mode
-from ..qwop.saved import checked_generators, checked_row, entry_of, wrong
+from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
 from ..qwop.task import Games
 from ..qwop.vector import checked_actions, masked
-from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
 from .events import EventCounter, weighted
 from .picture import RacePicture
 from .rules import LOST, WON, results
@@ -31,7 +30,7 @@ RENDER_MODES = ["rgb_array"]
 _SPEED = 6 * at.TORSO + at.VX
 
 
-class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+class QWOPRaceVectorEnv(OwnVectorEnv):
     """`QWOPRace-v1`: races over 100 metres, each runner in an exact world of its own, in lock step.
 
     Each environment of the batch is a runner; as many neighbouring ones as a race has runners (2 by default) run
@@ -101,19 +100,10 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
         if num_envs < 1 or num_envs % runners:
             raise BadInput(f"num_envs={num_envs}: expected a multiple of {runners}, the runners of a race")
         require_render_mode(render_mode, RENDER_MODES)
-        self.num_envs, self.num_races = num_envs, num_envs // runners
-        self.render_mode = render_mode
-        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
-        self.metadata = {
-            **self.metadata,
-            "render_fps": self.task.decisions_per_second,
-            "autoreset_mode": self.autoreset_mode,
-        }
-        size = len(self.task.observation_names)
-        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
-        self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.num_races = num_envs // runners
+        mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
+        numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.task.observation_names),), np.float32)
+        self._declare(num_envs, render_mode, mode, rate, numbers, len(ACTION_KEYS))
         self._games = Games(self.task.world, num_envs)
         self._counter = EventCounter.of(num_envs)
         first = np.repeat(np.arange(0, num_envs, runners), runners)
@@ -184,8 +174,8 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
         """
         games = self._games.checked(state)
         keys = checked_row(state, "keys", self.num_envs, 15)
-        counted = {name: _like(state, name, getattr(self._counter, name)) for name in EventCounter.SAVED}
-        over = _like(state, "over", self._over)
+        counted = {name: checked_array(state, name, getattr(self._counter, name)) for name in EventCounter.SAVED}
+        over = checked_array(state, "over", self._over)
         generators = checked_generators(entry_of(state, "generators"), "generators", self._generators)
         self._games.restore(games)
         for name, values in counted.items():
@@ -300,17 +290,3 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     def _rows(self, races: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return what holds for races [races] for each of their runners, [n]."""
         return np.repeat(races, self.task.runners)
-
-    def _require_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError("the races are closed: make new ones")
-
-
-def _like(state: Any, name: str, mine: NDArray[Any]) -> NDArray[Any]:
-    """An entry of a saved state, of the same shape and type as `mine`, with finite numbers."""
-    given = entry_of(state, name)
-    if not isinstance(given, np.ndarray) or given.shape != mine.shape or given.dtype != mine.dtype:
-        raise wrong(f"{name} is no array {mine.dtype} {list(mine.shape)}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise wrong(f"{name} is not finite")
-    return given

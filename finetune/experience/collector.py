@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
+from ...envs.vector import VectorEnv
 from ...policies.dense_layers import DenseLayers
 from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
+from ...policies.q_networks import QNetwork, epsilon_greedy
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
 
@@ -26,8 +27,8 @@ class PolicySnapshot:
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
         self._dense: DenseLayers | None = None
-        if isinstance(self._network, TrunkedPolicy):
-            self._dense = DenseLayers.of(self._network.trunk, self._network.policy_head)
+        if isinstance(self._network, TrunkedPolicy | QNetwork):
+            self._dense = self._network.dense_layers()
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
@@ -43,6 +44,9 @@ class PolicySnapshot:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
+            if self._dense is not None and isinstance(self._network, QNetwork):
+                q = self._dense.forward(self._network.layer_input(rows.flatten(1)))
+                return epsilon_greedy(q, self._network.epsilon).numpy(), state
             if self._dense is not None:
                 assert isinstance(self._network, TrunkedPolicy)
                 outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
@@ -79,7 +83,7 @@ class Collector:
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: VectorEnv,
         steps: int,
         generator: np.random.Generator,
         state: dict[str, Any] | None = None,
@@ -173,7 +177,7 @@ class Collector:
         )
         return sequences, ends
 
-    def enter(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def enter(self, env: VectorEnv) -> None:
         """Close the current vector environment and start new games in `env`, which has the same size."""
         self._env.close()
         self._env = env
@@ -192,8 +196,8 @@ class Collector:
         state: dict[str, Any] = {"generator": self._generator.bit_generator.state}
         if not self.saves_games() and not self._played:
             return {"seed": self._seed, **state}
-        if self.saves_games():
-            state["env"] = self._env.get_state()  # type: ignore[attr-defined]
+        if hasattr(self._env, "get_state"):
+            state["env"] = self._env.get_state()
         else:
             progress, actions = zip(*self._played, strict=True)
             state |= {"seed": self._seed, "progress": np.array(progress), "actions": np.concatenate(actions, axis=1)}

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,11 +27,15 @@ START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
+Figures = Mapping[str, Any]
+"""Figures of an evaluation, as its file has them; `drawn`: those of its games with drawn actions."""
+
+
 class _Judged(NamedTuple):
     """An evaluation and its figures, including those of games with drawn actions."""
 
     games: Evaluation
-    figures: Mapping[str, Any]
+    figures: Figures
 
 
 class PhaseEvaluator:
@@ -112,7 +116,7 @@ class PhaseEvaluator:
         return None if self.ends is None else gain(*self.ends)
 
     @property
-    def ends(self) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    def ends(self) -> tuple[Figures, Figures] | None:
         """Figures of the initial and of the final policy; None if either is missing."""
         start = self._folder / START
         return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
@@ -131,7 +135,7 @@ class PhaseEvaluator:
         path: Path,
         decisions: int,
         drawn: int,
-        before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        before: Mapping[str, Figures] = MappingProxyType({}),
     ) -> _Judged:
         """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
         clearly beats the policy is recorded with the figures."""
@@ -152,7 +156,7 @@ class PhaseEvaluator:
         self._log.evaluated(decisions, figures, "drawn")
         return figures
 
-    def _write(self, path: Path, figures: Mapping[str, Any]) -> None:
+    def _write(self, path: Path, figures: Figures) -> None:
         write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
 
 
@@ -169,15 +173,20 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     return document
 
 
-def is_worse(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+def is_worse(figures: Figures, before: Figures) -> bool:
     """True if a policy is clearly worse than an earlier one: it finishes fewer games, greedy or drawn, by a tenth and
     two standard errors of the difference. Without a track: the intervals of the mean returns do not overlap."""
-    if _falls_behind(figures, before):
-        return True
-    return "drawn" in figures and "drawn" in before and _falls_behind(figures["drawn"], before["drawn"])
+    return any(_falls_behind(now, then) for now, then in greedy_and_drawn(figures, before))
 
 
-def _falls_behind(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+def greedy_and_drawn(now: Figures, then: Figures) -> Iterator[tuple[Figures, Figures]]:
+    """Yield the figures of greedy games of two evaluations, then those of drawn games if both have them."""
+    yield now, then
+    if "drawn" in now and "drawn" in then:
+        yield now["drawn"], then["drawn"]
+
+
+def _falls_behind(figures: Figures, before: Figures) -> bool:
     if "finishes" not in figures or "finishes" not in before:
         now, then = figures.get("mean_return_interval"), before.get("mean_return_interval")
         return bool(now and then and now[1] < then[0])
@@ -187,20 +196,18 @@ def _falls_behind(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool
     return bool(before["finishes"] / games[1] - figures["finishes"] / games[0] > max(LOSS, 2 * error))
 
 
-def success(figures: Mapping[str, Any]) -> float:
+def success(figures: Figures) -> float:
     """Share of games finished; without a track, the mean return."""
     return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
 
 
-def gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def gain(before: Figures, after: Figures) -> str:
     """Describe the difference between two evaluations."""
-    parts = [_difference(before, after, "")]
-    if "drawn" in before and "drawn" in after:
-        parts.append(_difference(before["drawn"], after["drawn"], "drawn "))
-    return "; ".join(parts)
+    pairs = zip(("", "drawn "), greedy_and_drawn(before, after), strict=False)
+    return "; ".join(_difference(*pair, kind) for kind, pair in pairs)
 
 
-def _difference(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> str:
+def _difference(before: Figures, after: Figures, kind: str) -> str:
     if "finishes" not in before or "finishes" not in after:
         return f"{kind}mean return {before['mean_return']:.1f} → {after['mean_return']:.1f}"
     shares = (f"{one['finishes']} of {one['episodes']}" for one in (before, after))
@@ -211,7 +218,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) 
     return f"{said}, {before['mean_metres']:.1f} → {after['mean_metres']:.1f} m on average"
 
 
-def _line(figures: Mapping[str, Any]) -> str:
+def _line(figures: Figures) -> str:
     if "finishes" not in figures:
         said = f"mean return {figures['mean_return']:.1f}"
         if interval := figures.get("mean_return_interval"):

@@ -203,25 +203,17 @@ def _short(value: float) -> str:
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
-    columns = {
-        key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
-    }
-    drawn = {
-        key: name
-        for key, name in DRAWN_COLUMNS.items()
-        if any(one.get("drawn", {}).get(key) is not None for _, one in documents)
-    }
-    body = [
-        (
-            _named(name, one, kept),
-            str(one["episodes"]),
-            *(_figure(one, key) for key in columns),
-            *(_figure(one.get("drawn", {}), key) for key in drawn),
-        )
-        for name, one in documents
-    ]
+    header = ["phase", "games"]
+    body = [[_named(name, one, kept), str(one["episodes"])] for name, one in documents]
+    greedy = [one for _, one in documents]
+    for games, columns in ((greedy, EVALUATION_COLUMNS), ([one.get("drawn", {}) for one in greedy], DRAWN_COLUMNS)):
+        for key in columns:
+            if any(one.get(key) is not None for one in games):
+                header.append(columns[key])
+                for row, one in zip(body, games, strict=True):
+                    row.append(_figure(one, key))
     marked = next((number for number, (name, _) in enumerate(documents) if name == kept), None)
-    table = figures(("phase", "games", *columns.values(), *drawn.values()), body, marked)
+    table = figures(header, body, marked)
     notes = [KEPT] if marked is not None else []
     notes.append(EXACT if all(one.get("exact") for _, one in documents) else INTERVALS)
     return f'{table}<p class="note">{" ".join(notes)}</p>'

@@ -1,9 +1,6 @@
 """Verdict on a run: learned or not, the likely reason, and a remedy."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from .phase_evaluator import is_worse
+from .phase_evaluator import Figures, greedy_and_drawn, is_worse
 
 FASTER = 0.98
 """Ratio of median times below which a policy that finishes as often is clearly faster."""
@@ -15,7 +12,7 @@ CERTAIN = 0.1
 """Entropy in nats below which a policy hardly tries anything but its usual actions."""
 
 
-def verdict(before: Mapping[str, Any], after: Mapping[str, Any], decisions: int, entropy: float | None) -> str:
+def verdict(before: Figures, after: Figures, decisions: int, entropy: float | None) -> str:
     """One line about a run of this many decisions, from the evaluations of its first and its final policy.
 
     entropy: mean entropy of the policy in the last update, nats, if known.
@@ -36,28 +33,23 @@ def verdict(before: Mapping[str, Any], after: Mapping[str, Any], decisions: int,
     return f"{said}: {why}; try {remedy}"
 
 
-def is_better(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+def is_better(after: Figures, before: Figures) -> bool:
     """True if the second evaluation is clearly better: more games finished, the same ones faster, or farther where
     none is; without a track, a clearly higher return."""
     if is_worse(before, after):
         return True
     if "finishes" not in after or "finishes" not in before or is_worse(after, before):
         return False
-    pairs = [(after, before)]
-    if "drawn" in after and "drawn" in before:
-        pairs.append((after["drawn"], before["drawn"]))
-    return any(_faster(now, then) or _farther(now, then) for now, then in pairs)
+    return any(_faster_or_farther(now, then) for now, then in greedy_and_drawn(after, before))
 
 
-def _faster(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+def _faster_or_farther(now: Figures, then: Figures) -> bool:
     times = now["median_seconds"], then["median_seconds"]
-    return None not in times and times[0] < FASTER * times[1]
-
-
-def _farther(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    if None not in times and times[0] < FASTER * times[1]:
+        return True
     return bool(then["finishes"] == 0 and now["mean_metres"] > then["mean_metres"] + FARTHER)
 
 
-def _runs(figures: Mapping[str, Any]) -> bool:
+def _runs(figures: Figures) -> bool:
     every = (figures, figures.get("drawn", {}))
     return any(one.get("finishes", 0) > 0.5 * one.get("episodes", 1) for one in every)

@@ -24,16 +24,12 @@ class Restarts(VectorWrapper):
     """
 
     def __init__(
-        self,
-        env: QWOPVectorEnv,
-        settings: RestartSettings,
-        demonstrated: Sequence[SavedState] | None = None,
-        seed: int = 0,
+        self, env: QWOPVectorEnv, settings: RestartSettings, demonstrated: Sequence[SavedState] | None = None
     ) -> None:
         super().__init__(env)
         self._qwop = env
         self._settings = settings
-        self._generator = np.random.default_rng(seed)
+        self._generator = np.random.default_rng(0)
         self._source: StateSource
         if demonstrated is not None:
             self._source = StateSource(demonstrated)

@@ -50,22 +50,22 @@ class StateSource:
         """Restore a state from `get_state`."""
 
 
-class PassedStates(StateSource):
-    """States between two distances, `metres`, from games that began at the real start."""
+class CollectedStates(StateSource):
+    """States between two distances, `metres`, from games that began at the real start; at most `CAPACITY`."""
+
+    states: list[SavedState]
 
     def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
+        super().__init__([])
         self._low, self._high = metres
         self._generator = generator
-        self.states: list[SavedState] = []
 
-    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Occasionally save a random game among those in the stretch."""
-        metres = infos["distance"]
-        rows = np.flatnonzero(~ended & whole & (self._low <= metres) & (metres < self._high))
-        if not len(rows) or self._generator.random() >= KEEP_SHARE:
-            return
-        row = int(self._generator.choice(rows))
-        keep(SavedState(float(metres[row]), games.save_game(row)), self.states, self._generator)
+    def keep(self, state: SavedState) -> None:
+        """Add a state; once there are `CAPACITY`, it replaces a random one."""
+        if len(self.states) < CAPACITY:
+            self.states.append(state)
+        else:
+            self.states[int(self._generator.integers(CAPACITY))] = state
 
     def clear(self) -> None:
         self.states = []
@@ -74,22 +74,31 @@ class PassedStates(StateSource):
         return {"saved": [vars(one) for one in self.states]}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.states = from_plain(state["saved"])
+        self.states = [SavedState(**one) for one in state["saved"]]
 
 
-class StatesBeforeFalls(StateSource):
-    """One state a second, `NOT_BEFORE` to `NOT_AFTER` seconds before a fall in a game that began at the real start.
+class PassedStates(CollectedStates):
+    """States that games passed through."""
 
-    The policy fails from these states, so games practise its mistakes. metres: the stretch they must lie in.
-    """
+    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Occasionally save a random game among those in the stretch."""
+        metres = infos["distance"]
+        rows = np.flatnonzero(~ended & whole & (self._low <= metres) & (metres < self._high))
+        if not len(rows) or self._generator.random() >= KEEP_SHARE:
+            return
+        row = int(self._generator.choice(rows))
+        self.keep(SavedState(float(metres[row]), games.save_game(row)))
+
+
+class StatesBeforeFalls(CollectedStates):
+    """One state a second, `NOT_BEFORE` to `NOT_AFTER` seconds before a fall. The policy fails from these states, so
+    games practise its mistakes."""
 
     def __init__(self, games: QWOPVectorEnv, metres: tuple[float, ...], generator: np.random.Generator) -> None:
-        self._low, self._high = metres
-        self._generator = generator
+        super().__init__(metres, generator)
         self._a_second = max(round(games.task.decisions_per_second), 1)
         self._recent: list[deque[SavedState]] = [deque(maxlen=NOT_BEFORE) for _ in range(games.num_envs)]
         self._steps = np.zeros(games.num_envs, dtype=np.int64)
-        self.states: list[SavedState] = []
 
     def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
         self._steps += 1
@@ -99,37 +108,21 @@ class StatesBeforeFalls(StateSource):
             if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
                 for state in list(self._recent[row])[:-NOT_AFTER]:
                     if self._low <= state.metres < self._high:
-                        keep(state, self.states, self._generator)
+                        self.keep(state)
             self._recent[row].clear()
             self._steps[row] = 0
 
     def clear(self) -> None:
-        self.states = []
+        super().clear()
         for recent in self._recent:
             recent.clear()
         self._steps[:] = 0
 
     def get_state(self) -> dict[str, object]:
-        return {
-            "saved": [vars(one) for one in self.states],
-            "recent": [[vars(one) for one in recent] for recent in self._recent],
-            "steps": self._steps.copy(),
-        }
+        recent = [[vars(one) for one in recent] for recent in self._recent]
+        return {**super().get_state(), "recent": recent, "steps": self._steps.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.states = from_plain(state["saved"])
-        self._recent = [deque(from_plain(one), maxlen=NOT_BEFORE) for one in state["recent"]]
+        super().set_state(state)
+        self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
         self._steps[:] = state["steps"]
-
-
-def keep(state: SavedState, states: list[SavedState], generator: np.random.Generator) -> None:
-    """Add a state; it replaces a random one if there are already `CAPACITY`."""
-    if len(states) < CAPACITY:
-        states.append(state)
-    else:
-        states[int(generator.integers(CAPACITY))] = state
-
-
-def from_plain(states: Sequence[dict[str, Any]]) -> list[SavedState]:
-    """Read the states of a checkpoint."""
-    return [SavedState(**one) for one in states]

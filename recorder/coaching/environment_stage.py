@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...datasets.schema import DatasetInfo, Episode
+from ...envs.actions import Env
 from ..page.environment_keys import KeyMap
 from ..page.environment_play import EnvironmentPlay
 from .stage import Decision, Facts
@@ -26,9 +26,7 @@ class EnvironmentStage:
 
     frames_per_step = 1
 
-    def __init__(
-        self, env: gymnasium.Env[Any, Any], keys: KeyMap | None, info: DatasetInfo, seed: int, fps: float
-    ) -> None:
+    def __init__(self, env: Env, keys: KeyMap | None, info: DatasetInfo, seed: int, fps: float) -> None:
         self.game = EnvironmentPlay(env, info, seed)
         self._keys, self._info, self.fps = keys, info, fps
 
@@ -79,7 +77,7 @@ class EnvironmentStage:
         return self.game.episode(facts.player, facts.source, facts.epsilon, facts.origin)
 
 
-def repeats_games(env: gymnasium.Env[Any, Any], actions: int) -> bool:
+def repeats_games(env: Env, actions: int) -> bool:
     """True if the same seed and actions give the same observations twice, so that its games can go back."""
     chosen = np.random.default_rng(0).integers(actions, size=REPEATED)
     games = []

@@ -110,7 +110,7 @@ class CoachedPageGame(ABC):
         except Exception as error:  # of any environment
             if isinstance(self._game.stage, QwopStage):
                 raise
-            self._problem = quoted(error, 100) or type(error).__name__
+            self._problem = quoted(error, 300) or type(error).__name__
             self._report(f"{self._problem}; the game is kept up to the decision before")
 
     @abstractmethod
@@ -125,12 +125,9 @@ class CoachedPageGame(ABC):
 class CoachedQwop(CoachedPageGame):
     """QWOP, as rows of numbers."""
 
-    def __init__(self, game: CoachedGame, stage: QwopStage, back: float, begin: Callable[[int], Journal]) -> None:
-        super().__init__(game, back, begin)
-        self._stage = stage
-
     def _now(self) -> Any:
-        stage = self._stage
+        stage = self._game.stage
+        assert isinstance(stage, QwopStage)
         figures = np.array([[stage.metres, stage.seconds, stage.last_keys]])
         return rows_of_states(stage.state[None], figures)[0]
 
@@ -141,21 +138,11 @@ class CoachedQwop(CoachedPageGame):
 class CoachedEnvironment(CoachedPageGame):
     """Any environment, as its own pictures."""
 
-    def __init__(
-        self,
-        game: CoachedGame,
-        stage: EnvironmentStage,
-        back: float,
-        begin: Callable[[int], Journal],
-        report: Callable[[str], None],
-    ) -> None:
-        super().__init__(game, back, begin, report)
-        self._stage = stage
-
     def _now(self) -> Any:
         return None
 
     def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
         """The last picture alone."""
-        game = self._stage.game
-        return messages.picture(number, self._shown, sum(game.rewards), game.picture())
+        stage = self._game.stage
+        assert isinstance(stage, EnvironmentStage)
+        return messages.picture(number, self._shown, sum(stage.game.rewards), stage.game.picture())

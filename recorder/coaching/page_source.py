@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,16 @@ from ...common.progress import plain_console
 from ...datasets.schema import Episode
 from ...policies.files import load_policy
 from ...policies.threads import use_one_thread
-from ..page.environment_entries import read_environment_entry
 from ..page.environment_keys import key_map
 from ..page.environment_source import FASTEST, require_pictures
-from ..page.library import Library
+from ..page.library import Library, read_environment_entry
 from ..page.server import PageServer
 from ..page.source import page_source
 from ..settings import EnvironmentPageSettings, RecorderPageSettings
 from ..source import Source
-from .environment_stage import EnvironmentStage, repeats_games
+from .environment_stage import repeats_games
 from .journal import Journals
-from .page_game import CoachedEnvironment, CoachedPageGame, CoachedQwop
-from .qwop_stage import QwopStage
+from .page_game import CoachedEnvironment, CoachedQwop
 from .recording import Recording
 
 COACH_KEYS = ("t", "m")
@@ -37,17 +36,16 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
     use_one_thread()
     if isinstance(settings, EnvironmentPageSettings):
         return _open_environment(settings, folder, news)
-    if not load_policy(settings.policy).environment.capabilities.keys:
+    if not (played := load_policy(settings.policy).environment).capabilities.keys:
         raise BadInput(
-            f"source.policy={settings.policy}: plays {load_policy(settings.policy).environment}, not QWOP; give "
-            "source=environment with source.id"
+            f"source.policy={settings.policy}: plays {played}, not QWOP; give source=environment with source.id"
         )
     recording = Recording(settings, folder)
     journals = Journals(folder)
     server = PageServer(
         Library(folder, {}),
-        lambda: _qwop(recording, settings.back, journals),
-        {"player": settings.player, "ghost": "none", "coach": _coach(settings, news, goes_back=True)},
+        lambda: CoachedQwop(recording.new_game(), settings.back, partial(journals.begin, about=recording.about)),
+        {"player": settings.player, "coach": _coach(settings, news, goes_back=True)},
         settings.port,
     )
     return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
@@ -97,10 +95,11 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
         goes_back = repeats_games(env, policy.actions)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
         recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder)
+        back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": False}
         server = PageServer(
             Library(folder, {}, read_environment_entry),
-            lambda: _environment(recording, settings.back if goes_back else 0.0, journals),
+            lambda: CoachedEnvironment(recording.new_game(), back, begin, plain_console().print),
             {"player": settings.player, "environment": shown, "coach": _coach(settings, news, goes_back)},
             settings.port,
             num_keys=len(keys.keys),
@@ -115,19 +114,3 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
 def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, goes_back: bool) -> dict[str, Any]:
     back = settings.back if goes_back else 0
     return {"policy": Path(settings.policy or "").stem, "release": settings.release, "back": back, "news": news}
-
-
-def _qwop(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
-    game = recording.new_game()
-    assert isinstance(game.stage, QwopStage)
-    return CoachedQwop(game, game.stage, back, lambda number: journals.begin(number, recording.about))
-
-
-def _environment(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
-    game = recording.new_game()
-    assert isinstance(game.stage, EnvironmentStage)
-    return CoachedEnvironment(game, game.stage, back, lambda number: journals.begin(number, recording.about), _said)
-
-
-def _said(text: str) -> None:
-    plain_console().print(text)

@@ -12,10 +12,11 @@ from ...envs.names import ACTION_KEYS, FRAMES_A_SECOND
 from ...envs.qwop.env import QWOPEnv
 from ...envs.qwop.pixels import observe_pictures
 from ...envs.qwop.task import PIXELS, QWOPTask
+from ..live_game import FrameByFrame
 from .stage import Decision, Facts
 
 
-class QwopStage:
+class QwopStage(FrameByFrame):
     """See `Stage`. info: the dataset's description, of the policy's environment. idle: frames before the first
     decision."""
 
@@ -31,40 +32,13 @@ class QwopStage:
         )
         plain |= {"observation_lag": self.task.observation_lag}
         rewarded: dict[str, Any] = {"reward": self.task.reward, "time_limit": self.task.time_limit, **self.task.prices}
-        self.env = QWOPEnv(frames_per_step=1, **plain, **rewarded)
-        self._observation, self._info_now = self.env.reset(options={"idle_frames": idle})
-        self.idle = idle
-        self.keys: list[int] = [0] * idle
+        super().__init__(QWOPEnv(frames_per_step=1, **plain, **rewarded), idle)
         self._rewards: list[float] = [0.0] * idle
         self._seen: list[NDArray[np.float64]] = []
 
     @property
     def frame(self) -> int:
         return len(self.keys)
-
-    @property
-    def over(self) -> bool:
-        return bool(self._info_now["outcome"] != "running")
-
-    @property
-    def metres(self) -> float:
-        """The score."""
-        return float(self._info_now["score"])
-
-    @property
-    def seconds(self) -> float:
-        """Time since the first key."""
-        return float(self._info_now["time"])
-
-    @property
-    def last_keys(self) -> int:
-        """Keys of the last frame; 0 before the first."""
-        return self.keys[-1] if self.keys else 0
-
-    @property
-    def state(self) -> NDArray[np.float64]:
-        """Current bodies, float64 [14, 6]."""
-        return self.env.state
 
     def observe(self) -> NDArray[Any]:
         if not self._pictures:
@@ -77,7 +51,7 @@ class QwopStage:
 
     def play(self, held: int, action: int | None) -> bool:
         keys = held if action is None else int(ACTION_KEYS[action])
-        self._observation, reward, *_, self._info_now = self.env.advance(keys)
+        self._observation, reward, *_, self.info = self.env.advance(keys)
         self.keys.append(keys)
         self._rewards.append(float(reward))
         return True
@@ -86,16 +60,15 @@ class QwopStage:
         return decision_action(np.array(self.keys[first:], dtype=np.uint8)), sum(self._rewards[first:])
 
     def mark(self) -> Any:
-        return self.env.get_state(), self._observation, self._info_now, len(self.keys), len(self._seen)
+        return self.env.get_state(), self._observation, self.info, len(self.keys), len(self._seen)
 
     def go_back(self, mark: Any) -> None:
-        state, self._observation, self._info_now, frames, seen = mark
+        state, self._observation, self.info, frames, seen = mark
         self.env.set_state(state)
         del self.keys[frames:], self._rewards[frames:], self._seen[seen:]
 
     def result(self) -> dict[str, Any]:
-        outcome = self._info_now["outcome"] if self.over else "stopped"
-        return {"outcome": str(outcome), "metres": self.metres, "seconds": self.seconds}
+        return {"outcome": self.outcome, "metres": self.metres, "seconds": self.seconds}
 
     def episode(self, decisions: Sequence[Decision], facts: Facts) -> Episode:
         return episode_from_keys(

@@ -5,9 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
-import gymnasium
 import numpy as np
 
 from ...common.errors import naming
@@ -15,13 +13,14 @@ from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
-from ...envs.actions import action_names
+from ...envs.actions import Env, action_names
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
 from ...policies.champion import policy_path
 from ...policies.files import load_policy, policy_digest
 from ...policies.policy import Policy
 from ..page.environment_keys import KeyMap
+from ..settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
 from ..source import recorded_games
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
@@ -29,30 +28,8 @@ from .journal import Interrupted
 from .qwop_stage import QwopStage
 from .stage import Facts, Stage
 
-
-class CoachSettings(Protocol):
-    """The settings that all ways of coaching share."""
-
-    @property
-    def policy(self) -> str | None: ...
-
-    @property
-    def player(self) -> str: ...
-
-    @property
-    def greedy(self) -> bool: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def max_idle_frames(self) -> int: ...
-
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def release(self) -> float: ...
+CoachSettings = RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings
+"""The settings of all ways of coaching."""
 
 
 class Recording:
@@ -65,7 +42,7 @@ class Recording:
         self,
         settings: CoachSettings,
         folder: Path,
-        env: gymnasium.Env[Any, Any] | None = None,
+        env: Env | None = None,
         keys: KeyMap | None = None,
         fps: float = 0.0,
     ) -> None:

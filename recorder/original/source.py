@@ -1,15 +1,53 @@
 """`source=browser`: games on the page of the original, played by a person or by a policy."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
+
 from ...common.errors import BadInput
-from ...envs.original.page import OriginalPage, PageSettings
+from ...datasets.from_keys import episode_from_keys
+from ...datasets.origin import Origin
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
+from ...envs.qwop.replay import Replay, replay
 from ...envs.spec import EnvironmentSpec
 from ..person import info_for
 from ..settings import BrowserSettings, PolicySettings
 from ..source import Source
-from .person import persons_games
+
+_POLL_INTERVAL = 0.2
+"""Seconds between checks for finished games."""
+
+
+def persons_games(
+    page: OriginalPage, info: DatasetInfo, *, player: str, source: str, epsilon: float, episodes: int | None
+) -> Iterator[Episode]:
+    """Let a person play; yield each game as it ends, until there are `episodes` of them or the page is closed."""
+    recorded = 0
+    with page:
+        page.let_a_person_play()
+        while episodes is None or recorded < episodes:
+            try:
+                games = page.take()
+            except PageGone:  # the person closed the window
+                return
+            for game in games:
+                yield _episode(game, info, player, source, epsilon)
+                recorded += 1
+            time.sleep(_POLL_INTERVAL)
+
+
+def _episode(game: PersonsGame, info: DatasetInfo, player: str, source: str, epsilon: float) -> Episode:
+    """Make the episode of the page's frames; its origin records whether the simulator plays these keys differently."""
+    as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
+    differs = not np.array_equal(replay(game.keys).states, as_played.states)
+    return episode_from_keys(
+        game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played,
+        origin=Origin(differs=True if differs else None),
+    )  # fmt: skip
 
 
 def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:

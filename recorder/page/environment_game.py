@@ -4,11 +4,10 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import gymnasium
-
 from ...common.checks import quoted
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.schema import DatasetInfo, Episode
+from ...envs.actions import Env
 from . import messages
 from .environment_keys import KeyMap
 from .environment_play import EnvironmentPlay
@@ -25,7 +24,7 @@ class EnvironmentGame:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: Env,
         keys: KeyMap,
         info: DatasetInfo,
         player: str,
@@ -73,5 +72,5 @@ class EnvironmentGame:
             self._play.step(action)
         except Exception as error:  # of any environment
             self._play.truncated = True
-            self._problem = f"{self._info.environment.id} failed ({quoted(error, 100) or type(error).__name__})"
+            self._problem = quoted(error, 300) or type(error).__name__
             self._report(f"{self._problem}; the game is kept up to the {len(self._play.actions)} decisions before")

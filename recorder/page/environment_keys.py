@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import gymnasium
-from gymnasium.spaces import Discrete, MultiBinary, Space
+from gymnasium.spaces import Discrete, MultiBinary
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...envs.actions import action_at, action_names, index_of_action, taken_actions
+from ...envs.actions import Env, Space, action_at, action_names, index_of_action, taken_actions
 
 MOST_DIGITS = 10
 """Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
@@ -79,7 +78,7 @@ class KeyMap:
         ]
 
 
-def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any], default: int | None) -> KeyMap:
+def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | None) -> KeyMap:
     """The keys of an environment with this number of actions.
 
     given: `source.actions`, keys joined by + to actions as the environment takes them, or to their names; empty: the
@@ -109,7 +108,7 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
     return {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
 
 
-def _of_environment(env: gymnasium.Env[Any, Any], actions: int) -> dict[frozenset[str], Any]:
+def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
     named = getattr(env.unwrapped, "get_keys_to_action", None)
     if named is not None:
@@ -129,11 +128,11 @@ def _of_environment(env: gymnasium.Env[Any, Any], actions: int) -> dict[frozense
     return {frozenset([str(index)]): _taken(env, index) for index in range(actions)}
 
 
-def _taken(env: gymnasium.Env[Any, Any], index: int) -> Any:
+def _taken(env: Env, index: int) -> Any:
     return action_at(taken_actions(env), index)
 
 
-def _index(action: Any, names: tuple[str, ...], space: Space[Any], said: str) -> int:
+def _index(action: Any, names: tuple[str, ...], space: Space, said: str) -> int:
     """Number of an action that the environment takes, or of its name; BadInput, which begins with what was `said`.
 
     A member of an enumeration counts by its name, as Atari's games have other numbers.

@@ -3,7 +3,6 @@
 import io
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -12,12 +11,13 @@ from ...common.checks import quoted
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
 from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
+from ...envs.actions import Env
 
 
 class EnvironmentPlay:
     """A game from a reset with this seed."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], info: DatasetInfo, seed: int) -> None:
+    def __init__(self, env: Env, info: DatasetInfo, seed: int) -> None:
         self.env, self._info, self._seed = env, info, seed
         self.restart()
 

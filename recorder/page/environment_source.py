@@ -15,11 +15,10 @@ from ...envs.spec import EnvironmentSpec, interface_of
 from ..next_command import NextCommand
 from ..settings import EnvironmentPageSettings
 from ..source import Source
-from .environment_entries import read_environment_entry
 from .environment_game import EnvironmentGame
 from .environment_keys import key_map
 from .environment_play import storable
-from .library import Library
+from .library import Library, read_environment_entry
 from .server import PageServer
 from .source import page_source
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
 from uuid import uuid4
 
 from ...common.errors import BadInput
@@ -29,37 +28,46 @@ LONGEST_NAME = 255
 _SCORE = EVENT_COLUMNS.index("score")
 
 
-class Entry(Protocol):
-    """One game of the list: a dataclass whose fields the page shows."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def collection(self) -> str: ...
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Sort key, greater is better."""
-        ...
-
-
 @dataclass(frozen=True)
-class QwopEntry:
-    """One game of the list, identified by its collection and name. seconds: from the first key to the end."""
+class Entry:
+    """One game of the list, identified by its collection and name. The page shows the fields."""
 
     collection: str
     name: str
     player: str
     created: str
     outcome: str
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort key, greater is better."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class QwopEntry(Entry):
+    """A game of QWOP. seconds: from the first key to the end."""
+
     metres: float
     seconds: float
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Sort key, greater is better: finished games by time, then the others by distance."""
+        """Finished games by time, then the others by distance."""
         finished = self.outcome == "finished"
         return (finished, -self.seconds if finished else 0.0, self.metres)
+
+
+@dataclass(frozen=True)
+class EnvironmentEntry(Entry):
+    """A game of any other environment. total: its return. steps: its decisions."""
+
+    total: float
+    steps: int
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        return (self.total,)
 
 
 class Library:
@@ -73,7 +81,7 @@ class Library:
         self,
         folder: Path,
         others: dict[str, Path],
-        read_entry: "Callable[[str, Path, DatasetInfo], Entry | None] | None" = None,
+        read_entry: Callable[[str, Path, DatasetInfo], Entry | None] | None = None,
     ) -> None:
         self.folder = folder
         self._read_entry = read_entry or read_qwop_entry
@@ -151,12 +159,17 @@ def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry
     episode = read_episode(path, info)
     if episode.keys is None:
         return None
-    return QwopEntry(
-        collection=collection,
-        name=path.stem,
-        player=episode.player,
-        created=episode.created or "",
-        outcome=episode.outcome,
-        metres=float(replay_episode(episode).events[-1, _SCORE]),
-        seconds=float(seconds_from_first_key(episode.keys_of_frames)[-1]),
-    )
+    metres = float(replay_episode(episode).events[-1, _SCORE])
+    seconds = float(seconds_from_first_key(episode.keys_of_frames)[-1])
+    return QwopEntry(*_common(collection, path, episode), metres, seconds)
+
+
+def read_environment_entry(collection: str, path: Path, info: DatasetInfo) -> EnvironmentEntry:
+    """Read the entry of an episode's file; BadInput if it is damaged."""
+    episode = read_episode(path, info)
+    total = float(episode.rewards.sum(dtype="float64"))
+    return EnvironmentEntry(*_common(collection, path, episode), total, len(episode))
+
+
+def _common(collection: str, path: Path, episode: Episode) -> tuple[str, str, str, str, str]:
+    return collection, path.stem, episode.player, episode.created or "", episode.outcome

@@ -5,7 +5,7 @@ import queue
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
+from ...common.content_types import TYPES
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
 from . import connections
 from .connections import Listener, PageConnection
+from .messages import encode
 
 HOST = "127.0.0.1"
 
@@ -43,6 +45,10 @@ class Answer:
 
     content: bytes
     kind: str
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, object]) -> "Answer":
+        return cls(encode(**document).encode(), TYPES[".json"])
 
 
 class _PendingEpisode:

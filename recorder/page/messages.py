@@ -1,6 +1,7 @@
 """Messages between the page and its server: JSON, and frames as rows of float32 or as a picture after a header."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,9 @@ class Discard:
     name: str
 
 
+_OF_GAMES: Mapping[str, type[Start | Back | HandOver]] = {"start": Start, "back": Back, "hand over": HandOver}
+
+
 def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver | Discard:
     """Read a message of the page of a game with this many keys; ValueError for anything else."""
     try:
@@ -57,12 +61,8 @@ def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver
     except RecursionError:
         raise ValueError("nested too deeply") from None
     match read:
-        case {"type": "start", "game": int(game), **rest} if not rest and _is_game(game):
-            return Start(game)
-        case {"type": "back", "game": int(game), **rest} if not rest and _is_game(game):
-            return Back(game)
-        case {"type": "hand over", "game": int(game), **rest} if not rest and _is_game(game):
-            return HandOver(game)
+        case {"type": "start" | "back" | "hand over" as kind, "game": int(game), **rest} if not rest and _is_game(game):
+            return _OF_GAMES[kind](game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
             if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held < 2**num_keys for held in keys):
                 return Keys(game, tuple(keys))

@@ -1,18 +1,52 @@
-"""The server of the page on which an environment in this process is played: one live game per open page."""
+"""The server of the page on which a person plays: its answers to GET requests, and one live game per open page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from websockets.sync.server import ServerConnection
 
+from ...common.content_types import TYPES, content_type
+from ...datasets.schema import Episode
+from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
 from ..coaching.page_game import CoachedPageGame
 from . import connections, messages
-from .game import PageGame
 from .library import Library
 from .local_server import Answer, LocalServer
 from .messages import Back, Discard, HandOver, Keys, Start
-from .site import Site
+
+STATIC = Path(__file__).parent / "static"
+
+
+class PageGame(Protocol):
+    """One game that a person plays on the page, a frame at a time.
+
+    over: true once it has ended by itself. played: true once a key was pressed; other games are not recorded.
+    """
+
+    @property
+    def over(self) -> bool: ...
+
+    @property
+    def played(self) -> bool: ...
+
+    def first(self, number: int) -> bytes:
+        """Encode the start of this game, which the page numbers, as a message to the page."""
+        ...
+
+    def advance(self, number: int, keys: Sequence[int]) -> bytes:
+        """Play a frame with each of these sets of keys until the game is over; encode the frames."""
+        ...
+
+    def result(self) -> dict[str, Any]:
+        """The end of the game, as the page shows it."""
+        ...
+
+    def episode(self) -> Episode:
+        """The game as far as it was played."""
+        ...
+
 
 QWOP_KEYS = 4
 
@@ -37,11 +71,35 @@ class PageServer(LocalServer):
         max_pages: int = connections.MAX_PAGES,
     ) -> None:
         self._library, self._new_game, self._num_keys = library, new_game, num_keys
-        self._site = Site(library, {**settings, "folder": str(library.folder)})
+        self._settings = {**settings, "folder": str(library.folder)}
         super().__init__(port, max_pages=max_pages)
 
     def answer(self, path: str) -> Answer | None:
-        return self._site.answer(path)
+        match path.split("/"):
+            case [""]:
+                return self._static("index.html")
+            case ["settings.json"]:
+                return Answer.of_json(self._settings)
+            case ["scene.json"]:
+                return Answer.of_json(self._scene.to_json())
+            case ["games.json"]:
+                return Answer.of_json(self._library.to_json())
+            case ["tiles", name]:
+                content = self._scene.tiles.get(name)
+                return None if content is None else Answer(content, TYPES[".png"])
+            case [name]:
+                return self._static(name)
+        return None
+
+    def _static(self, name: str) -> Answer | None:
+        # Looked up among the files that there are, so that no name leads out of the folder.
+        files = {file.name: file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES}
+        file = files.get(name)
+        return None if file is None else Answer(file.read_bytes(), content_type(name))
+
+    @cached_property
+    def _scene(self) -> Scene:
+        return Scene(PAGE_RESOLUTION)
 
     def session(self, connection: ServerConnection) -> None:
         """Play one page's games."""

@@ -53,7 +53,7 @@ class PlayServer(LocalServer):
             case [""]:
                 return Answer(self._page(), content_type("index.html"))
             case ["games.json"]:
-                return _json(self._library.to_json())
+                return Answer.of_json(self._library.to_json())
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
         own = {file.name: file for file in STATIC.iterdir()}
@@ -107,8 +107,4 @@ class PlayServer(LocalServer):
         except (KeyError, BadInput, OSError):
             return None
         # Where the game began otherwise than on a page that has just been loaded, its keys alone are not the game.
-        return _json({"keys": game.keys_of_frames.tolist() if game.start is None else None})
-
-
-def _json(document: Any) -> Answer:
-    return Answer(encode(**document).encode(), content_type(".json"))
+        return Answer.of_json({"keys": game.keys_of_frames.tolist() if game.start is None else None})

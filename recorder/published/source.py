@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
 from ...datasets.exchange.expert_file import EXPECTED, Recording, read_recording
 from ...datasets.origin import Origin
@@ -29,7 +29,10 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     paths = find_files(settings.files)
     recordings = [read_recording(path) for path in paths]
     _require_new(paths, recordings, folder)
-    converted = [_converted(path, recording) for path, recording in zip(paths, recordings, strict=True)]
+    converted = []
+    for path, recording in zip(paths, recordings, strict=True):
+        with naming(path):
+            converted.append(convert(recording))
     frames = settings.frames_per_step or _common_frames(paths, converted)
     spec = EnvironmentSpec(
         "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
@@ -59,13 +62,6 @@ def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", ex
         for match in matches:
             found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
     return list(found.values())
-
-
-def _converted(path: Path, recording: Recording) -> Converted:
-    try:
-        return convert(recording)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -> None:

@@ -10,7 +10,7 @@ from .scripts import ROOT, load_script
 MUTANTS = load_script("mutants")
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS.MUTANTS, *MUTANTS.WIRING], ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS.FAULTS, ids=lambda mutant: mutant.name)
 def test_every_fault_has_its_place_and_is_code(mutant: Any) -> None:
     source = (ROOT / mutant.file).read_text()
     changed = mutant.applied(source)

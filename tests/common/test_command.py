@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from qwop.common.command import Command, write_configuration
+from qwop.common.command import Command, require_no_other_run, write_configuration
 from qwop.common.errors import BadInput
 from qwop.common.settings import Settings, choice_of, setting
 
@@ -126,6 +126,35 @@ def test_a_full_disk_is_one_line(walk: Run) -> None:
     assert "walked/steps.txt: No space left on device; what was finished is kept" in err
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 7.45 GiB for an array with shape (1000000000,)"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 17179869184 bytes.\nmore"),
+    ],
+    ids=["Python", "NumPy", "PyTorch"],
+)
+def test_too_little_memory_is_one_line(error: Exception, walk: Run) -> None:
+    def grow(settings: Walk) -> None:
+        raise error
+
+    code, err = walk(work=grow)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("qwop-walk: out of memory (")
+    assert err.endswith("what was finished is kept: give smaller settings, or more memory, and go on\n")
+
+
+def test_a_working_folder_that_was_removed_is_one_line(
+    walk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    said = "qwop-walk: the working folder cannot be read (no such file); go to another one with cd\n"
+    assert walk(work=lambda settings: None) == (2, said)
+
+
 def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
     with pytest.raises(ZeroDivisionError):
         walk(work=lambda settings: print(1 // 0))
@@ -135,6 +164,21 @@ def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
     code, err = walk(work=lambda settings: Path("walked/steps.txt").write_text("1"))
     assert (code, err.count("\n")) == (2, 1)
     assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
+
+
+def test_a_place_that_may_not_be_entered_is_one_line(walk: Run) -> None:
+    def enter(settings: Walk) -> None:
+        raise PermissionError(13, "Permission denied", "walked/steps")
+
+    said = "qwop-walk: walked/steps: Permission denied; what was finished is kept: permit it and go on\n"
+    assert walk(work=enter) == (2, said)
+
+
+def test_a_file_in_the_place_of_a_folder_is_one_line(walk: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, err = walk(work=lambda settings: (tmp_path / "file").mkdir(parents=True, exist_ok=True))
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.endswith("file: File exists; what was finished is kept: move it away and go on\n")
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -199,3 +243,18 @@ def test_the_run_folder_holds_the_resolved_configuration(tmp_path: Path) -> None
     assert OmegaConf.load(folder / "config.yaml") == {
         "steps": 10, "out": "walked", "free": {}, "pet": {"kind": "cat", "lives": 3},
     }  # fmt: skip
+
+
+def test_files_of_no_run_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match=r"^out=.*: holds mine\.txt, which would be overwritten; give out= another"):
+        require_no_other_run(tmp_path, Walk, ("other.txt", "mine.txt"))
+    require_no_other_run(tmp_path, Walk, ("other.txt",))
+    write_configuration(Walk(out=str(tmp_path)), tmp_path)
+    require_no_other_run(tmp_path, Walk, ("mine.txt",))  # a run of this command wrote it
+
+
+def test_a_run_is_not_written_into_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"^out=.*: holds a dataset; give out= another folder$"):
+        write_configuration(Walk(out=str(tmp_path)), tmp_path)

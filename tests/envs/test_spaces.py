@@ -175,6 +175,8 @@ def test_observations_that_are_no_numbers_are_refused_with_what_would_be_taken(o
         odd(observations=spaces.Text(5)).interface()
     with pytest.raises(BadInput, match="expected a Box of numbers"):
         interface_of(spaces.Sequence(spaces.Discrete(2)), spaces.Discrete(2), "one")
+    with pytest.raises(BadInput, match="which has no numbers"):
+        odd(observations=spaces.Box(0, 1, (0,))).interface()
 
 
 @pytest.mark.parametrize(
@@ -204,6 +206,21 @@ def test_height_width_and_channels_are_found_in_any_usual_order(
 def test_bytes_in_a_small_square_are_numbers() -> None:
     assert not ObservationSpec((7, 7, 3), "uint8").is_image
     assert ObservationSpec((20, 84), "uint8").is_image
+
+
+def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(odd: Make) -> None:
+    def fail(n: int) -> Any:
+        if n == 2:
+            raise KeyError("speed")
+        return np.zeros(3, np.float32)
+
+    with pytest.raises(
+        BadInput, match=r"its step failed in decision 2 of a game \(KeyError: 'speed'; test_spaces.py, line \d+\); mend"
+    ) as met:
+        play(odd(see=fail).make())
+    assert isinstance(met.value.__cause__, KeyError)
+    with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):
+        odd(see=lambda n: 1 // n).make().reset()
 
 
 def play(env: gymnasium.Env[Any, Any]) -> None:

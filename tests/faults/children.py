@@ -66,11 +66,17 @@ class Child:
     """A command running in a fork, its name without `qwop-` and its arguments.
 
     The command line is read before the fork: that takes longer than many runs, and writes nothing. prepare: called in
-    the child.
+    the child. then: another command for after one that worked, in the same child, for a fork costs as much as either.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path, prepare: Callable[[], None] = lambda: None) -> None:
-        settings = _settings(tuple(command))
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        prepare: Callable[[], None] = lambda: None,
+        then: Sequence[str] = (),
+    ) -> None:
+        works = [_settings(tuple(one)) for one in (command, then) if one]
         self._out, out = os.pipe()
         self._err, err = os.pipe()
         begun, begin = os.pipe()
@@ -80,7 +86,7 @@ class Child:
         if self.pid == 0:
             os.dup2(out, 1)
             os.dup2(err, 2)
-            _run(settings, folder, prepare, begin)
+            _run(works, folder, prepare, begin)
         for descriptor in (out, err, begin):
             os.close(descriptor)
         os.read(begun, 1)
@@ -121,9 +127,11 @@ class Child:
             os.close(descriptor)
 
 
-def run(command: Sequence[str], folder: Path, prepare: Callable[[], None] = lambda: None) -> End:
+def run(
+    command: Sequence[str], folder: Path, prepare: Callable[[], None] = lambda: None, then: Sequence[str] = ()
+) -> End:
     """Run a command to its end."""
-    return Child(command, folder, prepare).wait()
+    return Child(command, folder, prepare, then).wait()
 
 
 def preload() -> None:
@@ -133,7 +141,9 @@ def preload() -> None:
     import torch
     import torch._dynamo  # imported by the first optimiser
     import torch.utils.tensorboard
+    from qwop.common.command_line import command_line
     from qwop.envs import replay
+    from qwop.envs.pictures.player import player
     from qwop.envs.qwop.vector import QWOPVectorEnv
     from qwop.finetune.replay.sum_tree import SumTree
     from qwop.recorder import policy_source  # noqa: F401
@@ -143,6 +153,8 @@ def preload() -> None:
     for module in WORK:
         importlib.import_module(f"qwop.{module}")
     torch.set_num_threads(1)
+    command_line("qwop-finetune", main_of("finetune").read(["schedule=kurodo"]))
+    player([])
     replay(np.full(30, 5, np.uint8))
     games = QWOPVectorEnv(4, max_idle_frames=3, num_threads=1)
     state = games.reset(seed=0) and games.get_state()
@@ -172,17 +184,18 @@ def _settings(command: tuple[str, ...]) -> tuple[Any, Any]:
     return main, main.read(command[1:])
 
 
-def _run(work: tuple[Any, Any], folder: Path, prepare: Callable[[], None], begin: int) -> None:
-    """In the child: do the work as its console script would, and leave."""
-    main, settings = work
+def _run(works: list[tuple[Any, Any]], folder: Path, prepare: Callable[[], None], begin: int) -> None:
+    """In the child: do the works as their console scripts would, and leave."""
     code = 70
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
         os.chdir(folder)
         prepare()
         os.write(begin, b"1")
         try:
-            main.start(settings)
+            for main, settings in works:
+                main.start(settings)
             code = 0
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0

@@ -191,7 +191,7 @@ class Trials:
             shutil.rmtree(run)
         if self._is_over(run):
             return
-        end = children.run(self.work.again(run), run.parent)
+        end = children.run(self.work.again(run), run.parent, then=self.work.check(run))
         assert end.code == 0, end
         require_whole(run)
         require_clean(run)
@@ -207,6 +207,9 @@ class Trials:
         over = bool(self.work.over) and (run / self.work.over).exists()
         if over:
             self._require_same(run)
+            if check := self.work.check(run):
+                end = children.run(check, run.parent)
+                assert end.code == 0, end
         return over
 
     def _require_same(self, run: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
+from qwop.datasets.describe import describe
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
@@ -42,9 +43,9 @@ _MIXED = ("schedule=kurodo-published", "schedule.scale=0.00034", "demonstrations
 class Work:
     """One command. arguments: without its folder, which the setting `place` names.
 
-    resumes: with resume=true, where the run's folder has this file. over: a file that says that the work is done, which
-    is then refused to be done again. games: subfolder of the dataset that is its result ('' for its folder, None where
-    it has other results). copies: folder whose copy it works on.
+    resumes: with resume=true, where the run's folder has this file or a checkpoint. over: a file that says that the
+    work is done, which is then refused to be done again. games: subfolder of the dataset that is its result ('' for its
+    folder, None where it has other results). copies: folder whose copy it works on.
     """
 
     name: str
@@ -60,8 +61,13 @@ class Work:
 
     def again(self, folder: Path) -> list[str]:
         """The command that a person gives after an interruption."""
-        more = ["resume=true"] if self.resumes and (folder / self.resumes).exists() else []
+        begun = (folder / self.resumes).exists() or checkpoints(folder / "checkpoints")
+        more = ["resume=true"] if self.resumes and begun else []
         return self.command(folder.name, *more)
+
+    def check(self, folder: Path) -> list[str]:
+        """The command that finds fault with a damaged result."""
+        return [] if self.games is None else ["verify", f"dataset={Path(folder.name) / self.games}"]
 
 
 WORK = {
@@ -69,13 +75,13 @@ WORK = {
     for work in (
         Work(
             "recording",
-            ("record", "source=policy", "source.policy=policy.safetensors", "source.episodes=25", "source.num_envs=4"),
+            ("record", "source=policy", "source.policy=policy.safetensors", "source.episodes=15", "source.num_envs=4"),
             place="dataset",
             games="",
         ),
         Work(
             "cloning",
-            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]"),
+            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]", "frames_per_step=[2,3]"),
             over="pretraining.json",
         ),
         Work(
@@ -167,6 +173,7 @@ def prepare(folder: Path) -> None:
     )
     (folder / "study.yaml").write_text(study + "\n")
     shutil.copytree(folder / "demonstrations", folder / "damaged")
+    describe(folder / "damaged")
     path = folder / "damaged" / "episode-000002.parquet"
     path.write_bytes(path.read_bytes()[:-5])
     export(ExportSettings(str(folder / "demonstrations"), "huggingface", str(folder / "hub")))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.common.command import _signals
+from qwop.common.ends import ending_signals
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
@@ -317,7 +317,7 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     half = Run(tmp_path / "half", phases, overlap=overlap)
     decisions = {"iteration": 60, "evaluation within": 40, "end of phase": 80, "last evaluation": 120}[moment]
     half.interrupt_at(decisions, number, evaluating=moment != "iteration")
-    with _signals(), pytest.raises(KeyboardInterrupt):
+    with ending_signals(), pytest.raises(KeyboardInterrupt):
         half.loop.run()
     (path,) = checkpoints(tmp_path / "half" / "checkpoints")
     assert path.name == f"decisions-{decisions:012d}.checkpoint"

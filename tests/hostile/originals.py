@@ -1,10 +1,13 @@
 """Real files of every kind, small, from which the hostile ones are made."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import pandas as pd
 import torch
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
@@ -18,8 +21,7 @@ from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
-from qwop.policies.architectures import ARCHITECTURES
-from qwop.policies.files import save_policy
+from qwop.policies.files import ARCHITECTURES, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.population.main import main as population
@@ -54,7 +56,8 @@ budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fr
 
 def make_originals(folder: Path) -> None:
     """Write `policy.safetensors`, one of each network for CartPole as `NAME.safetensors`, `keys.txt`,
-    `recording.npz`, `dataset`, `run`, `population`, `study` and `study.yaml`, and the dataset as `hub` and `minari`."""
+    `recording.npz`, `dataset`, `run`, `population`, `study` and `study.yaml`, the dataset as `hub` and `minari`, and
+    episodes of CartPole as `arrays.npz`, `arrays.hdf5`, `rows.csv`, `rows.parquet` and the folder `robot`."""
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
     task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
@@ -71,6 +74,7 @@ def make_originals(folder: Path) -> None:
     _dataset(folder / "dataset", keys)
     for to, name in (("huggingface", "hub"), ("minari", "minari")):
         export(ExportSettings(str(folder / "dataset"), to, str(folder / name)))
+    _own_data(folder)
     _recording(folder / "recording.npz")
     _run([f"out={folder / 'run'}", *RUN])
     population.run(population.read([*POPULATION, "rounds=2", f"out={folder / 'population'}"]))
@@ -97,6 +101,29 @@ def _dataset(folder: Path, keys: np.ndarray) -> None:
             )
         )
     write_samples(folder, DIGEST, [np.zeros((12, len(FEATURES))) + number for number in range(3)])
+
+
+def _own_data(folder: Path) -> None:
+    """Two episodes of invented numbers, as other tools have them."""
+    random = np.random.default_rng(0)
+    rows = {"actions": random.integers(2, size=20), "rewards": np.ones(20), "terminations": np.arange(20) % 10 == 9}
+    observations = random.normal(size=(20, 4)).astype(np.float32)
+    np.savez_compressed(folder / "arrays.npz", observations=observations, **rows)
+    with h5py.File(folder / "arrays.hdf5", "w") as file:
+        for name, values in {**rows, "observations": observations}.items():
+            file.create_dataset(name, data=values, compression="gzip")
+    columns = {"action": rows["actions"], "reward": rows["rewards"], "terminated": rows["terminations"]}
+    table = pd.DataFrame(columns)
+    table.assign(**{f"x{place}": observations[:, place] for place in range(4)}).to_csv(folder / "rows.csv", index=False)
+    table["observation.state"] = observations.tolist()
+    table.to_parquet(folder / "rows.parquet")
+    table["frame_index"] = np.arange(20) % 10
+    table["episode_index"] = np.arange(20) // 10
+    (folder / "robot" / "data").mkdir(parents=True)
+    (folder / "robot" / "meta").mkdir()
+    table.to_parquet(folder / "robot" / "data" / "file-000.parquet")
+    features = {name: {"dtype": "float32", "shape": [1]} for name in table.columns}
+    (folder / "robot" / "meta" / "info.json").write_text(json.dumps({"features": features}))
 
 
 def _recording(path: Path) -> None:

@@ -18,8 +18,7 @@ from qwop.envs.qwop.keys_file import read_keys
 from qwop.evaluation.command import main as evaluate_command
 from qwop.evaluation.keys_game import in_simulator
 from qwop.finetune.main import main as finetune_command
-from qwop.policies.architectures import ARCHITECTURES
-from qwop.policies.files import load_policy
+from qwop.policies.files import ARCHITECTURES, load_policy
 from qwop.policies.rollout import play
 from qwop.population.main import main as population_command
 from qwop.pretrain.command import main as pretrain_command
@@ -82,6 +81,11 @@ def import_folder(folder: Path, out: Path) -> None:
     import_command.run(DatasetImportSettings(str(folder), str(out / "imported")))
 
 
+def import_own(path: Path, out: Path) -> None:
+    settings = DatasetImportSettings(str(path), str(out / "imported"), environment_id="CartPole-v1")
+    import_command.run(settings)
+
+
 def resume_run(folder: Path, out: Path) -> None:
     finetune_command.run(replace(_RUN, out=str(folder)))
 
@@ -134,6 +138,10 @@ def _populated(folder: Path, out: Path) -> list[str]:
 
 def _continued(folder: Path, out: Path) -> list[str]:
     return [f"study={ORIGINALS / 'study.yaml'}", "study.budget.trials=3", "study.budget.fresh_seeds=3", f"out={folder}"]
+
+
+def _imported_own(path: Path, out: Path) -> list[str]:
+    return ["import", str(path), f"out={out / 'imported'}", "environment_id=CartPole-v1"]
 
 
 def _begun(path: Path, out: Path) -> list[str]:
@@ -246,6 +254,17 @@ KINDS |= {
     )
 }  # fmt: skip
 
+
+KINDS |= {
+    f"import of {original}": Kind(original, file, changes, import_own, _imported_own, dataset_command)
+    for original, file, changes in (
+        ("arrays.npz", "", lambda: _alternating(mutations.npz_files(60), mutations.any_file(61))),
+        ("arrays.hdf5", "", lambda: mutations.any_file(62)),
+        ("rows.csv", "", lambda: mutations.any_file(63)),
+        ("rows.parquet", "", lambda: mutations.any_file(64)),
+        ("robot", "data/file-000.parquet", lambda: mutations.any_file(65)),
+    )
+}
 
 ORIGINALS = Path("originals")
 """Folder of the originals, from the folder that the cases are tried in."""

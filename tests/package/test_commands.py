@@ -1,6 +1,7 @@
 """The console scripts before they begin to work: quick answers to `--help` and wrong settings, and the version."""
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -103,6 +104,31 @@ commands.record()
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 130
     assert done.stderr == "\nqwop-record: interrupted\n"
+
+
+@pytest.mark.parametrize("again", ["while it says so", "while it leaves"])
+def test_ctrl_c_again_has_no_traceback(again: str, tmp_path: Path) -> None:
+    code = f"""
+import atexit, os, signal, sys
+from types import SimpleNamespace
+sys.argv = ["qwop-record"]
+from qwop import commands
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def main():
+    if {again == "while it leaves"}:
+        atexit.register(press)
+        sys.exit(130)
+    press()
+
+commands.import_module = lambda name: SimpleNamespace(main=main)
+commands.record()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == (-signal.SIGINT if again == "while it leaves" else 130)
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec
 from qwop.play.site import acting_part
-from qwop.policies.architectures import ARCHITECTURES
 from qwop.policies.champion import policy_path
-from qwop.policies.files import load_policy, save_policy
+from qwop.policies.files import ARCHITECTURES, load_policy, save_policy
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play

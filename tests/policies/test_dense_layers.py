@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def layers_of(network: TrunkedPolicy) -> DenseLayers:
-    made = DenseLayers.of(network.trunk, network.policy_head)
+    made = DenseLayers.of([*network.trunk, network.policy_head])
     assert made is not None
     return made
 
@@ -49,10 +49,25 @@ def test_gradients_are_autograds(kind: Any) -> None:
                 torch.testing.assert_close(mine, parameter.grad)
 
 
+def test_two_last_layers_stand_side_by_side() -> None:
+    network = ActorCritic(4, 3, (8, 5), torch.Generator().manual_seed(0))
+    layers = DenseLayers.of([*network.trunk, network.policy_head], beside=network.q_head)
+    assert layers is not None
+    slope = torch.randn(6, 7, generator=torch.Generator().manual_seed(1))
+    expected = torch.cat(network(rows(7)), dim=-1).t()
+    (expected * slope).sum().backward()
+    with torch.inference_mode():
+        found = [torch.full_like(one, 7.0) for one in layers.parameters]
+        torch.testing.assert_close(layers.forward(rows(7)), expected)
+        layers.backward(slope, found)
+        for mine, parameter in zip(found, layers.parameters, strict=True):
+            torch.testing.assert_close(mine, parameter.grad)
+
+
 @pytest.mark.parametrize("kind", [Actor, ActorCritic])
 def test_products_of_bfloat16_are_near_those_of_float64(kind: Any) -> None:
     network = kind(24, 3, (64, 32), torch.Generator().manual_seed(0))
-    layers = DenseLayers.of(network.trunk, network.policy_head, low=True)
+    layers = DenseLayers.of([*network.trunk, network.policy_head], low=True)
     assert layers is not None
     generator = torch.Generator().manual_seed(1)
     seen, slope = torch.randn(200, 24, generator=generator), torch.randn(3, 200, generator=generator)
@@ -74,7 +89,7 @@ def test_products_of_bfloat16_are_near_those_of_float64(kind: Any) -> None:
 @torch.inference_mode()
 def test_values_of_more_rows_than_are_evaluated_at_a_time() -> None:
     network = Values(4, (8,), torch.Generator().manual_seed(0))
-    layers = DenseLayers.of(network.trunk, network.head)
+    layers = DenseLayers.of([*network.trunk, network.head])
     assert layers is not None
     many = rows(2 * ROWS + 6).view(2, ROWS + 3, 4)
     torch.testing.assert_close(layers.values(many), network(many))
@@ -91,7 +106,8 @@ def test_a_copy_in_another_process_has_the_weights_and_no_buffers() -> None:
 
 def test_other_layers_have_no_such_form() -> None:
     pictures = Actor(ObservationSpec((36, 36, 1), "uint8"), 3, (8,))
-    assert DenseLayers.of(pictures.trunk, pictures.policy_head) is None
-    plain = Actor(4, 3, ())
-    assert DenseLayers.of(plain.trunk, plain.policy_head) is None
-    assert DenseLayers.of(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 2)) is None
+    assert DenseLayers.of([*pictures.trunk, pictures.policy_head]) is None
+    first, last = nn.Linear(4, 4), nn.Linear(4, 2)
+    assert DenseLayers.of([first, nn.ReLU(), last]) is not None
+    for other in ([last], [first, last], [first, nn.LayerNorm(4), last], [first, nn.ReLU(), last, nn.Tanh()]):
+        assert DenseLayers.of(other) is None

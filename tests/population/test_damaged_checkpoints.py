@@ -81,6 +81,7 @@ def changed_decisions(path: Path) -> int:
         ('"copies": []', '"copies": [[7, 0]]'),
         ('"genes": {', '"genes": {"other": 1.0, '),
         ('"seconds": ', '"seconds": null, "was": '),
+        ('"round": 2', '"round": 1'),
     ],
 )
 def test_a_history_of_other_values_is_refused(found: str, instead: str, tmp_path: Path) -> None:
@@ -90,9 +91,10 @@ def test_a_history_of_other_values_is_refused(found: str, instead: str, tmp_path
         '"rivals": [], "copies": []}\n'
     )
     path = tmp_path / HISTORY
-    path.write_text(row * 2)
+    later = row.replace('"round": 1', '"round": 2')
+    path.write_text(row + later)
     assert len(read_history(tmp_path)) == 2
-    assert found in row
-    path.write_text(row + row.replace(found, instead, 1))
+    assert found in later
+    path.write_text(row + later.replace(found, instead, 1))
     with pytest.raises(BadInput, match=HISTORY):
         read_history(tmp_path)

@@ -300,6 +300,12 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     assert f"{newest.name}" in wrong
     shutil.copy(tmp_path / "kept", newest)
     assert population(*settings, "rounds=2", "resume=true")[0] == 0
+    before = (tmp_path / "run" / "history.jsonl").read_bytes()
+    (tmp_path / "run" / "first" / "agent-00.safetensors").unlink()
+    code, _, wrong = population(*settings, "rounds=3", "evaluation.games=2", "resume=true")
+    assert code == 2
+    assert "first/agent-00.safetensors: no such file" in wrong
+    assert (tmp_path / "run" / "history.jsonl").read_bytes() == before  # told before another round
 
 
 def test_a_finished_run_is_evaluated_against_others(

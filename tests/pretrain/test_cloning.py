@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.policies.networks import ActorCritic
-from qwop.pretrain.cloning import class_weights, cloning_epochs, cloning_loss
+from qwop.pretrain.cloning import cloning_epochs, cloning_loss
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
@@ -79,14 +79,6 @@ def test_regularisation_that_is_not_given_depends_on_the_targets(
 ) -> None:
     found = given.completed(soft)
     assert (found.dropout, found.label_smoothing, found.input_noise) == numbers
-
-
-def test_class_weights_are_those_of_torch() -> None:
-    logits, actions = torch.randn(6, 11, generator=torch.Generator().manual_seed(1)), torch.tensor([0, 0, 0, 1, 1, 2])
-    weights = class_weights(actions, 11, class_balance=1.0)
-    assert weights[:4].tolist() == pytest.approx([1 / 3, 1 / 2, 1.0, 0.0])
-    wanted = torch.nn.functional.cross_entropy(logits, actions, weight=weights)
-    assert cloning_loss(logits, actions, weights).item() == pytest.approx(wanted.item(), abs=1e-6)
 
 
 def test_64_rows_are_learned_by_heart() -> None:

@@ -165,3 +165,11 @@ def test_the_four_files_of_kurodo_give_40_episodes(tmp_path: Path) -> None:
     assert summary.steps.sum() == 18049 - 40
     # Half of the actions repeat the one before; the commonest is 22 % of all.
     assert summary.action_counts.max() / summary.action_counts.sum() == pytest.approx(0.22, abs=0.005)
+
+
+def test_games_are_not_recorded_into_the_folder_of_a_run(cartpole: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 0\n")
+    with pytest.raises(BadInput, match=r"^dataset=.*run: holds a run, not a dataset; give dataset= another folder$"):
+        record("source=policy", f"source.policy={cartpole}", f"dataset={tmp_path / 'run'}")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.yaml"]

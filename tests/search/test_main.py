@@ -136,7 +136,7 @@ def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
 
     monkeypatch.setattr(Beam, "run", interrupted)
     small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "every=5", "video=false"]
-    assert search(*small, "games=40", "threads=1").code != 0
+    assert search(*small, "games=10", "threads=1").code != 0
     assert [game.origin.game for game in open_dataset(tmp_path / "out" / "games")] == [0]
     assert begun == [0, 5]
     assert ended == [0]
@@ -190,6 +190,11 @@ def test_a_start_after_the_end_of_the_game_is_refused(policy_file: Path, tmp_pat
     code, _, error = search(*small, "first=100")  # the time limit is 90 frames
     assert code == 2
     assert "first=100: after 100 frames without a key the game is over" in error
+    assert not (tmp_path / "out").exists()
+    code, _, error = search(*small, "every=50", "games=3")
+    assert code == 2
+    assert "first=0: after 100 frames without a key the game is over" in error
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Search) -> None:

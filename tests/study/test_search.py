@@ -1,6 +1,8 @@
 """The search: repeats, pruning, failures, death and company."""
 
+import errno
 import multiprocessing
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -8,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from optuna.study import Study
 from qwop.common.errors import BadInput
 from qwop.study.journal import JOURNAL
 from qwop.study.results import mean
@@ -67,6 +70,22 @@ def test_an_interrupted_search_goes_on(bench: Make) -> None:
             bench(interrupted).search()
     results = bench(lambda trial, seed, values: 1.0).search()
     assert [one.state for one in results.trials] == ["complete"] * 6
+
+
+def test_a_disk_that_fails_after_a_trials_end_was_written_is_named(
+    bench: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, tell = bench(lambda trial, seed, values: 1.0), Study.tell
+
+    def failing(study: Study, *arguments: Any, **named: Any) -> None:
+        tell(study, *arguments, **named)
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(made.folder / JOURNAL))
+
+    monkeypatch.setattr(Study, "tell", failing)
+    with pytest.raises(OSError, match=JOURNAL):
+        made.search()
+    monkeypatch.undo()
+    assert [one.state for one in bench(lambda trial, seed, values: 1.0).search().trials] == ["complete"] * 6
 
 
 def test_a_line_that_a_killed_process_did_not_finish_is_dropped(bench: Make) -> None:

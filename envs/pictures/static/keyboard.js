@@ -1,6 +1,6 @@
 // The keys of the game, with the time of every change, so that each frame gets the keys held during it.
 
-export const PAGE_KEYS = ["r", "l", "g", "x"]; // of the page itself
+export const PAGE_KEYS = ["r", "l", "x"]; // of the page itself
 
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....envs.spec import Observations
+from ....policies.dense_layers import DenseLayers
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
@@ -57,7 +58,14 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
         self.tolerance = 1.0
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
-        self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+        low = settings.precision == "bfloat16"
+        self._dense, self._dense_average = (
+            DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
+        )
+        self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._averages: list[Tensor] = list(self.average.parameters())
+        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -83,42 +91,59 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         `critic_only` updates only the Q head, so the policy does not change. `imitation` is the weight of the
         cross-entropy with the demonstrator's policy.
         """
-        n, k = batch.actions.shape
-        observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
-        logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
-        probabilities = torch.softmax(logits, dim=-1)
-        targets = self._targets(batch, probabilities.detach(), q.detach(), now.gamma)
-        actions = targets.actions.unsqueeze(-1)
-
-        loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, actions).squeeze(-1), targets.q_ret)
-        step: _ActorStep | None = None
-        if not now.critic_only:
-            step = self._actor_step(observations.view(n, k + 1, -1)[:, :-1], targets, now.entropy)
-            # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
-            phi = logits if self.settings.trust_region == "logits" else probabilities
-            demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
-            z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
-            loss = loss - (z * phi[:, :-1]).sum() / (n * k)
-            if now.imitation and batch.player is not None and bool(demonstrated.any()):
-                weights = demonstrated * self._imitation_weights(batch, targets)
-                loss = loss + now.imitation * acer.imitation_loss(logits[:, :-1], self._tensor(batch.player), weights)
-
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        with torch.inference_mode(self._dense is not None):
+            finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next
+            # Rows are in the order of steps, so that operations on a step find its numbers side by side.
+            inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
+            outputs = self._outputs(self.network, self._dense, inputs)
+            gradient, targets, step = self._gradient(batch, outputs.detach(), inputs, finals, now)
+            if self._dense is None:
+                self._optimiser.zero_grad(set_to_none=True)
+                outputs.backward(gradient)
+            else:
+                self._dense.backward(gradient, self._gradients)
+                for parameter, one in zip(self._dense.parameters, self._gradients, strict=True):
+                    parameter.grad = one
         if now.critic_only:
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):
                     parameter.grad = None
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters, self.settings.max_gradient_norm)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        acer.update_average(self.average, self.network, self.settings.alpha)
+        acer.update_average(self._averages, self._parameters, self.settings.alpha)
         if not diagnose:
             return None
         stats = self._stats(batch, targets, step, norm)
         if "demonstrations" in stats.by_source:
             stats.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
         return stats
+
+    @torch.no_grad()
+    def _gradient(
+        self, batch: Sequences, outputs: Tensor, inputs: Tensor, finals: Tensor, now: PhaseValues
+    ) -> tuple[Tensor, _Targets, _ActorStep | None]:
+        """The gradient of the loss with respect to the outputs, [2A, rows], with its targets and the actor's step."""
+        n, k = batch.actions.shape
+        logits, q = outputs.view(2, -1, k + 1, n)
+        probabilities = torch.softmax(logits, dim=0).transpose(0, 2)  # [n, k + 1, A]
+        targets = self._targets(batch, probabilities, q.transpose(0, 2), finals, now.gamma)
+        gradient = torch.zeros_like(outputs)
+        to_logits, to_q = gradient.view(2, -1, k + 1, n).transpose(1, 3)[:, :, :-1]
+        to_taken = self.settings.q_coefficient * acer.critic_gradient(targets.q_taken, targets.q_ret)
+        to_q.scatter_(-1, targets.actions.unsqueeze(-1), to_taken.unsqueeze(-1))
+        if now.critic_only:
+            return gradient, targets, None
+        step = self._actor_step(inputs[: n * k], targets, now.entropy)
+        demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
+        z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
+        in_logits = self.settings.trust_region == "logits"
+        to_logits.copy_(z if in_logits else acer.logit_gradient(targets.pi, z)).div_(-n * k)
+        if now.imitation and batch.player is not None and bool(demonstrated.any()):
+            weights = demonstrated * self._imitation_weights(batch, targets)
+            player = self._tensor(batch.player)
+            to_logits.add_(acer.imitation_gradient(targets.pi, player, weights), alpha=now.imitation)
+        return gradient, targets, step
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -141,9 +166,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.bias.fill_(float(w[-1]))
 
     @torch.no_grad()
-    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, gamma: float) -> _Targets:
+    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, finals: Tensor, gamma: float) -> _Targets:
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
-        actions, mu = self._tensor(batch.actions), self._tensor(batch.behaviour_probabilities)
+        actions, mu = self._by_step(batch.actions), self._by_step(batch.behaviour_probabilities)
         unbounded = (probabilities * q).sum(-1)
         values = self._bounded(unbounded)
         pi, q_now = probabilities[:, :-1], q[:, :-1]
@@ -151,12 +176,12 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
         q_taken = q_now.gather(-1, index).squeeze(-1)
         q_ret = acer.retrace(
-            self._tensor(batch.rewards) * self.settings.reward_scale,
-            self._tensor(batch.terminated),
-            self._tensor(batch.truncated),
+            self._by_step(batch.rewards) * self.settings.reward_scale,
+            self._by_step(batch.terminated),
+            self._by_step(batch.truncated),
             q_taken,
             values,
-            self._bounded(final_values(batch, self._value, self._device)),
+            self._bounded(finals),
             rho,
             gamma,
         )
@@ -183,11 +208,13 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         return self._tensor(batch.returns) * self.settings.reward_scale
 
     @torch.no_grad()
-    def _actor_step(self, observations: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
-        """The policy gradient at `observations` [n, k, size], before and after its projection on the trust region."""
+    def _actor_step(self, inputs: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
+        """The policy gradient where the trunk's inputs are [k·n, size], before and after its projection on the trust
+        region."""
         pi = targets.pi
-        average_logits, _ = self._outputs(self.average, observations.flatten(0, 1))
-        pi_average = torch.softmax(average_logits, dim=-1).view_as(pi)
+        n, k, actions = pi.shape
+        average_logits = self._outputs(self.average, self._dense_average, inputs)[:actions]
+        pi_average = torch.softmax(average_logits, dim=0).view(actions, k, n).transpose(0, 2)
         g = acer.policy_gradient(
             pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
         )
@@ -215,7 +242,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
             scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
             scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
-        lengths = acer.trace_lengths(targets.rho, self._tensor(batch.terminated | batch.truncated))
+        lengths = acer.trace_lengths(targets.rho, self._by_step(batch.terminated | batch.truncated))
         by_source = means_by_source(
             batch.source,
             importance_weight=targets.rho.cpu(),
@@ -249,11 +276,19 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)
 
-    def _outputs(self, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Policy logits and Q values, both [rows, A]; the heads in float32 whatever the precision of the trunk."""
+    def _by_step(self, array: NDArray[np.generic]) -> Tensor:
+        """An array [n, k, ...] as a tensor whose memory is in the order of the outputs'."""
+        last = array.ndim - 1
+        return self._tensor(array).transpose(0, last).contiguous().transpose(0, last) if last else self._tensor(array)
+
+    def _outputs(self, network: ActorCritic, dense: DenseLayers | None, inputs: Tensor) -> Tensor:
+        """Policy logits and Q values, [2A, rows], of the trunk's inputs; the heads in float32 whatever the precision
+        of the trunk."""
+        if dense is not None:
+            return dense.forward(inputs)
         with autocast(self.settings.precision, self._device):
-            features = network.features(observations)
-        return network.policy_head(features.float()), network.q_head(features.float())
+            features = network.trunk(inputs).float()
+        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
 
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
@@ -261,7 +296,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         features = self.network.features(rows)
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
+    @torch.no_grad()
     def _value(self, observations: Tensor) -> Tensor:
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
-        logits, q = self._outputs(self.network, observations)
-        return (torch.softmax(logits, dim=-1) * q).sum(-1)
+        logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
+        return (torch.softmax(logits, dim=0) * q).sum(0)

@@ -11,7 +11,7 @@ Every function returns a target or a gradient with respect to φ; no result carr
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
@@ -118,9 +118,9 @@ def trust_region(g: Tensor, k: Tensor, delta: float, epsilon: float = EPSILON) -
     return g - excess.clamp_(min=0.0) * k
 
 
-def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
-    """L_Q = mean ½(Qret_t − Q(s_t, a_t))², Qret held constant."""
-    return 0.5 * (q_ret.detach() - q_taken).square().mean()
+def critic_gradient(q_taken: Tensor, q_ret: Tensor) -> Tensor:
+    """∂L_Q/∂Q(s_t, a_t) = (Q(s_t, a_t) − Qret_t)/N of L_Q = mean ½(Qret_t − Q(s_t, a_t))², Qret held constant."""
+    return (q_taken - q_ret) / q_ret.numel()
 
 
 def achieved_targets(q_ret: Tensor, returns: Tensor, known: Tensor) -> Tensor:
@@ -142,12 +142,13 @@ def imitation_weights(returns: Tensor, values: Tensor, tolerance: Tensor | float
     return (1.0 + (returns - values) / tolerance).clamp(0.0, 1.0)
 
 
-def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
-    """−mean w·Σ_a p(a|s)·log π(a|s), with p the demonstrator's probabilities, one-hot where only its action is known.
+def imitation_gradient(pi: Tensor, player: Tensor, weights: Tensor) -> Tensor:
+    """∂L/∂logits = w·(π·Σ_a p(a) − p)/N of L = −mean w·Σ_a p(a|s)·log π(a|s), with p the demonstrator's probabilities,
+    one-hot where only its action is known.
 
-    logits, player: [..., A]; weights w: [...].
+    pi, player, result: [..., A]; weights w: [...].
     """
-    return -(weights * (player * torch.log_softmax(logits, dim=-1)).sum(-1)).mean()
+    return weights.unsqueeze(-1) * (pi * player.sum(-1, keepdim=True) - player) / weights.numel()
 
 
 def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
@@ -161,6 +162,6 @@ def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def update_average(average: nn.Module, network: nn.Module, alpha: float) -> None:
+def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float) -> None:
     """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
-    torch._foreach_lerp_(list(average.parameters()), list(network.parameters()), 1.0 - alpha)
+    torch._foreach_lerp_(average, parameters, 1.0 - alpha)

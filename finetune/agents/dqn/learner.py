@@ -16,6 +16,7 @@ from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part
 from ..optimisers import CentredRMSprop, FusedAdam
 from . import losses as dqn
+from .dense_gradients import Batch, DenseGradients, StepResult
 from .settings import ADAM, DqnSettings
 
 
@@ -31,6 +32,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._parameters: list[Tensor] = list(self.network.parameters())
+        self._dense = DenseGradients.of(self.network, self.target, settings)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
             self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
@@ -49,40 +51,52 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         weights: importance weights w, float32 [B]. Returns the TD errors
         δ, float32 [B], and, if requested, update statistics.
         """
-        actions, w = self._tensor(batch.actions), self._tensor(weights)
-        rewards = self._tensor(batch.rewards) * self.settings.reward_scale
-        discounts = self._tensor(batch.discounts)
-        quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
-        with torch.no_grad():
-            following = self._tensor(batch.next_observations).flatten(1)
-            next_target = self.target.quantile_values(following)
-            q_next_target = next_target.mean(-1)
-        q = quantiles.mean(-1)
-        taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        if self.settings.quantiles:
-            choosing = self._q_next(following) if self.settings.double else q_next_target
-            targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
-            index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
-            losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
-            errors = targets.mean(-1) - taken.detach()
-        else:
-            if self.settings.double:
-                target = dqn.double_target(rewards, discounts, self._q_next(following), q_next_target)
-            else:
-                target = dqn.max_target(rewards, discounts, q_next_target)
-            losses = dqn.huber(target - taken)
-            errors = target - taken.detach()
+        imitation = None
         if now.imitation:
-            demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
-            losses = losses + now.imitation * demonstrated * dqn.margin_loss(q, actions, self.settings.margin)
-        loss = dqn.weighted_mean(losses, w)
-
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+            imitation = now.imitation * self._tensor((batch.source == DEMONSTRATIONS).astype(np.float32))
+        tensors = Batch(
+            observations=self._tensor(batch.observations).flatten(1),
+            actions=self._tensor(batch.actions),
+            rewards=self._tensor(batch.rewards) * self.settings.reward_scale,
+            discounts=self._tensor(batch.discounts),
+            following=self._tensor(batch.next_observations).flatten(1),
+            weights=self._tensor(weights),
+            imitation=imitation,
+        )
+        errors, taken, loss = self._autograd(tensors) if self._dense is None else self._dense.step(tensors)
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         return errors, self._stats(batch, weights, errors.cpu().numpy(), taken, loss, norms) if diagnose else None
+
+    def _autograd(self, batch: Batch) -> StepResult:
+        """`DenseGradients.step` for any network, by autograd."""
+        quantiles = self.network.quantile_values(batch.observations)
+        with torch.no_grad():
+            next_target = self.target.quantile_values(batch.following)
+            q_next_target = next_target.mean(-1)
+        q = quantiles.mean(-1)
+        taken = q.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1)
+        if self.settings.quantiles:
+            choosing = self._q_next(batch.following) if self.settings.double else q_next_target
+            targets = dqn.quantile_targets(batch.rewards, batch.discounts, choosing, next_target)
+            index = batch.actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
+            losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
+            errors = targets.mean(-1) - taken.detach()
+        else:
+            if self.settings.double:
+                q_next = self._q_next(batch.following)
+                target = dqn.double_target(batch.rewards, batch.discounts, q_next, q_next_target)
+            else:
+                target = dqn.max_target(batch.rewards, batch.discounts, q_next_target)
+            losses = dqn.huber(target - taken)
+            errors = target - taken.detach()
+        if batch.imitation is not None:
+            losses = losses + batch.imitation * dqn.margin_loss(q, batch.actions, self.settings.margin)
+        loss = dqn.weighted_mean(losses, batch.weights)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        return StepResult(errors, taken.detach(), loss.detach())
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -115,8 +129,8 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
     ) -> UpdateStats:
         scalars = {
             "q_error": float(np.sqrt(np.square(delta).mean())),
-            "value": float(taken.detach().mean()),
-            "loss": float(loss.detach()),
+            "value": float(taken.mean()),
+            "loss": float(loss),
             "gradient_norm": float(norms.norm()),
         }
         return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))

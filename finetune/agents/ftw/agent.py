@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ....common.errors import BadInput
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ..agent import LiveAgent, MakeNetwork
-from ..vtrace.agent import require_live_only
+from ..vtrace.agent import network_of
 from .learner import FtwLearner
 from .settings import FtwLoopSettings, FtwSettings
 
@@ -30,11 +29,5 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
 
 def build(run: "Run[FtwSettings, FtwLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
-    network = run.policy.network
-    if not isinstance(network, TwoTimescaleActorCritic):
-        raise BadInput(
-            f"algorithm=ftw: the policy's network is {network.architecture}, expected "
-            f"{TwoTimescaleActorCritic.architecture}; start from policy=scratch or a policy that algorithm=ftw made"
-        )
-    require_live_only(run.settings.phases, "ftw")
+    network = network_of(run, TwoTimescaleActorCritic, "ftw")
     return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

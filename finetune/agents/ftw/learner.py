@@ -1,22 +1,25 @@
 """The two-timescale learner: network, auxiliary networks, optimiser, and one update on a batch of unrolls."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from ....policies.two_timescale import TwoTimescaleActorCritic
+from ....policies.state import State
+from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner, Part
 from ..optimisers import descend
 from ..running_scale import RunningScale
-from ..vtrace.learner import actor_critic
+from ..unroll import Stopped, unroll_network
+from ..vtrace.learner import Unroll, actor_critic, outputs
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
 from .settings import FtwSettings
-from .unroll import TwoTimescaleUnroll, unroll
 
 
 class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
@@ -25,8 +28,6 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP
 
     generator samples the observations for reward prediction and the initial weights of the auxiliary networks.
-
-    A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
 
-    def _terms(self, played: Sequences, found: TwoTimescaleUnroll) -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, played: Sequences, found: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""
         settings = self.settings
         terms = {
@@ -107,3 +108,47 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         rows = torch.from_numpy(observations).to(self._device).flatten(2)
         classes = ftw.reward_classes(torch.from_numpy(rewards).to(self._device))
         return ftw.reward_prediction_loss(self.auxiliary.prediction(self.network.encode(rows)), classes)
+
+
+class TwoTimescaleUnroll(NamedTuple):
+    """policy: input of the V-trace losses. latents [n, k + 1, latent], including the last state. posterior, prior:
+    [n, k, latent]. ticked: bool [n, k]."""
+
+    policy: Unroll
+    latents: Tensor
+    posterior: Gaussian
+    prior: Gaussian
+    ticked: Tensor
+
+
+def unroll(
+    network: TwoTimescaleActorCritic,
+    played: Sequences,
+    device: torch.device,
+    *,
+    slow_gradient: float = 1.0,
+    critic_only: bool = False,
+) -> TwoTimescaleUnroll:
+    """Run the network over the sequences; see `unroll_network`.
+
+    slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
+    reach only the value head.
+    """
+
+    def core(features: tuple[Tensor, ...], state: State) -> tuple[CoreOutput, State]:
+        return network.core(Percept(*features), state, slow_gradient)
+
+    steps, stopped, last, state = unroll_network(network, network.perceive, core, played, device)
+    latents = torch.stack([output.latent for output in steps], dim=1)
+    ends = [Stopped(at, rows, output.latent) for at, rows, output in stopped]
+    return TwoTimescaleUnroll(
+        policy=outputs(network, latents, last.latent, ends, state, played, critic_only=critic_only),
+        latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
+        posterior=_stacked([output.posterior for output in steps]),
+        prior=_stacked([output.prior for output in steps]),
+        ticked=torch.stack([output.ticked for output in steps], dim=1),
+    )
+
+
+def _stacked(gaussians: list[Gaussian]) -> Gaussian:
+    return Gaussian(*(torch.stack(parts, dim=1) for parts in zip(*gaussians, strict=True)))

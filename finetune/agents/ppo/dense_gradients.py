@@ -39,8 +39,8 @@ class DenseGradients:
         if values is None or isinstance(network, ValuedActor):
             return None
         low = settings.precision == "bfloat16"
-        policy = DenseLayers.of(network.trunk, network.policy_head, low)
-        critic = DenseLayers.of(values.trunk, values.head, low)
+        policy = network.dense_layers(low)
+        critic = DenseLayers.of([*values.trunk, values.head], low)
         return None if policy is None or critic is None else cls(network, policy, critic, settings)
 
     @torch.inference_mode()

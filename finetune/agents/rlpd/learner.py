@@ -13,7 +13,7 @@ from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..dqn.losses import margin_loss
 from ..learner import Learner, Part
-from ..optimisers import descend
+from ..optimisers import FusedAdam, descend
 from . import losses as rlpd
 from .settings import RlpdSettings
 
@@ -30,9 +30,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._generator = generator
-        self._optimiser = torch.optim.Adam(
-            self.network.parameters(), settings.learning_rate, eps=settings.adam_epsilon, fused=True
-        )
+        self._optimiser = FusedAdam(self.network.parameters(), settings.learning_rate, settings.adam_epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:

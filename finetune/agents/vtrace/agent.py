@@ -1,19 +1,20 @@
 """V-trace agent: one update on each iteration's live play, which is then discarded."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
 from ....common.errors import BadInput
+from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic
-from ...schedules.phase import Phase
 from ..agent import LiveAgent, MakeNetwork
 from .learner import VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
     from ...run import Run
+
+N = TypeVar("N", bound=Network)
 
 
 def new_network(settings: VtraceSettings) -> MakeNetwork:
@@ -23,14 +24,21 @@ def new_network(settings: VtraceSettings) -> MakeNetwork:
     )
 
 
-def require_live_only(phases: Sequence[Phase], algorithm: str) -> None:
-    """Raise BadInput for phases with demonstrations, or without live play."""
-    for phase in phases:
+def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[N], algorithm: str) -> N:
+    """The policy's network; BadInput for another kind, and for phases with demonstrations or without live play."""
+    network = run.policy.network
+    if not isinstance(network, kind):
+        raise BadInput(
+            f"algorithm={algorithm}: the policy's network is {network.architecture}, expected {kind.architecture}; "
+            f"start from policy=scratch or a policy that algorithm={algorithm} made"
+        )
+    for phase in run.settings.phases:
         if phase.uses_demonstrations or phase.imitates or not phase.live:
             raise BadInput(
                 f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
                 "demonstrations, imitation and live"
             )
+    return network
 
 
 def new_learner(
@@ -42,11 +50,5 @@ def new_learner(
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
-    network = run.policy.network
-    if not isinstance(network, RecurrentActorCritic):
-        raise BadInput(
-            f"algorithm=vtrace: the policy's network is {network.architecture}, expected "
-            f"{RecurrentActorCritic.architecture}; start from policy=scratch or a policy that algorithm=vtrace made"
-        )
-    require_live_only(run.settings.phases, "vtrace")
+    network = network_of(run, RecurrentActorCritic, "vtrace")
     return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

@@ -1,11 +1,14 @@
-"""The V-trace learner: network, optimiser, one update on a batch of unrolls, and its objective."""
+"""The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its objective."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ....policies.recurrent import RecurrentActorCritic
+from ....policies.state import State
+from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
@@ -14,16 +17,13 @@ from ..losses import entropy as entropy_of
 from ..losses import kickstarting_loss
 from ..optimisers import descend
 from ..running_scale import RunningScale
+from ..unroll import Stopped, unroll_network
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
-from .unroll import Unroll, unroll
 
 
 class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
-    """Trains the policy's network, including its value head, in place.
-
-    A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    """
+    """Trains the policy's network, including its value head, in place."""
 
     def __init__(self, network: RecurrentActorCritic, settings: VtraceSettings, device: torch.device) -> None:
         super().__init__(network, settings, device)
@@ -47,6 +47,57 @@ class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
         rate = settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
+
+
+class Unroll(NamedTuple):
+    """logits [n, k, A] of π(·|s_t). values [n, k + 1] of the states before the steps and of the last one. final_values
+    [n, k], of the final observations of truncated steps, 0 elsewhere. state: after the k steps."""
+
+    logits: Tensor
+    values: Tensor
+    final_values: Tensor
+    state: State
+
+
+def unroll(
+    network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
+) -> Unroll:
+    """Run the network over the sequences; see `unroll_network`.
+
+    With critic_only, gradients of the values reach only the value head.
+    """
+
+    def perceive(observations: Tensor) -> tuple[Tensor]:
+        return (network.encode(observations),)
+
+    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
+        (features,) = percept
+        state = network.remember(features, state)
+        return state[0], state
+
+    steps, stopped, last, state = unroll_network(network, perceive, core, played, device)
+    return outputs(network, torch.stack(steps, dim=1), last, stopped, state, played, critic_only=critic_only)
+
+
+def outputs(
+    network: RecurrentActorCritic | TwoTimescaleActorCritic,
+    features: Tensor,
+    last: Tensor,
+    stopped: Sequence[Stopped[Tensor]],
+    state: State,
+    played: Sequences,
+    *,
+    critic_only: bool,
+) -> Unroll:
+    """Apply the heads to the features of the steps, [n, k, width], of the last observations and of the final
+    observations of truncated episodes."""
+    values = network.value_head(features.detach() if critic_only else features).squeeze(-1)
+    with torch.no_grad():  # only for bootstrapping
+        after = network.value_head(last)
+        final_values = torch.zeros(played.actions.shape, device=features.device)
+        for step, sequences, ends in stopped:
+            final_values[sequences, step] = network.value_head(ends).squeeze(-1)
+    return Unroll(network.policy_head(features), torch.cat([values, after], dim=1), final_values, state)
 
 
 class Objective(NamedTuple):

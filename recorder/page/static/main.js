@@ -1,9 +1,9 @@
 // The page: its states, and the connection to the engine.
 
 import { Coach, COACH_KEYS } from "./coach.js";
-import { GameList } from "./game_list.js";
+import { GameList, numberOf } from "./game_list.js";
 import { Pictures } from "./pictures.js";
-import { Qwop, numberOf } from "./qwop.js";
+import { Qwop } from "./qwop.js";
 
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each
@@ -19,9 +19,8 @@ const body = document.body;
 const settings = await (await fetch("settings.json")).json();
 const { environment } = settings; // null for QWOP
 const game = environment ? new Pictures($("view"), environment) : await Qwop.load($("view"));
-const actions = environment ? { discard } : { watch, race, discard };
 const coach = settings.coach ? new Coach(settings.coach, game) : null; // where a policy is corrected
-const games = new GameList($("games"), $("nothing"), (entry) => game.cells(entry), actions);
+const games = new GameList($("games"), $("nothing"), (entry) => game.cells(entry), discard);
 
 let socket = null;
 let attempts = 0; // to connect since frames last came
@@ -42,7 +41,6 @@ function connect() {
   socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));
   socket.addEventListener("close", ({ code }) => {
     live = countdown = null;
-    game.watched = null;
     if (code === GOING_AWAY || attempts === ATTEMPTS) {
       const kept = code === GOING_AWAY ? "Every game is in the dataset, as far as it was played." : "Every finished game is in the dataset.";
       state("closed");
@@ -78,7 +76,6 @@ async function onMessage(message) {
     coach.show(message.person, message.waiting);
   } else if (message.type === "discarded") {
     await games.refresh();
-    if (game.ghost?.game.collection === "own" && game.ghost.game.name === message.name) setGhost(null);
     if (ended?.name === message.name) {
       ended = { ...ended, name: null, discarded: true };
       if (body.dataset.state === "over") over();
@@ -149,37 +146,12 @@ function over() {
   const again = ended.name ? `Keep and ${game.again.toLowerCase().replace("(r)", "(R)")}` : game.again;
   const choices = [[again, begin, true]];
   if (coach?.settings.back) choices.push(["Go back (Backspace)", goBack]);
-  if (ended.name) {
-    const entry = games.find("own", ended.name);
-    if (entry && actions.watch) choices.push(["Watch", () => watch(entry)]);
-    choices.push(["Discard (X)", () => discard({ name: ended.name })]);
-  }
+  if (ended.name) choices.push(["Discard (X)", () => discard({ name: ended.name })]);
   card(game.result(ended), status, choices);
-}
-
-async function watch(entry) {
-  const rows = await games.rows(entry);
-  drawer(false);
-  number += 1; // so that late frames of the abandoned game are ignored
-  send({ type: "start", game: number });
-  live = countdown = null;
-  game.watch(entry, rows);
-  state("watching");
-}
-
-async function race(entry) {
-  const chosen = game.ghost?.game;
-  const same = chosen?.collection === entry.collection && chosen?.name === entry.name;
-  await setGhost(same ? null : entry);
 }
 
 function discard(entry) {
   send({ type: "discard", name: entry.name });
-}
-
-async function setGhost(entry) {
-  game.race(entry, entry && await games.rows(entry));
-  games.choose(entry);
 }
 
 function drawer(open) {
@@ -191,7 +163,7 @@ function frame(now) {
   if (countdown) count(now);
   if (resuming && game.ready) start(now);
   live?.tick(now);
-  if (game.draw(now, live)) ended ? over() : prepare();
+  game.draw(now, live);
 }
 
 function count(now) {
@@ -224,9 +196,7 @@ window.addEventListener("keydown", (event) => {
     else if (key === "m") coach.slow(live, performance.now());
   } else if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
-  else if (key === "g" && !environment) setGhost(game.ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);
   else if (key === "x" && now === "over" && ended?.name) discard({ name: ended.name });
-  else if (key === "escape" && now === "watching") { game.watched = null; ended ? over() : prepare(); }
   else if (now === "ready" && [...game.startKeys, " ", "enter"].includes(key)) begin();
 });
 
@@ -238,7 +208,5 @@ $("coach").hidden = $("coach-keys").hidden = !coach;
 $("where").textContent = `recording into ${settings.folder}`;
 await games.refresh();
 best();
-const first = { embedded: () => games.bestOf("embedded"), best: () => games.best, other: () => games.bestOf("other") };
-if (!environment) await setGhost(first[settings.ghost]?.() ?? null);
 connect();
 requestAnimationFrame(frame);

@@ -1,15 +1,12 @@
-// QWOP on the page: the runner drawn from rows of numbers, ghosts to race against, and games played back.
+// QWOP on the page: the runner drawn from rows of numbers.
 
 import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
 import { FRAME, LiveGame } from "./live_game.js";
-import { rowAt } from "./rows.js";
 import { Scene } from "./scene.js";
 
 const $ = (id) => document.getElementById(id);
 
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
-
-export const numberOf = (game) => Number(game.name.split("-").pop());
 
 const figures = ({ outcome, metres, seconds }) => (
   outcome === "finished" ? `${seconds.toFixed(2)} s` : `${metres.toFixed(1)} m in ${seconds.toFixed(2)} s`
@@ -32,19 +29,15 @@ export class Qwop {
     this.again = "Run again (R)";
     this.startKeys = ["q", "w", "o", "p"];
     this.startRow = null; // the runner before the start
-    this.watched = null; // { game, rows, since, over }
     this.person = true; // has control; else a policy has
     this.slower = 1; // in slow motion
-    this.ghost = null; // { game, rows, first }
   }
-
-  // --- the game ---
 
   get ready() { return Boolean(this.startRow); }
 
   get frameLength() { return FRAME * this.slower; }
 
-  reset() { this.startRow = this.watched = null; }
+  reset() { this.startRow = null; }
 
   // The number of the game that a message is about, the index of its first frame, and its frames.
   read(data) {
@@ -66,48 +59,15 @@ export class Qwop {
     return live;
   }
 
-  // Draws a frame; returns true when a game that is played back has just ended.
   draw(now, live) {
-    let row = this.startRow;
-    let shown = false;
-    if (this.watched) {
-      const at = (now - this.watched.since) / FRAME;
-      row = rowAt(this.watched.rows, this.size, this.pose, at);
-      shown = !this.watched.over && at > this.watched.rows.length / this.size + 30;
-      this.watched.over ||= shown;
-    } else if (live?.rows.length) {
-      row = live.row(now, this.pose);
-    }
-    if (!row) return shown;
-    // The clocks of both runners start with their first key.
-    const { ghost } = this;
-    const racing = ghost && !this.watched;
-    const ghostRow = racing
-      ? rowAt(ghost.rows, this.size, this.pose, ghost.first - 1 + row[this.SECONDS] * 30) : null;
-    this.scene.draw(row, ghostRow);
-    this.panel(row, ghostRow, live);
-    return shown;
-  }
-
-  panel(row, ghostRow, live) {
+    const row = live?.rows.length ? live.row(now, this.pose) : this.startRow;
+    if (!row) return;
+    this.scene.draw(row, null);
     $("metres").textContent = `${row[this.METRES].toFixed(1)} m`;
     $("seconds").textContent = `${row[this.SECONDS].toFixed(2)} s`;
     const down = live && !live.over && this.person ? this.keyboard.mask : row[this.KEYS];
     for (const cap of this.caps) cap.classList.toggle("down", Boolean(down & BITS[cap.dataset.key]));
-    $("ghost").textContent = this.caption(row, ghostRow);
   }
-
-  // The line about the ghost, or about the game that is played back.
-  caption(row, ghostRow) {
-    if (this.watched) return `${this.watched.game.player}, game ${numberOf(this.watched.game)}`;
-    if (!ghostRow) return "";
-    const { game } = this.ghost;
-    if (!row[this.SECONDS]) return `ghost of ${game.player}: ${figures(game)}`;
-    const ahead = row[this.METRES] - ghostRow[this.METRES];
-    return `ghost of ${game.player}: you are ${Math.abs(ahead).toFixed(1)} m ${ahead < 0 ? "behind" : "ahead"}`;
-  }
-
-  // --- results ---
 
   best(game) { return game ? `best ${figures(game)}` : ""; }
 
@@ -118,16 +78,4 @@ export class Qwop {
   }
 
   cells(game) { return [game.metres.toFixed(1), game.seconds.toFixed(2), game.outcome]; }
-
-  // --- games played back and raced against ---
-
-  watch(game, rows) { this.watched = { game, rows, since: performance.now(), over: false }; }
-
-  race(game, rows) {
-    this.ghost = null;
-    if (!game) return;
-    let first = 0;
-    while (first < rows.length / this.size - 1 && rows[first * this.size + this.SECONDS] === 0) first += 1;
-    this.ghost = { game, rows, first };
-  }
 }

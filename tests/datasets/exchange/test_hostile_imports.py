@@ -162,6 +162,162 @@ def test_a_folder_without_episodes_is_refused(hub: Path) -> None:
     assert "has no episode" in refused(hub)
 
 
+# --- tables and LeRobot ---
+
+
+def table_of_rows(rows: int = 3, **columns: Any) -> pa.Table:
+    made = {"action": [0] * rows, "observation.x": [0.5] * rows, "reward": [1.0] * rows, "done": [True] * rows}
+    return pa.table(made | columns)
+
+
+def lerobot(folder: Path, table: pa.Table) -> Path:
+    """A folder of LeRobot's with these rows."""
+    names = {"reward": "next.reward", "done": "next.done"}
+    table = table.rename_columns([names.get(name, name) for name in table.column_names])
+    rows = {"episode_index": pa.array(range(len(table))), "frame_index": pa.array([0] * len(table))}
+    for name, values in rows.items():
+        table = table.append_column(name, values)
+    (folder / "data").mkdir(parents=True)
+    (folder / "meta").mkdir()
+    features = {name: {"dtype": "float32"} for name in table.column_names}
+    (folder / "meta" / "info.json").write_text(json.dumps({"features": features}))
+    pq.write_table(table, folder / "data" / "file.parquet", store_schema=False)
+    return folder
+
+
+def own(folder: Path, table: pa.Table) -> Path:
+    pq.write_table(table, folder.with_suffix(".parquet"), store_schema=False)
+    return folder.with_suffix(".parquet")
+
+
+FORMS: dict[str, Callable[[Path, pa.Table], Path]] = {"lerobot": lerobot, "table": own}
+
+CART_POLE = {"environment_id": "CartPole-v1"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tables_text_that_unpacks_to_gigabytes_is_refused(form: str, tmp_path: Path) -> None:
+    path = FORMS[form](tmp_path / "table", repeated("reward", 3000, 400_000)(table_of_rows()))
+    before = pa.default_memory_pool().max_memory()
+    assert "MB or more in memory, more than the 256 MB permitted" in refused(path, **CART_POLE)
+    assert pa.default_memory_pool().max_memory() - before < 300 * MEGABYTE
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tables_endless_lists_are_refused(form: str, tmp_path: Path) -> None:
+    lengths = pa.array([0, 60_000_000, 60_000_000, 60_000_000], pa.int32())
+    lists = pa.ListArray.from_arrays(lengths, pa.array(np.zeros(60_000_000, np.float32)))
+    path = FORMS[form](tmp_path / "table", table_of_rows().set_column(1, "observation.x", lists))
+    assert "MB or more in memory, more than the 256 MB permitted" in refused(path, **CART_POLE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tables_other_columns_are_not_read(form: str, tmp_path: Path) -> None:
+    table = repeated("time", 3000, 100 * MEGABYTE)(table_of_rows())
+    before = pa.default_memory_pool().max_memory()
+    assert "observations have shape" in refused(FORMS[form](tmp_path / "table", table), **CART_POLE)
+    assert pa.default_memory_pool().max_memory() - before < 300 * MEGABYTE
+
+
+def test_many_small_tables_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwop.datasets.bounds.LARGEST", 3 * MEGABYTE)
+    (tmp_path / "tables").mkdir()
+    for number in range(8):
+        pq.write_table(table_of_rows(20_000), tmp_path / "tables" / f"{number}.parquet")
+    assert "more than the 3 MB permitted" in refused(tmp_path / "tables", **CART_POLE)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "tables/a.parquet", "robot/data/a.parquet"])
+def test_a_table_that_is_a_pipe_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    if name.startswith("robot"):
+        (lerobot(tmp_path / "robot", table_of_rows()) / "data" / "file.parquet").unlink()
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert f"{name}: a pipe; expected a table" in refused(tmp_path / name.partition("/")[0], **CART_POLE)
+
+
+def test_a_table_of_endless_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("," * 2 * MEGABYTE)
+    assert "its first line is longer than" in refused(tmp_path / "a.csv", **CART_POLE)
+
+
+def test_a_pandas_index_is_no_observation(tmp_path: Path) -> None:
+    table = table_of_rows().to_pandas().set_index("reward")
+    table.to_parquet(tmp_path / "a.parquet")
+    assert "observations have shape [], expected" in refused(tmp_path / "a.parquet", **CART_POLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("reward", ["a", None, "1"], "column reward holds a, expected numbers"),
+        ("reward", [[1.0], None, [2.0]], "column reward holds [1"),
+        ("action", [None] * 3, "an episode without an action"),
+        ("action", [["a"], ["b"], ["c"]], "column action is list<element: string>, expected numbers"),
+        ("done", [b"\xff"] * 3, "column done is binary, expected numbers"),
+        ("action", [{"a": 1}] * 3, "column action is struct<a: int64>, expected numbers"),
+        ("observation.x", [[[1.0], [2.0, 3.0]]] * 3, "column observation.x holds lists of different lengths"),
+    ],
+)
+def test_a_tables_columns_of_another_kind_are_named(tmp_path: Path, name: str, values: list[Any], message: str) -> None:
+    table = table_of_rows()
+    table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    assert message in refused(own(tmp_path / "table", table), **CART_POLE)
+
+
+def test_lerobots_order_has_to_be_numbers(tmp_path: Path) -> None:
+    folder = lerobot(tmp_path / "robot", table_of_rows())
+    file = folder / "data" / "file.parquet"
+    table = pq.read_table(file)
+    place = table.column_names.index("frame_index")
+    pq.write_table(table.set_column(place, "frame_index", pa.array([[0, 1]] * 3)), file)
+    assert "column frame_index holds" in refused(folder, **CART_POLE)
+
+
+def test_a_csvs_number_too_large_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"action,x\n0,{'9' * 400}\n")
+    assert "column x holds 99999" in refused(tmp_path / "a.csv", **CART_POLE)
+
+
+# --- HDF5 of D4RL's form ---
+
+
+def external_link(file: Any, folder: Path) -> None:
+    import h5py
+
+    file["observations"] = h5py.ExternalLink(str(folder / "other.h5"), "x")
+
+
+D4RL: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
+    "a claim of 3,000,000,000 numbers": (
+        lambda file, _: file.create_dataset("observations", shape=(3_000_000_000,), dtype="f4", chunks=(1000,)),
+        "at most",
+    ),
+    "a hundred million numbers in no bytes": (
+        lambda file, _: file.create_dataset("observations", shape=(100_000_000,), dtype="f4", chunks=(1000,)),
+        "MB or more in memory, more than the 256 MB permitted",
+    ),
+    "a link to another file": (external_link, "observations is a link to something else"),
+    "numbers in another file": (
+        lambda file, folder: file.create_dataset(
+            "observations", shape=(4,), dtype="f4", external=[(str(folder / "other.h5"), 0, 16)]
+        ),
+        "observations lies in another file",
+    ),
+    "texts": (lambda file, _: file.create_dataset("observations", data=["a", "b"]), "expected numbers"),
+}
+
+
+@pytest.mark.parametrize("kind", D4RL)
+def test_d4rls_arrays_that_cannot_be_are_named(tmp_path: Path, kind: str) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    change, message = D4RL[kind]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["actions"] = np.zeros(2, np.int64)
+        change(file, tmp_path)
+    assert message in refused(tmp_path / "a.h5", **CART_POLE)
+
+
 # --- Minari ---
 
 

@@ -196,6 +196,26 @@ def test_an_episode_that_is_not_listed_is_a_note_until_described(
     assert sorted((folder / CHECKSUMS).read_text().splitlines()) == sorted(lines)
 
 
+@pytest.mark.parametrize("rest", ["5f" * 20, "5f" * 32 + "  episode-0000", "# remo", "5f" * 9 + "\0" * 40])
+def test_a_line_that_a_power_failure_cut_off_is_a_note_until_described(
+    rest: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (folder / CHECKSUMS).read_text()
+    (folder / CHECKSUMS).write_text(whole + rest)
+    verify(folder)
+    assert "SHA256SUMS: line 5 was cut off" in capsys.readouterr().out
+    describe(folder)
+    assert (folder / CHECKSUMS).read_text() == whole
+
+
+def test_a_changed_line_is_no_cut_one(folder: Path) -> None:
+    whole = (folder / CHECKSUMS).read_text()
+    (folder / CHECKSUMS).write_text(whole.replace("episode-000001", "episode_000001"))
+    assert "is no checksum of a file of this dataset" in problem(folder)
+    describe(folder)
+    assert "episode_000001" in (folder / CHECKSUMS).read_text()
+
+
 def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dataset = open_dataset(folder)
     DatasetWriter(folder, dataset.info).write(replace(dataset[0], player="another"))

@@ -253,7 +253,7 @@ def test_a_page_without_the_game_is_refused(chromium: None, fake: Path, settings
 
 
 def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Path) -> None:
-    from qwop.envs.original.address import address_of
+    from qwop.envs.original.page import address_of
 
     with address_of(None, str(fake)) as address, pytest.raises(BadInput, match=r"\(missing: doneLoading\)"):
         OriginalPage(PageSettings(url=f"{address}?stuck", timeout=1.0))

@@ -1,7 +1,7 @@
 """Who has control in each frame."""
 
 from qwop.datasets.control import PERSON, POLICY
-from qwop.recorder.coaching.control import Control
+from qwop.recorder.coaching.game import Control
 
 
 def actors(control: Control, *held: int) -> list[int | None]:

@@ -16,11 +16,10 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.recorder.page.environment_entries import read_environment_entry
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import KeyMap, key_map
 from qwop.recorder.page.environment_source import open_environment
-from qwop.recorder.page.library import Library
+from qwop.recorder.page.library import Library, read_environment_entry
 from qwop.recorder.page.server import PageServer
 from qwop.recorder.settings import EnvironmentPageSettings
 from websockets.exceptions import ConnectionClosed

@@ -160,13 +160,11 @@ def test_the_entropy_bonus_pushes_the_logits_up_the_entropy() -> None:
     assert torch.allclose(found, expected)
 
 
-def test_critic_loss_is_half_the_mean_square_and_holds_its_target() -> None:
-    q, target = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 2.0], requires_grad=True)
-    loss = acer.critic_loss(q, target)
-    assert loss.item() == pytest.approx(1.0)
-    loss.backward()
-    assert target.grad is None
-    assert q.grad.tolist() == pytest.approx([-1.0, 0.0])
+def test_the_critics_gradient_is_that_of_half_the_mean_square() -> None:
+    q, target = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 2.5])
+    (0.5 * (target - q).square().mean()).backward()
+    assert q.grad is not None
+    assert acer.critic_gradient(q.detach(), target).tolist() == pytest.approx(q.grad.tolist())
 
 
 def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode() -> None:
@@ -183,7 +181,7 @@ def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
 def test_the_average_network_moves_by_one_hundredth() -> None:
     average, network = nn.Linear(3, 2), nn.Linear(3, 2)
     before = [parameter.clone() for parameter in average.parameters()]
-    acer.update_average(average, network, alpha=0.99)
+    acer.update_average(list(average.parameters()), list(network.parameters()), alpha=0.99)
     for old, new, target in zip(before, average.parameters(), network.parameters(), strict=True):
         assert torch.allclose(new, 0.99 * old + 0.01 * target)
 
@@ -199,7 +197,11 @@ def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_no
 
 
 def test_imitation_is_the_weighted_cross_entropy_with_the_player() -> None:
-    # ln 2·(¼ + ¾) for even odds; −ln 0.8 for an action of probability 0.8, with half of the weight.
-    logits = tensor([[0.0, 0.0], [math.log(4.0), 0.0]])
-    loss = acer.imitation_loss(logits, tensor([[0.25, 0.75], [1.0, 0.0]]), tensor([1.0, 0.5]))
-    assert float(loss) == pytest.approx((math.log(2.0) - 0.5 * math.log(0.8)) / 2)
+    logits = tensor([[0.0, 0.0], [math.log(4.0), 0.0]], requires_grad=True)
+    player, weights = tensor([[0.25, 0.7], [1.0, 0.0]]), tensor([1.0, 0.5])
+    pi = torch.softmax(logits, dim=-1)
+    (-weights * (player * pi.log()).sum(-1)).mean().backward()
+    assert logits.grad is not None
+    torch.testing.assert_close(acer.imitation_gradient(pi.detach(), player, weights), logits.grad)
+    # ½·(½·0.95 − 0.25) for even odds; ½·½·(0.8 − 1) for an action of probability 0.8, with half of the weight.
+    assert logits.grad[:, 0].tolist() == pytest.approx([0.1125, -0.05])

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from qwop.finetune.agents.ftw.unroll import TwoTimescaleUnroll, unroll
+from qwop.finetune.agents.ftw.learner import TwoTimescaleUnroll, unroll
 from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.state import to_tensors

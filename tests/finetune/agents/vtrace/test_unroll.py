@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from qwop.finetune.agents.vtrace.unroll import unroll
+from qwop.finetune.agents.vtrace.learner import unroll
 from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences, TruncatedObservations, concatenate
 from qwop.policies.recurrent import RecurrentActorCritic

@@ -1,0 +1,93 @@
+"""The hidden file of a killed command is removed by the same command, which leaves those of running ones alone."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.folder_lock import FolderLock, exclusive_lock
+from qwop.datasets.describe import describe
+from qwop.datasets.exchange.export_command import command as export
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.report.command import command as report
+from qwop.datasets.verification.command import command as verify
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.qwop.keys_file import write_keys
+from qwop.evaluation.command import main as evaluate
+from qwop.evaluation.watch_command import main as watch
+from qwop.play.main import main as play
+
+pytest.importorskip("fcntl", reason="folders are not locked here")
+
+KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
+
+LEFT = f".{'0a' * 16}.partial.html"
+
+
+def run_play(folder: Path) -> None:
+    play.run(play.read([f"out={folder}", "serve=false"]))
+
+
+def run_verify(folder: Path) -> None:
+    (folder / "episode-000001.parquet").write_bytes(b"torn")
+    verify.run(verify.read([f"dataset={folder}", "set_aside=true"]))
+
+
+COMMANDS: dict[str, Callable[[Path], None]] = {
+    "evaluate": lambda folder: evaluate.run(
+        evaluate.read([f"keys={folder}/keys.txt", f"out={folder}-evaluation", "video=false"])
+    ),
+    "watch": lambda folder: watch.run(watch.read([f"keys={folder}/keys.txt", f"out={folder}/game.html"])),
+    "play": run_play,
+    "report": lambda folder: report.run(report.read([f"dataset={folder}", f"out={folder}/report.html"])),
+    "export": lambda folder: export.run(
+        export.read([f"dataset={folder}", "to=baselines", f"out={folder}-exports/1.npz"])
+    ),
+    "verify": run_verify,
+}
+
+
+def left_by(name: str, folder: Path) -> Path:
+    """The hidden file that the command would have left."""
+    places = {"play": "board", "export": "../data-exports", "evaluate": "../data-evaluation"}
+    left = folder / places.get(name, ".") / LEFT
+    left.parent.mkdir(exist_ok=True)
+    left.touch()
+    return left
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A dataset, and a file of keys."""
+    made = tmp_path / "data"
+    writer = DatasetWriter(made, qwop_info(frames_per_step=4))
+    for _ in range(3):
+        writer.write(episode_from_keys(KEYS, writer.info, player="me", source="a test", epsilon=0.05))
+    describe(made)
+    write_keys(made / "keys.txt", KEYS, "a test")
+    return made
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_killed_commands_hidden_file_is_removed_by_the_next(name: str, folder: Path) -> None:
+    left = left_by(name, folder)
+    COMMANDS[name](folder)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("name", ["evaluate", "watch", "report", "verify"])
+def test_a_running_commands_hidden_file_is_left_alone(name: str, folder: Path) -> None:
+    left = left_by(name, folder)
+    with closing(FolderLock(left.parent)):
+        left.touch()
+        COMMANDS[name](folder)
+    assert left.exists()
+
+
+def test_a_page_can_be_written_into_the_folder_of_a_training_run(folder: Path) -> None:
+    with exclusive_lock(folder, "out"):
+        (folder / LEFT).touch()
+        COMMANDS["watch"](folder)
+    assert (folder / "game.html").exists()
+    assert (folder / LEFT).exists()
