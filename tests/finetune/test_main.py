@@ -309,9 +309,9 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
     heavy = ("schedule.phases.polish.environment.gravity=1", "schedule.phases.polish.imitation=0")
-    wrong = finetune(*run, *heavy, "out=other")
+    wrong = finetune(*run, *heavy, "out=heavy")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
-    wrong = finetune(*run, "schedule.environment=null", "out=other")
+    wrong = finetune(*run, "schedule.environment=null", "out=reward")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
 
 
