@@ -34,12 +34,8 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
             out=_beside(policy, "better"), **{"schedule.decisions": 200_000},
         )  # fmt: skip
     finishes = any(one.summary().get("finishes") for one in games)
-    if not finishes:
-        return next_command("qwop-finetune", policy=policy, schedule="beginner", out=_beside(policy, "faster"))
-    # Its hours are for 15 decisions a second.
-    scale = min(1.0, environment.all_settings["frames_per_step"] / 2)
-    more = {} if scale == 1 else {"schedule.scale": scale}
-    return next_command("qwop-finetune", policy=policy, schedule="from-person", out=_beside(policy, "faster"), **more)
+    schedule = "from-person" if finishes else "beginner"
+    return next_command("qwop-finetune", policy=policy, schedule=schedule, out=_beside(policy, "faster"))
 
 
 def _beside(policy: Path, name: str) -> Path:

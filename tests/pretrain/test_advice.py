@@ -1,0 +1,19 @@
+"""The next command that cloning names."""
+
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from qwop.envs.spec import EnvironmentSpec
+from qwop.pretrain.advice import next_step
+
+
+@pytest.mark.parametrize(("finishes", "schedule"), [(3, "from-person"), (0, "beginner")])
+@pytest.mark.parametrize("rate", [1, 3])
+def test_a_clone_that_finishes_becomes_faster_and_one_that_falls_is_shown_how(
+    finishes: int, schedule: str, rate: int
+) -> None:
+    played = [Mock(summary=lambda: {"finishes": 0}), Mock(summary=lambda: {"finishes": finishes})]
+    environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": rate})
+    said = next_step(Path("runs/me/policy.safetensors"), environment, played, embedded=False)
+    assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
