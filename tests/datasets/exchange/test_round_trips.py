@@ -284,7 +284,7 @@ def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset,
     [
         ("absent", "no such file or folder; expected arrays .* the folder of a Minari or LeRobot dataset"),
         ("folder", "cannot be imported; expected"),
-        pytest.param("file.h5", "environment_id is not set", marks=pytest.mark.needs(module="d3rlpy")),
+        ("file.h5", "not an HDF5 file; expected arrays"),
         ("file.npz", "not an .npz file; expected arrays observations"),
     ],
 )
