@@ -186,6 +186,8 @@ def test_pandas_and_polars_open_exported_tables_by_the_folders_name(
     pd.testing.assert_frame_equal(pd.read_parquet(tables), wanted, check_dtype=False)
     assert pl.read_parquet(tables).shape == wanted.shape
     out = tmp_path / "back"
+    with pytest.raises(BadInput, match="environment_id is not set: the file does not name its environment"):
+        run(DatasetImportSettings(dataset=str(tables), out=str(out)))
     run(DatasetImportSettings(dataset=str(tables), out=str(out), environment_id="CartPole-v1"))
     require_equal(list(open_dataset(out)), played[:steps])
 
