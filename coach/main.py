@@ -2,8 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,6 @@ from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, parse_json, read_text
-from ..datasets.control import own_steps
-from ..datasets.describe import describe
-from ..datasets.folder import next_number
-from ..datasets.reader import open_dataset
-from ..datasets.schema import Episode
-from ..datasets.writer import DatasetWriter
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.main import main as finetune
@@ -32,68 +25,8 @@ from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
 from ..pretrain.command import main as pretrain
 from ..pretrain.main import MEASURES
-from ..recorder.coaching.page_source import open_coached_page
-from ..recorder.coaching.recording import frames_a_second
-from ..recorder.coaching.scripted_source import open_scripted
-from ..recorder.main import record
-from ..recorder.rescue_writer import RescuingWriter
-from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
-from ..recorder.source import Source
+from .play import record_round
 from .settings import CoachSettings
-
-
-def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, news: str, console: Console) -> bool:
-    """Record the games of a round into a dataset, less what an interrupted round has recorded already.
-
-    news: a line that the page shows. Returns false if there is no game.
-    """
-    fps = frames_a_second(load_policy(policy))
-    left = settings.minutes * 60 - played_in(folder, fps)
-    if left > 0:
-        source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
-        writer = DatasetWriter(folder, source.info)
-        for note in source.notes:
-            console.print(note)
-        record(replace(source, episodes=limited(source.episodes, left, fps)), RescuingWriter(writer), console)
-    if not folder.is_dir() or not next_number(folder):
-        return False
-    console.print(describe(folder).table(f"{folder}"))
-    return True
-
-
-def limited(episodes: Iterator[Episode], seconds: float, fps: float) -> Iterator[Episode]:
-    """The episodes until so many seconds of play are over."""
-    for episode in episodes:
-        yield episode
-        seconds -= seconds_of(episode, fps)
-        if seconds <= 0:
-            return
-
-
-def seconds_of(episode: Episode, fps: float) -> float:
-    """Seconds of play that no other episode has. fps: decisions a second where the game has no clock."""
-    own = own_steps(episode)
-    if episode.keys is None:
-        return float(own.stop - own.start) / fps
-    return float(episode.times[own.stop] - episode.times[own.start])
-
-
-def played_in(folder: Path, fps: float) -> float:
-    """Seconds of play in a dataset, which may not be there yet."""
-    if not folder.is_dir() or not next_number(folder):
-        return 0.0
-    return sum(seconds_of(episode, fps) for episode in open_dataset(folder))
-
-
-def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:
-    shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed}
-    if settings.who == "scripted":
-        return open_scripted(ScriptedSettings(**shared, person=settings.person, minutes=minutes), folder)
-    if settings.who == "environment":
-        id = load_policy(policy).environment.id
-        return open_coached_page(EnvironmentPageSettings(**shared, id=id, open=settings.open), folder, news)
-    return open_coached_page(RecorderPageSettings(**shared, open=settings.open), folder, news)
-
 
 POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 """The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from .checks import printable, quoted
+from .checks import LONGEST_REASON, printable, quoted
 from .errors import BadInput
 from .interrupts import EXIT_INTERRUPTED
 
@@ -79,7 +79,7 @@ def one_line_end(program: str) -> Iterator[None]:
     except Exception as error:
         if not lacks_memory(error):
             raise
-        found = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", 200)
+        found = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", LONGEST_REASON)
         advice = "what was finished is kept: give smaller settings, or more memory, and go on"
         print(f"{program}: out of memory ({found}); {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import time
 from pathlib import Path
 
 from rich.console import Console
@@ -10,51 +9,18 @@ from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.errors import BadInput
-from ..common.folder_lock import claimed, lock_waiting, remove_leftovers
+from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
 from .commands import COMMANDS
+from .fresh import FreshRuns
 from .journal import open_journal
 from .report import STUDY, importances_of, write_report
-from .results import COMPLETE, FAILED, PRUNED, StudyResults, TrialResult, fresh_key, mean, results_of, standard_error
-from .runs import CommandRun, RunFailed
-from .search import WAIT, Search, Work, run_folder
-from .seeds import fresh_seed
+from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
+from .runs import CommandRun
+from .search import Search
 from .settings import BudgetSettings, StudyCommandSettings
-
-
-class FreshRuns(Work):
-    """Runs the finalists again with seeds not used in the search."""
-
-    def run(self) -> StudyResults:
-        """Make the missing runs, wait for those of other processes, and return all results."""
-        while True:
-            results = results_of(self._study, self._settings, self._seed)
-            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
-            if not waiting:
-                return results
-            if not any(self._complete(one) for one in waiting):
-                time.sleep(WAIT)
-
-    def _complete(self, trial: TrialResult) -> bool:
-        """Make a finalist's missing runs; return False if another process is working on them."""
-        with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
-            if not mine:
-                return False
-            for run in range(self._budget.fresh_seeds):
-                key = fresh_key(trial.number, run)
-                if key in self._study.user_attrs:
-                    continue
-                seed = fresh_seed(self._seed, trial.number, run)
-                try:
-                    figure: float | None = self._play(trial.values, seed, run_folder(self._out, trial.number, seed))
-                except RunFailed:
-                    figure = None
-                self._study.set_user_attr(key, figure)
-                self._on_run()
-        return True
-
 
 MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
 """Settings that may change when a study is continued."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from qwop.coach.command import main
-from qwop.coach.main import limited, seconds_of
+from qwop.coach.play import limited, seconds_of
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec

@@ -10,7 +10,7 @@ from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.champion import keys_path
-from qwop.search.main import opening_of
+from qwop.search.opening import opening_of
 
 
 def environment(frames: int = 1) -> EnvironmentSpec:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.settings import read
+from qwop.study.fresh import FreshRuns
 from qwop.study.journal import open_journal
-from qwop.study.main import FreshRuns
 from qwop.study.results import StudyResults, results_of
 from qwop.study.search import Search
 from qwop.study.settings import StudySettings
@@ -112,4 +112,4 @@ def killed_at(tmp_path: Path) -> Callable[..., None]:
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.study.search.WAIT", 0.02)
-    monkeypatch.setattr("qwop.study.main.WAIT", 0.02)
+    monkeypatch.setattr("qwop.study.fresh.WAIT", 0.02)
