@@ -221,6 +221,10 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
     assert isinstance(met.value.__cause__, KeyError)
     with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):
         odd(see=lambda n: 1 // n).make().reset()
+    env = odd().make(render_mode="rgb_array")
+    env.reset()
+    with pytest.raises(BadInput, match=r"its render failed \(NotImplementedError"):
+        env.render()
 
 
 def play(env: gymnasium.Env[Any, Any]) -> None:
