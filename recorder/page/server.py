@@ -111,8 +111,7 @@ class PageServer(LocalServer):
                 match messages.parse(message, self._num_keys):
                     case Start(new):
                         left, game, number = game, self._new_game(), new
-                        self._keep(left)
-                        self._leave(coached)
+                        self._leave(left, coached)
                         coached = game
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
@@ -134,8 +133,7 @@ class PageServer(LocalServer):
                     case Discard(name):
                         connection.send(self._library.answer_discard(name))
         finally:
-            if self._keep(game) is not None or game is None:
-                self._leave(coached)
+            self._leave(game, coached)
 
     def _end(self, game: PageGame, number: int) -> str:
         path = self._keep(game)
@@ -146,10 +144,11 @@ class PageServer(LocalServer):
         if isinstance(game, CoachedPageGame) and (news := game.news(number)) is not None:
             connection.send(news)
 
-    def _leave(self, game: PageGame | None) -> None:
-        """Leave a coached game for good."""
-        if isinstance(game, CoachedPageGame):
-            game.leave()
+    def _leave(self, game: PageGame | None, coached: PageGame | None) -> None:
+        """Leave a game for good. The journal of a coached one stays until all of it is written."""
+        written = game is None or not game.played or self._keep(game) is not None
+        if written and isinstance(coached, CoachedPageGame):
+            coached.leave()
 
     def _keep(self, game: PageGame | None) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.

@@ -69,8 +69,9 @@ function onFrames(data) {
 async function onMessage(message) {
   if (message.type === "ended" && message.game === number) {
     if (live) live.over = true;
-    ended = message;
     await games.refresh();
+    if (message.game !== number) return; // gone back, or begun anew, while the list was loaded
+    ended = message;
     over();
   } else if (message.type === "control" && message.game === number) {
     coach.show(message.person, message.waiting);
@@ -191,7 +192,7 @@ window.addEventListener("keydown", (event) => {
   if (coach && COACH_KEYS.includes(key)) {
     event.preventDefault();
     const under = now === "playing" && (resuming || (live && !live.over));
-    if (key === "backspace" && coach.settings.back && (under || now === "over")) goBack();
+    if (key === "backspace" && coach.settings.back && ["playing", "over"].includes(now)) goBack();
     else if (key === "t" && under) send({ type: "hand over", game: number });
     else if (key === "m") coach.slow(live, performance.now());
   } else if (key === "r") begin();
