@@ -8,8 +8,8 @@ The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
 Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
 same learning), alone (the same learning without a person), knee (a runner that slides on its knees, ten minutes of
 corrections, a clone of the person's decisions, then learning), knee-imitated (without that clone), knee-alone.
-cartpole, lander: a weak policy, three minutes of corrections by a good one, a clone of the person's decisions and, if it
-is still needed, learning from there, beside the weak policy's learning alone. CPU seconds are those of this process.
+cartpole, lander: a weak policy, three minutes of corrections by a good one, a clone of the person's decisions and, if
+still needed, learning from there, beside the weak policy's learning alone. CPU seconds are those of this process.
 """
 
 import argparse
