@@ -105,6 +105,7 @@ class PageServer(LocalServer):
         """Play one page's games."""
         game: PageGame | None = None
         coached: PageGame | None = None  # also once it has ended, for one can go back from its end
+        kept: Path | None = None  # of the game that has ended
         number = -1
         try:
             for message in connection:
@@ -129,14 +130,17 @@ class PageServer(LocalServer):
                         self._tell(connection, game, number)
                         if game.over:
                             ended, game, number = game, None, -1
-                            connection.send(self._end(ended, of))
+                            kept = self._keep(ended)
+                            connection.send(self._end(ended, kept, of))
                     case Discard(name):
                         connection.send(self._library.answer_discard(name))
+                        if game is None and kept is not None and not kept.exists():
+                            self._leave(None, coached)
+                            coached = None  # one does not go back in a game that was discarded
         finally:
             self._leave(game, coached)
 
-    def _end(self, game: PageGame, number: int) -> str:
-        path = self._keep(game)
+    def _end(self, game: PageGame, path: Path | None, number: int) -> str:
         return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
 
     def _tell(self, connection: ServerConnection, game: PageGame, number: int) -> None:
