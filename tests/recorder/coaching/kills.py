@@ -102,7 +102,7 @@ class CoachedWorld(World):
     def end_recorder(self, number: int = signal.SIGKILL) -> None:
         assert self.recorder is not None
         self.recorder.send_signal(number)
-        self.recorder.wait(timeout=30)
+        self.recorder.wait(timeout=120)  # a busy machine takes a while to sum up
 
     def finish(self) -> None:
         """Wait until the last killed recorder's game is recorded, and stop."""
