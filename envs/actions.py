@@ -6,8 +6,9 @@ of these likewise. The environment gets its own form of the action (`IndexedActi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -111,6 +112,27 @@ def _index_of_parts(space: Any, action: Any) -> int | None:
     return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
 
+def action_of_numbers(space: Space, numbers: Sequence[int]) -> Any:
+    """The action whose numbers are given side by side, in the order of the parts; None for another count of them."""
+    return _shaped(space, iter(numbers)) if len(numbers) == _numbers_in(space) else None
+
+
+def _numbers_in(space: Space) -> int:
+    """Numbers that an action has."""
+    if isinstance(space, Tuple | Dict):
+        return sum(map(_numbers_in, _parts(space)))
+    return prod(space.shape or ())
+
+
+def _shaped(space: Space, numbers: Iterator[int]) -> Any:
+    if isinstance(space, Dict):
+        return {name: _shaped(part, numbers) for name, part in space.spaces.items()}
+    if isinstance(space, Tuple):
+        return tuple(_shaped(part, numbers) for part in space.spaces)
+    shape = space.shape or ()
+    return np.array([*islice(numbers, prod(shape))]).reshape(shape)
+
+
 def action_names(env: Env) -> tuple[str, ...] | None:
     """The names of an environment's actions: its own, or those of a well-known one.
 
@@ -132,7 +154,7 @@ def form_names(space: Space) -> tuple[str, ...] | None:
     """The forms of all actions as JSON; None for numbers from 0."""
     if isinstance(space, Discrete) and space.start == 0:
         return None
-    return tuple(json.dumps(_plain(action_at(space, index))) for index in range(_count(space) or 0))
+    return tuple(json.dumps(plain_data(action_at(space, index))) for index in range(_count(space) or 0))
 
 
 def taken_actions(env: Env) -> Space:
@@ -182,10 +204,10 @@ def _parts(space: Any) -> list[Space]:
     return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
 
 
-def _plain(action: Any) -> Any:
+def plain_data(action: Any) -> Any:
     """An action as plain data, for comparison and JSON."""
     if isinstance(action, Mapping):
-        return {str(name): _plain(part) for name, part in action.items()}
+        return {str(name): plain_data(part) for name, part in action.items()}
     if isinstance(action, tuple | list):
-        return [_plain(part) for part in action]
+        return [plain_data(part) for part in action]
     return np.asarray(action).tolist()

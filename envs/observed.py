@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
-from gymnasium.spaces.utils import flatten_space
+from gymnasium.spaces.utils import flatten, flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
@@ -159,15 +159,12 @@ def with_plain_observations(env: Env) -> Env:
     a `Dict` with a picture alone is this picture. Other spaces stay as they are.
     """
     space = env.observation_space
-    if isinstance(space, Dict):
-        numbers = [name for name, part in space.spaces.items() if not _is_text(part)]
-        if len(numbers) == 1 and _is_array(space.spaces[numbers[0]]):
-            (name,) = numbers
-            return TransformObservation(env, lambda observation: observation[name], space.spaces[name])
-        if 0 < len(numbers) < len(space.spaces):
-            env = FilterObservation(env, numbers)
-            space = env.observation_space
-    return FlattenObservation(env) if _becomes_a_row(space) else env
+    if (name := _lone_picture(space)) is not None:
+        return TransformObservation(env, lambda observation: observation[name], plain_space(space))
+    kept = without_texts(space)
+    if isinstance(space, Dict) and len(kept.spaces) < len(space.spaces):
+        env = FilterObservation(env, [*kept.spaces])
+    return FlattenObservation(env) if _becomes_a_row(kept) else env
 
 
 def without_texts(space: Space) -> Space:
@@ -180,7 +177,25 @@ def without_texts(space: Space) -> Space:
 
 def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    return flatten_space(space) if _becomes_a_row(space) else space
+    if isinstance(space, Dict) and (name := _lone_picture(space)) is not None:
+        return space.spaces[name]
+    kept = without_texts(space)
+    return flatten_space(kept) if _becomes_a_row(kept) else space
+
+
+def plain_observation(space: Space, value: Any) -> NDArray[Any]:
+    """An observation of such a space in the form of `plain_space`."""
+    if (name := _lone_picture(space)) is not None:
+        return np.asarray(value[name])
+    kept = without_texts(space)
+    value = {part: value[part] for part in kept.spaces} if isinstance(kept, Dict) else value
+    return np.asarray(flatten(kept, value) if _becomes_a_row(kept) else value)
+
+
+def _lone_picture(space: Space) -> str | None:
+    """The only part of a `Dict` that is no text, if it is a picture or another array."""
+    kept = [*without_texts(space).spaces.items()] if isinstance(space, Dict) else []
+    return kept[0][0] if len(kept) == 1 and _is_array(kept[0][1]) else None
 
 
 def _becomes_a_row(space: Space) -> bool:
