@@ -1,9 +1,9 @@
 """To and from tables with named columns: a folder of Parquet files that pandas and polars open by its name, and from
 CSV or one Parquet file. A row is a decision.
 
-`action` is needed; `reward`, `terminated`, `truncated` and `episode` (any mark that changes from one to the next) are
-taken where they are, and the numbers of an observation are the columns `observation…`, or all others. A row without an
-action is the observation that ended its episode, as `Dataset.steps()` has them.
+`action` is needed; `reward`, `terminated`, `truncated` and `episode` (a mark of its own for each) are taken where they
+are, and the numbers of an observation are the columns `observation…`, or all others. A row without an action is the
+observation that ended its episode, as `Dataset.steps()` has them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
