@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 
 Env = gymnasium.Env[Any, Any]
@@ -141,13 +142,24 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     """
     space = taken_actions(env)
     count = _count(space) or 0
-    if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
-        names = tuple(str(name) for name in meanings())
+    if (meanings := told(env, "get_action_meanings")) is not None:
+        names = tuple(map(str, meanings.values() if isinstance(meanings, Mapping) else meanings))
     elif isinstance(members := getattr(env.unwrapped, "actions", None), type) and issubclass(members, Enum):
         names = tuple(member.name for member in members)  # as MiniGrid has them
     else:
         names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
     return names if len(names) == count else form_names(space)
+
+
+def told(env: Env, method: str) -> Any:
+    """What an environment's own method, without arguments, tells; None without one. BadInput for its exception."""
+    asked = getattr(env.unwrapped, method, None)
+    try:
+        return None if asked is None else asked()
+    except Exception as error:
+        id = "" if env.spec is None else f" {env.spec.id}"
+        why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+        raise BadInput(f"environment{id}: its {method} failed ({why}); mend the environment, or wrap it") from error
 
 
 def form_names(space: Space) -> tuple[str, ...] | None:

@@ -73,7 +73,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
-        return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
+        over, cut = self._truth("terminated", terminated), self._truth("truncated", truncated)
+        return self._checked(observation), number, over, cut, self._told(info)
 
     def render(self) -> Any:
         try:
@@ -100,6 +101,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         # A copy, because some environments change the array that they gave before.
         return np.array(observation) if isinstance(self._space, Box) else observation
 
+    def _truth(self, name: str, given: Any) -> bool:
+        try:
+            return bool(given)
+        except (TypeError, ValueError):  # an array of several
+            raise self._wrong(f"{name} is {quoted(given)}, expected true or false") from None
+
     def _wrong(self, problem: str) -> BadInput:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
         return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
@@ -124,7 +131,10 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
     Limits of a Box are not checked, as many environments exceed theirs.
     """
     if isinstance(space, Box):
-        return _problem_of_numbers(space, np.asarray(value), place)
+        try:
+            return _problem_of_numbers(space, np.asarray(value), place)
+        except ValueError:  # lists of different lengths
+            return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
     if isinstance(space, Dict | Tuple):
         parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
         for name, part in parts:
