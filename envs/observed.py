@@ -40,12 +40,13 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
     Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, for a reward that is no number, and for any exception of the
-    environment's own, which is its cause.
+    space says, for numbers that are not finite as float32, for a reward that is no number, for a picture that is none
+    (where it `draws`), and for any exception of the environment's own, which is its cause.
     """
 
-    def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
+    def __init__(self, env: Env, name: str, capabilities: Capabilities, draws: bool = False) -> None:
         super().__init__(env)
+        self._draws = draws
         self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
         self._steps = 0
 
@@ -78,11 +79,14 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def render(self) -> Any:
         try:
-            return self.env.render()
+            shown = self.env.render()
         except BadInput:
             raise
         except Exception as error:
             raise self._failed("render", error) from error
+        if self._draws and (problem := _problem_of_picture(shown)):
+            raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
+        return shown
 
     def _failed(self, method: str, error: Exception) -> BadInput:
         """An exception of the environment's method as BadInput, with the line it came from."""
@@ -159,6 +163,13 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
     at = tuple(np.argwhere(~finite)[0].tolist())
     field = f"{place}{list(at)}" if at else place
     return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
+
+
+def _problem_of_picture(shown: Any) -> str | None:
+    if isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3):
+        return None
+    found = f"{shown.dtype} {list(shown.shape)}" if isinstance(shown, np.ndarray) else quoted(type(shown))
+    return f"pictures (rgb_array) are {found}, expected uint8 [height, width, 3]"
 
 
 def with_plain_observations(env: Env) -> Env:

@@ -181,7 +181,9 @@ class EnvironmentSpec:
         env = self._make_as_released(**more)
         if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):
             return env
-        return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
+        draws = more.get("render_mode") == "rgb_array"
+        checked = CheckedEnvironment(env, str(self), self.capabilities, draws)
+        return with_indexed_actions(with_plain_observations(checked))
 
     def own_spaces(self) -> tuple[Space, Space]:
         """The observation and action spaces that the environment itself declares."""

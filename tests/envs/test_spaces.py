@@ -1,6 +1,7 @@
 """Environments of others: every discrete action, observations as numbers, and what they say of themselves."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ from qwop.common.errors import BadInput
 from qwop.envs.actions import action_at, action_count, action_names, index_of_action
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from qwop.envs.vector import make_vector
+from qwop.evaluation.film import film_actions
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
@@ -228,6 +230,39 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
     env.reset()
     with pytest.raises(BadInput, match=r"its render failed \(NotImplementedError"):
         env.render()
+
+
+class Drawn(Odd):
+    """An environment of which each picture is the next of a list."""
+
+    pictures: Any = ()
+
+    def render(self) -> Any:
+        return self.pictures[len(self.taken)]
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (None, "pictures (rgb_array) are <class 'NoneType'>, expected uint8 [height, width, 3]"),
+        ([[0, 1]], "pictures (rgb_array) are <class 'list'>"),
+        (np.zeros((8, 8, 3)), "pictures (rgb_array) are float64 [8, 8, 3]"),
+        (np.zeros((9, 8, 3), np.uint8), "pictures change their size, from [8, 8, 3] to [9, 8, 3]"),
+        (np.zeros((8, 8, 3), np.uint8), None),
+    ],
+    ids=range(5),
+)
+def test_pictures_that_cannot_be_filmed_are_the_reason_for_a_missing_film(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Any, said: str | None
+) -> None:
+    monkeypatch.setattr(Drawn, "pictures", [np.zeros((8, 8, 3), np.uint8), last])
+    gymnasium.register("Drawn-v0", Drawn)
+    try:
+        why = film_actions(tmp_path / "it.mp4", EnvironmentSpec("Drawn-v0"), 0, np.zeros(1, np.int16), lambda *_: None)
+    finally:
+        gymnasium.registry.pop("Drawn-v0")
+    assert why is None if said is None else said in str(why)
+    assert (tmp_path / "it.mp4").exists() is (said is None)
 
 
 class Named(Odd):
