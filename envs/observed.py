@@ -183,7 +183,7 @@ def with_plain_observations(env: Env) -> Env:
     if (name := _lone_picture(space)) is not None:
         return TransformObservation(env, lambda observation: observation[name], plain_space(space))
     kept = without_texts(space)
-    if isinstance(space, Dict) and len(kept.spaces) < len(space.spaces):
+    if isinstance(space, Dict) and isinstance(kept, Dict) and len(kept.spaces) < len(space.spaces):
         env = FilterObservation(env, [*kept.spaces])
     return FlattenObservation(env) if _becomes_a_row(kept) else env
 
@@ -215,8 +215,11 @@ def plain_observation(space: Space, value: Any) -> NDArray[Any]:
 
 def _lone_picture(space: Space) -> str | None:
     """The only part of a `Dict` that is no text, if it is a picture or another array."""
-    kept = [*without_texts(space).spaces.items()] if isinstance(space, Dict) else []
-    return kept[0][0] if len(kept) == 1 and _is_array(kept[0][1]) else None
+    kept = without_texts(space)
+    if not isinstance(kept, Dict) or len(kept.spaces) != 1:
+        return None
+    ((name, part),) = kept.spaces.items()
+    return name if _is_array(part) else None
 
 
 def _becomes_a_row(space: Space) -> bool:

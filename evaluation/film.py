@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -75,10 +76,11 @@ def _played_again(env: Env, seed: int, actions: NDArray[np.int16]) -> Iterator[N
     BadInput for a picture of another size than the first.
     """
     env.reset(seed=seed)
-    yield (first := env.render())
+    first: Any = env.render()
+    yield first
     for action in actions.tolist():
         env.step(action)
-        picture = env.render()
+        picture: Any = env.render()
         if picture.shape != first.shape:
             raise BadInput(f"its pictures change their size, from {list(first.shape)} to {list(picture.shape)}")
         yield picture
