@@ -3,8 +3,8 @@ and the commands of docs/your-environment.md as they stand there, with a scripte
 
     python benchmarks/newcomer.py --out /tmp/newcomer
 
-Needs Selenium and Chromium here; the package is installed from the checkout into the new environment. Prints the
-seconds of each command as a table.
+Needs Selenium and Chromium here; the package is installed from the checkout into the new environment, by pip or, with
+`--uv`, by uv. Prints the seconds of each command as a table.
 """
 
 import argparse
@@ -37,13 +37,16 @@ return [place((r, g, b) => r > 150 && g < 50 && b < 50), place((r, g, b) => r < 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="new folder of environment, games and runs")
-    out = parser.parse_args().out.resolve()
+    parser.add_argument("--uv", action="store_true", help="install with uv")
+    asked = parser.parse_args()
+    out = asked.out.resolve()
     out.mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "key_world.py", out)
     page = (ROOT / "docs" / "your-environment.md").read_text()
     commands = page.split("```sh\n", 1)[1].split("```", 1)[0].strip().splitlines()
+    new, install = ("uv venv --quiet", "uv pip") if asked.uv else (f"{sys.executable} -m venv .venv", "pip")
     seconds: dict[str, float] = {}
-    for line in (f"{sys.executable} -m venv .venv", f"pip install --quiet '{ROOT}[train]'", *commands):
+    for line in (new, f"{install} install --quiet '{ROOT}[train]'", *commands):
         print(f"$ {line}", flush=True)
         since = time.monotonic()
         (play if line.startswith("qwop-record") else run)(line, out)

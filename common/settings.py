@@ -65,14 +65,15 @@ def file_choice(
     prefers: str = "",
     default: str = "",
     default_beside: Mapping[str, str] | None = None,
+    expected: str = "",
 ) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
     chooses one. default: the option whose settings a command line changes that chooses none; default_beside: another
-    one where it sets these settings.
+    one where it sets these settings. expected: what else may be given, for the error without a choice.
     """
-    spec = Declaration(help, group=group, example=example, prefers=prefers)
+    spec = Declaration(help, group=group, example=example, prefers=prefers, expected=expected)
     return field(metadata={"spec": replace(spec, default=default, default_beside=default_beside or {})})
 
 
@@ -294,7 +295,7 @@ def _missing(cls: type[Settings], name: str, where: str) -> str:
         options = options_of(name, spec)
         return (
             f"no {where}: choose one, such as {where}={spec.example} (there are {', '.join(options)}), or a file of "
-            f"your own, {where}=path/to/mine.yaml"
+            f"your own, {where}=path/to/mine.yaml{spec.expected and '; or '}{spec.expected}"
         )
     if name in required(cls) and not is_settings(hint):
         such = f", such as {where}={spec.example}" if spec.example else ""

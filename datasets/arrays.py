@@ -2,20 +2,20 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..envs.actions import Space, action_at, index_of_action
+from ..envs.actions import Space, action_at, action_of_numbers, index_of_action, plain_data
+from ..envs.observed import plain_observation, problem_of, without_texts
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import Unknown, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
@@ -106,8 +106,7 @@ class ArrayForm:
         return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
 
     def indices(self, given: Any) -> NDArray[np.int64]:
-        """Numbers of actions that are given as the environment takes them, int64 [T]; of a `Tuple` or `Dict` as a tuple
-        or mapping of arrays."""
+        """Numbers of actions that are given as the environment takes them (see `write_episode`), int64 [T]."""
         if isinstance(self.actions, Tuple | Dict):
             return self._indices_of_parts(given)
         actions = np.asarray(given)
@@ -139,31 +138,39 @@ class ArrayForm:
         return found
 
     def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
-        rows: list[Any] = [*zip(*(given.values() if isinstance(given, Mapping) else given), strict=True)]
-        if isinstance(given, Mapping):
-            rows = [dict(zip(given, row, strict=True)) for row in rows]
+        if isinstance(given, np.ndarray):
+            whole = given.reshape(len(given), -1) if given.ndim else given
+            if whole.dtype.kind not in "iub" and not (whole.dtype.kind == "f" and (whole == np.rint(whole)).all()):
+                raise BadInput(f"actions are {whole.dtype} {list(whole.shape)}, expected what {self.actions} has")
+            rows = [action_of_numbers(self.actions, row.tolist()) for row in whole.astype(np.int64)]
+        else:
+            rows = _rows(self.actions, given, "actions")
         found = [index_of_action(self.actions, row) for row in rows]
         if None in found:
             row = found.index(None)
-            raise BadInput(f"actions of row {row} are {quoted(str(rows[row]))}, expected what {self.actions} has")
+            wrong = given[row] if isinstance(given, np.ndarray) else rows[row]
+            raise BadInput(
+                f"actions of row {row} are {quoted(_said(wrong))}, "
+                f"expected what {self.actions} has, such as {quoted(_said(action_at(self.actions, 0)))}"
+            )
+        if not found:
+            raise BadInput("actions have no rows, expected one decision or more")
         return np.array(found, dtype=np.int64)
 
     def _plain(self, observations: Any) -> NDArray[Any]:
         """Observations [rows, *shape] of the dataset's shape, from those of the environment's own form."""
-        wanted = self.info.observation
-        if isinstance(observations, Mapping):
-            columns = {name: np.asarray(column) for name, column in observations.items()}
-            return self._flattened(
-                [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-            )
-        if isinstance(observations, tuple) and isinstance(self.observations, Tuple):
-            return self._flattened([*zip(*map(np.asarray, observations), strict=True)])
-        seen = np.asarray(observations)
+        wanted, own = self.info.observation, self.observations
+        if isinstance(own, Tuple | Dict) and _are_values(own, observations):
+            return self._plain_rows(_rows(own, observations, "observations"))
+        try:
+            seen = np.asarray(observations)
+        except ValueError:  # lists of different lengths
+            raise BadInput(f"observations are lists of different lengths, expected what {own} has") from None
         if seen.dtype.kind not in "fiub" or not seen.ndim:
             raise BadInput(f"observations are {seen.dtype} {list(seen.shape)}, expected numbers [T + 1, …]")
         if seen.shape[1:] != wanted.shape:
-            if not isinstance(self.observations, Box):
-                return self._flattened(list(seen))
+            if not isinstance(own, Box):
+                return self._plain_rows([*_whole(seen)])
             if seen[:1].size != wanted.size:
                 raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
             seen = seen.reshape(len(seen), *wanted.shape)
@@ -171,11 +178,50 @@ class ArrayForm:
             raise BadInput("observations are no whole numbers from 0 to 255")
         return seen
 
-    def _flattened(self, rows: Sequence[Any]) -> NDArray[Any]:
+    def _plain_rows(self, rows: Sequence[Any]) -> NDArray[Any]:
+        space = without_texts(self.observations)
         for number, row in enumerate(rows):
-            if not self.observations.contains(row):
-                raise BadInput(f"observations of row {number} are {quoted(row)}, expected what {self.observations} has")
-        return np.stack([np.asarray(gymnasium.spaces.flatten(self.observations, row)) for row in rows])
+            if problem := problem_of(space, row, f"observations of row {number}"):
+                raise BadInput(problem)
+        return np.stack([plain_observation(self.observations, row) for row in rows])
+
+
+def _are_values(space: Space, given: Any) -> bool:
+    """True for values of a `Dict` or `Tuple` in its own form: columns of all parts, or a list with a value a row."""
+    kind = Mapping if isinstance(space, Dict) else tuple
+    return isinstance(given, kind) or (isinstance(given, list) and bool(given) and isinstance(given[0], kind))
+
+
+def _rows(space: Space, given: Any, name: str) -> list[Any]:
+    """Values of a space, one a row: as given in a list, or from a mapping (`Dict`) or tuple (`Tuple`) of columns.
+
+    name: of the values, for BadInput.
+    """
+    columns: dict[Any, list[Any]] = {}
+    if isinstance(space, Dict) and isinstance(given, Mapping):
+        columns = {key: _rows(part, given[key], name) for key, part in space.spaces.items() if key in given}
+    elif isinstance(space, Tuple) and isinstance(given, tuple):
+        columns = {key: _rows(*both, name) for key, both in enumerate(zip(space.spaces, given, strict=False))}
+    elif isinstance(given, str) or not isinstance(given, Iterable):
+        raise BadInput(f"{name} hold {quoted(given)}, expected rows of what {space} has")
+    else:
+        return [*given]
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{len(column):,} of {key!r}" for key, column in columns.items())
+        raise BadInput(f"{name} have columns of different lengths ({lengths})")
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) if isinstance(space, Dict) else row for row in rows]
+
+
+def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
+    """The numbers as integers, if they are whole: tables hold the numbers of discrete observations as floats."""
+    is_whole = numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers == np.rint(numbers)).all()
+    return numbers.astype(np.int64) if is_whole else numbers
+
+
+def _said(value: Any) -> str:
+    """A value in plain numbers and lists."""
+    return str(plain_data(value))
 
 
 @lru_cache(maxsize=8)

@@ -6,8 +6,9 @@ of these likewise. The environment gets its own form of the action (`IndexedActi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -15,6 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 
 Env = gymnasium.Env[Any, Any]
@@ -111,6 +113,27 @@ def _index_of_parts(space: Any, action: Any) -> int | None:
     return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
 
+def action_of_numbers(space: Space, numbers: Sequence[int]) -> Any:
+    """The action whose numbers are given side by side, in the order of the parts; None for another count of them."""
+    return _shaped(space, iter(numbers)) if len(numbers) == _numbers_in(space) else None
+
+
+def _numbers_in(space: Space) -> int:
+    """Numbers that an action has."""
+    if isinstance(space, Tuple | Dict):
+        return sum(map(_numbers_in, _parts(space)))
+    return prod(space.shape or ())
+
+
+def _shaped(space: Space, numbers: Iterator[int]) -> Any:
+    if isinstance(space, Dict):
+        return {name: _shaped(part, numbers) for name, part in space.spaces.items()}
+    if isinstance(space, Tuple):
+        return tuple(_shaped(part, numbers) for part in space.spaces)
+    shape = space.shape or ()
+    return np.array([*islice(numbers, prod(shape))]).reshape(shape)
+
+
 def action_names(env: Env) -> tuple[str, ...] | None:
     """The names of an environment's actions: its own, or those of a well-known one.
 
@@ -119,8 +142,8 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     """
     space = taken_actions(env)
     count = _count(space) or 0
-    if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
-        names = tuple(str(name) for name in meanings())
+    if (meanings := told(env, "get_action_meanings")) is not None:
+        names = tuple(map(str, meanings.values() if isinstance(meanings, Mapping) else meanings))
     elif isinstance(members := getattr(env.unwrapped, "actions", None), type) and issubclass(members, Enum):
         names = tuple(member.name for member in members)  # as MiniGrid has them
     else:
@@ -128,11 +151,22 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     return names if len(names) == count else form_names(space)
 
 
+def told(env: Env, method: str) -> Any:
+    """What an environment's own method, without arguments, tells; None without one. BadInput for its exception."""
+    asked = getattr(env.unwrapped, method, None)
+    try:
+        return None if asked is None else asked()
+    except Exception as error:
+        id = "" if env.spec is None else f" {env.spec.id}"
+        why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+        raise BadInput(f"environment{id}: its {method} failed ({why}); mend the environment, or wrap it") from error
+
+
 def form_names(space: Space) -> tuple[str, ...] | None:
     """The forms of all actions as JSON; None for numbers from 0."""
     if isinstance(space, Discrete) and space.start == 0:
         return None
-    return tuple(json.dumps(_plain(action_at(space, index))) for index in range(_count(space) or 0))
+    return tuple(json.dumps(plain_data(action_at(space, index))) for index in range(_count(space) or 0))
 
 
 def taken_actions(env: Env) -> Space:
@@ -182,10 +216,10 @@ def _parts(space: Any) -> list[Space]:
     return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
 
 
-def _plain(action: Any) -> Any:
+def plain_data(action: Any) -> Any:
     """An action as plain data, for comparison and JSON."""
     if isinstance(action, Mapping):
-        return {str(name): _plain(part) for name, part in action.items()}
+        return {str(name): plain_data(part) for name, part in action.items()}
     if isinstance(action, tuple | list):
-        return [_plain(part) for part in action]
+        return [plain_data(part) for part in action]
     return np.asarray(action).tolist()

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
-from gymnasium.spaces.utils import flatten_space
+from gymnasium.spaces.utils import flatten, flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
@@ -40,12 +40,13 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
     Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, for a reward that is no number, and for any exception of the
-    environment's own, which is its cause.
+    space says, for numbers that are not finite as float32, for a reward that is no number, for a picture that is none
+    (where it `draws`), and for any exception of the environment's own, which is its cause.
     """
 
-    def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
+    def __init__(self, env: Env, name: str, capabilities: Capabilities, draws: bool = False) -> None:
         super().__init__(env)
+        self._draws = draws
         self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
         self._steps = 0
 
@@ -73,15 +74,19 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
-        return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
+        over, cut = self._truth("terminated", terminated), self._truth("truncated", truncated)
+        return self._checked(observation), number, over, cut, self._told(info)
 
     def render(self) -> Any:
         try:
-            return self.env.render()
+            shown = self.env.render()
         except BadInput:
             raise
         except Exception as error:
             raise self._failed("render", error) from error
+        if self._draws and (problem := _problem_of_picture(shown)):
+            raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
+        return shown
 
     def _failed(self, method: str, error: Exception) -> BadInput:
         """An exception of the environment's method as BadInput, with the line it came from."""
@@ -99,6 +104,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._wrong(problem)
         # A copy, because some environments change the array that they gave before.
         return np.array(observation) if isinstance(self._space, Box) else observation
+
+    def _truth(self, name: str, given: Any) -> bool:
+        try:
+            return bool(given)
+        except (TypeError, ValueError):  # an array of several
+            raise self._wrong(f"{name} is {quoted(given)}, expected true or false") from None
 
     def _wrong(self, problem: str) -> BadInput:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
@@ -124,7 +135,10 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
     Limits of a Box are not checked, as many environments exceed theirs.
     """
     if isinstance(space, Box):
-        return _problem_of_numbers(space, np.asarray(value), place)
+        try:
+            return _problem_of_numbers(space, np.asarray(value), place)
+        except ValueError:  # lists of different lengths
+            return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
     if isinstance(space, Dict | Tuple):
         parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
         for name, part in parts:
@@ -151,6 +165,13 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
     return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
 
 
+def _problem_of_picture(shown: Any) -> str | None:
+    if isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3):
+        return None
+    found = f"{shown.dtype} {list(shown.shape)}" if isinstance(shown, np.ndarray) else quoted(type(shown))
+    return f"pictures (rgb_array) are {found}, expected uint8 [height, width, 3]"
+
+
 def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
@@ -159,15 +180,12 @@ def with_plain_observations(env: Env) -> Env:
     a `Dict` with a picture alone is this picture. Other spaces stay as they are.
     """
     space = env.observation_space
-    if isinstance(space, Dict):
-        numbers = [name for name, part in space.spaces.items() if not _is_text(part)]
-        if len(numbers) == 1 and _is_array(space.spaces[numbers[0]]):
-            (name,) = numbers
-            return TransformObservation(env, lambda observation: observation[name], space.spaces[name])
-        if 0 < len(numbers) < len(space.spaces):
-            env = FilterObservation(env, numbers)
-            space = env.observation_space
-    return FlattenObservation(env) if _becomes_a_row(space) else env
+    if (name := _lone_picture(space)) is not None:
+        return TransformObservation(env, lambda observation: observation[name], plain_space(space))
+    kept = without_texts(space)
+    if isinstance(space, Dict) and isinstance(kept, Dict) and len(kept.spaces) < len(space.spaces):
+        env = FilterObservation(env, [*kept.spaces])
+    return FlattenObservation(env) if _becomes_a_row(kept) else env
 
 
 def without_texts(space: Space) -> Space:
@@ -180,7 +198,28 @@ def without_texts(space: Space) -> Space:
 
 def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    return flatten_space(space) if _becomes_a_row(space) else space
+    if isinstance(space, Dict) and (name := _lone_picture(space)) is not None:
+        return space.spaces[name]
+    kept = without_texts(space)
+    return flatten_space(kept) if _becomes_a_row(kept) else space
+
+
+def plain_observation(space: Space, value: Any) -> NDArray[Any]:
+    """An observation of such a space in the form of `plain_space`."""
+    if (name := _lone_picture(space)) is not None:
+        return np.asarray(value[name])
+    kept = without_texts(space)
+    value = {part: value[part] for part in kept.spaces} if isinstance(kept, Dict) else value
+    return np.asarray(flatten(kept, value) if _becomes_a_row(kept) else value)
+
+
+def _lone_picture(space: Space) -> str | None:
+    """The only part of a `Dict` that is no text, if it is a picture or another array."""
+    kept = without_texts(space)
+    if not isinstance(kept, Dict) or len(kept.spaces) != 1:
+        return None
+    ((name, part),) = kept.spaces.items()
+    return name if _is_array(part) else None
 
 
 def _becomes_a_row(space: Space) -> bool:

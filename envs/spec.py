@@ -118,6 +118,11 @@ class ObservationSpec:
             )
         if 0 in space.shape:
             raise BadInput(f"{name}: its observations are {space}, which has no numbers; expected one or more")
+        if math.prod(space.shape) > LARGEST_OBSERVATION:
+            raise BadInput(
+                f"{name}: its observations have {math.prod(space.shape):,} numbers, expected at most "
+                f"{LARGEST_OBSERVATION:,}; wrap the environment (gymnasium.ObservationWrapper)"
+            )
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
 
     def to_json(self) -> dict[str, Any]:
@@ -176,7 +181,9 @@ class EnvironmentSpec:
         env = self._make_as_released(**more)
         if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):
             return env
-        return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
+        draws = more.get("render_mode") == "rgb_array"
+        checked = CheckedEnvironment(env, str(self), self.capabilities, draws)
+        return with_indexed_actions(with_plain_observations(checked))
 
     def own_spaces(self) -> tuple[Space, Space]:
         """The observation and action spaces that the environment itself declares."""
@@ -263,7 +270,8 @@ class EnvironmentSpec:
         except Exception as error:
             # A setting that the constructor does not have.
             if found := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
-                raise BadInput(f"environment {self.id}: no setting {found[1]}") from None
+                why = "; it cannot be drawn, which takes a render_mode 'rgb_array'" if found[1] == "render_mode" else ""
+                raise BadInput(f"environment {self.id}: no setting {found[1]}{why}") from None
             why = f"{type(error).__name__}: {_first_line(error)}"
             raise BadInput(f"environment {self}: cannot be made ({why})") from error
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.errors import BadInput
 from ..envs.actions import Env
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
@@ -50,7 +52,7 @@ def film_actions(
     try:
         fps = float(env.metadata.get("render_fps", 30))
         write_video(path, _counted(_played_again(env, seed, actions), len(actions) + 1, progress), fps)
-    except (gymnasium.error.Error, ImportError) as error:
+    except (gymnasium.error.Error, ImportError, BadInput) as error:
         return str(error).splitlines()[0]
     finally:
         env.close()
@@ -69,12 +71,19 @@ def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: C
 
 
 def _played_again(env: Env, seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
-    """Pictures of a game replayed from its seed and actions, for deterministic environments."""
+    """Pictures of a game replayed from its seed and actions, for deterministic environments.
+
+    BadInput for a picture of another size than the first.
+    """
     env.reset(seed=seed)
-    yield np.asarray(env.render(), dtype=np.uint8)
+    first: Any = env.render()
+    yield first
     for action in actions.tolist():
         env.step(action)
-        yield np.asarray(env.render(), dtype=np.uint8)
+        picture: Any = env.render()
+        if picture.shape != first.shape:
+            raise BadInput(f"its pictures change their size, from {list(first.shape)} to {list(picture.shape)}")
+        yield picture
 
 
 def _counted(

@@ -124,6 +124,7 @@ class FinetuneSettings(Settings):
         prefers="algorithm",
         default="kurodo",
         default_beside={"environment": "live-only"},
+        expected="give its length alone, as in environment=CartPole-v1 schedule.decisions=100000",
     )
     algorithm: Discounted = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."

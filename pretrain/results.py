@@ -33,21 +33,23 @@ def measures_table(splits: Sequence[HeldOut]) -> Table:
     return table
 
 
+FIGURES = {
+    "games": ("episodes", "d"), "mean return": ("mean_return", ".1f"), "mean metres": ("mean_metres", ".1f"),
+    "best metres": ("best_metres", ".1f"), "finished": ("finishes", "d"),
+}  # fmt: skip
+"""Columns of the table of games: a figure of `Evaluation.summary` and its format."""
+
+
 def games_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row per evaluation of the clone."""
+    """One row per evaluation of the clone; a column for each figure that the environment's games have."""
     table = Table("", title="games of the clone", title_justify="left")
-    for column in ("games", "mean return", "mean metres", "best metres", "finished"):
+    found = [evaluation.summary() for evaluation in evaluations]
+    shown = {name: figure for name, figure in FIGURES.items() if any(figure[0] in one for one in found)}
+    for column in shown:
         table.add_column(column, justify="right")
-    for evaluation in evaluations:
-        figures = evaluation.summary()
-        metres = [f"{figures[name]:.1f}" if name in figures else "–" for name in ("mean_metres", "best_metres")]
-        table.add_row(
-            "greedy" if evaluation.settings.greedy else "drawn",
-            str(figures["episodes"]),
-            f"{figures['mean_return']:.1f}",
-            *metres,
-            str(figures.get("finishes", "–")),
-        )
+    for evaluation, figures in zip(evaluations, found, strict=True):
+        cells = [format(figures[name], form) if figures.get(name) is not None else "–" for name, form in shown.values()]
+        table.add_row("greedy" if evaluation.settings.greedy else "drawn", *cells)
     return table
 
 

@@ -82,9 +82,9 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
         return lerobot.read(path, unknown, settings.columns)
     if table_files.is_tables(path):
         return table_files.read(path, unknown, settings.columns)
-    if path.suffix in (".h5", ".hdf5") and path.is_file():
+    if path.suffix.lower() in (".h5", ".hdf5") and path.is_file():
         return array_files.read_hdf5(path, unknown) if array_files.is_d4rl(path) else d3rlpy.read(path, unknown)
-    if path.suffix == ".npz" and path.is_file():
+    if path.suffix.lower() == ".npz" and path.is_file():
         return (array_files.read_npz if array_files.is_arrays(path) else baselines.read)(path, unknown)
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 

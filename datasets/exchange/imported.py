@@ -87,8 +87,10 @@ def imported_episode(
         "origin": origin,
         **known,
     }
+    with np.errstate(over="ignore"):  # of numbers that float32 does not hold, which the episode then names
+        seen = info.observation.array(observations)
     try:
-        return Episode(info.observation.array(observations), taken, rewards=rewards.astype(np.float32), **fields)
+        return Episode(seen, taken, rewards=rewards.astype(np.float32), **fields)
     except ValueError as error:
         raise BadInput(str(error)) from None
 

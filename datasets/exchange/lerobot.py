@@ -59,7 +59,7 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
             raise BadInput(f"its rows have no column {missing[0]}, expected LeRobot's")
         return [*ORDER, *columns_of(found, names)]
 
-    table = read_table(path, parquet_files(path / "data"), needed)
+    table, _ = read_table(path, parquet_files(path / "data"), needed)
     for name in table.columns:
         if features.get(name) not in PICTURES and _lists_of_one(table[name].iloc[:1].tolist()):
             table[name] = table[name].str[0]

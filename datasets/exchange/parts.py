@@ -47,6 +47,8 @@ def parts_of(
         found = np.zeros(n) if given is None else np.asarray(given).reshape(-1)
         if len(found) != n or found.dtype.kind not in "fiub":
             raise BadInput(f"{name} have {len(found):,} rows, expected {n:,} as actions have")
+        if len(strange := np.flatnonzero((found != 0) & (found != 1))):
+            raise BadInput(f"{name} of row {strange[0]} are {found[strange[0]]}, expected true or false (1 or 0)")
         flags.append(found.astype(np.bool_))
         ends |= flags[-1]
     if not n:

@@ -1,12 +1,13 @@
 """To and from tables with named columns: a folder of Parquet files that pandas and polars open by its name, and from
 CSV or one Parquet file. A row is a decision.
 
-`action` is needed; `reward`, `terminated`, `truncated` and `episode` (any mark that changes from one to the next) are
-taken where they are, and the numbers of an observation are the columns `observation…`, or all others. A row without an
-action is the observation that ended its episode, as `Dataset.steps()` has them.
+`action` is needed; `reward`, `terminated`, `truncated` and `episode` (a mark of its own for each) are taken where they
+are, and the numbers of an observation are the columns `observation…`, or all others. A row without an action is the
+observation that ended its episode, as `Dataset.steps()` has them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,6 +43,13 @@ LONGEST_LINE = MEGABYTE
 
 EXPECTED = "expected a table of decisions (.csv or .parquet)"
 
+TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
+FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
+"""Words for whether an episode ended, in small letters; nothing at all is false, too."""
+
+SEPARATORS = (",", ";", "\t")
+"""Of the columns of a `.csv`: the one that is most frequent in its first line."""
+
 Needed = Callable[[Sequence[str]], Collection[str]]
 """The columns to read of those that a file has; BadInput where one is missing."""
 
@@ -67,8 +75,8 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
 def is_tables(path: Path) -> bool:
     """True for a table's file, and for a folder of Parquet files alone."""
     if path.is_dir():
-        return {one.suffix for one in path.iterdir()} == {".parquet"}
-    return path.suffix in FORMATS
+        return {one.suffix.lower() for one in path.iterdir()} == {".parquet"}
+    return path.suffix.lower() in FORMATS
 
 
 def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
@@ -79,8 +87,8 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     """
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    table = read_table(path, files, lambda found: columns_of(found, columns))
-    return imported_table(table, columns, form, unknown, path)
+    table, starts = read_table(path, files, lambda found: columns_of(found, columns))
+    return imported_table(table, columns, form, unknown, path, starts)
 
 
 def columns_of(found: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
@@ -88,8 +96,8 @@ def columns_of(found: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
     return [name for names in _names(found, columns).values() for name in names]
 
 
-def read_table(path: Path, files: Sequence[Path], needed: Needed) -> pd.DataFrame:
-    """The needed columns of these files, one or more, of the table that is called `path`.
+def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.DataFrame, list[int]]:
+    """The needed columns of these files, one or more, of the table that is called `path`; and the first row of each.
 
     BadInput for files that are no tables, or take more memory than is permitted for their size.
     """
@@ -102,7 +110,7 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> pd.DataFram
                 total += size
                 if total > LARGEST:
                     raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
-                read = _csv if file.suffix == ".csv" else _parquet
+                read = _csv if file.suffix.lower() == ".csv" else _parquet
                 table, needs = read(opened, size, needed)
                 memory += needs
                 require_permitted(memory, permitted(total), total)
@@ -113,17 +121,20 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> pd.DataFram
             raise BadInput(f"{path}: {error}") from None
         except Exception as error:  # pandas raises errors of several libraries
             raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
-    return pd.concat(tables, ignore_index=True)
+    starts = [0, *accumulate(len(table) for table in tables[:-1])]
+    return pd.concat(tables, ignore_index=True), starts
 
 
 def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
     """The needed columns of a `.csv` of so many bytes, and its bytes."""
-    if len(file.readline(LONGEST_LINE)) == LONGEST_LINE:
+    first = file.readline(LONGEST_LINE)
+    if len(first) == LONGEST_LINE:
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
+    separator = max(SEPARATORS, key=first.decode(errors="replace").count)
     file.seek(0)
-    names = [str(name) for name in pd.read_csv(file, nrows=0).columns]
+    names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator).columns]
     file.seek(0)
-    return pd.read_csv(file, usecols=[*needed(names)]), size
+    return pd.read_csv(file, usecols=[*needed(names)], sep=separator), size
 
 
 def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
@@ -179,16 +190,21 @@ def _width(field: pa.Field) -> int:
 
 
 def imported_table(
-    table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, unknown: Unknown, path: Path
+    table: pd.DataFrame,
+    columns: Mapping[str, Any],
+    form: ArrayForm,
+    unknown: Unknown,
+    path: Path,
+    files: Sequence[int] = (0,),
 ) -> Imported:
-    """The rows as episodes; see `read`."""
+    """The rows as episodes; see `read`. files: the first row of each file."""
     try:
-        return imported(_parts(table, columns), form, unknown, path)
+        return imported(_parts(table, columns, files), form, unknown, path)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
-def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
+def _parts(table: pd.DataFrame, columns: Mapping[str, Any], files: Sequence[int]) -> list[Part]:
     names = _names([str(name) for name in table.columns], columns)
     if not len(table):
         raise BadInput("has no rows")
@@ -198,7 +214,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
     observations = _stacked(table, names["observation"])
     rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
     parts = []
-    for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"]):
+    for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"], files):
         made = rows[decisions[rows]]
         if not len(made) or (~decisions[rows][:-1]).any():
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
@@ -268,22 +284,47 @@ def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
 
 
 def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
+    """A column of truths, [rows], all false without one; BadInput for any other word or number."""
     if not names:
         return np.zeros(len(table), dtype=np.bool_)
     column = table[names[0]]
-    words = column.astype("string").str.lower()
-    return words.isin(["true", "1", "1.0", "yes"]).to_numpy(dtype=np.bool_)
+    words = column.astype("string").fillna("").str.strip().str.lower()
+    if len(strange := np.flatnonzero(~words.isin(TRUE | FALSE))):
+        found = quoted(str(column.iloc[strange[0]]))
+        raise BadInput(f"column {quoted(names[0])} holds {found} in row {strange[0]}, expected true or false (1 or 0)")
+    return words.isin(TRUE).to_numpy(dtype=np.bool_)
 
 
 def _episodes(
-    table: pd.DataFrame, names: Mapping[str, Sequence[str]], decisions: NDArray[np.bool_], ends: NDArray[np.bool_]
+    table: pd.DataFrame,
+    names: Mapping[str, Sequence[str]],
+    decisions: NDArray[np.bool_],
+    ends: NDArray[np.bool_],
+    files: Sequence[int],
 ) -> list[NDArray[np.int64]]:
-    """The rows of each episode: by the column, or up to each end and the row of its last observation."""
+    """The rows of each episode: by the column, or up to each end and the row of its last observation.
+
+    files: the first row of each file. A file may go on with the last episode of the one before, unless that has ended,
+    and may number its own from 0. BadInput for an episode that goes on after its end, or after others of its file.
+    """
     rows = np.arange(len(table))
-    if names["episode"]:
-        marks = table[names["episode"][0]].astype("string").fillna("").to_numpy()
-        begins = np.flatnonzero(marks[1:] != marks[:-1]) + 1
-    else:
-        last = ends & np.append(decisions[1:], True)  # no row of a last observation follows
-        begins = np.flatnonzero(last | ~decisions)[:] + 1
-    return [part for part in np.split(rows, begins) if len(part)]
+    last = ends & np.append(decisions[1:], True)  # no row of a last observation follows
+    if not names["episode"]:
+        begins = np.flatnonzero(last | ~decisions) + 1
+        return [part for part in np.split(rows, begins) if len(part)]
+    marks = table[names["episode"][0]].astype("string").fillna("").to_numpy()
+    new = (marks[1:] != marks[:-1]) | ((last | ~decisions)[:-1] & np.isin(rows[1:], files))
+    parts = np.split(rows, np.flatnonzero(new) + 1)
+    seen: set[str] = set()
+    for part in parts:
+        seen = set() if part[0] in files else seen
+        mark, ended = marks[part[0]], part[:-1][last[part[:-1]]]
+        if mark in seen or len(ended):
+            why = (
+                f"goes on after its end in row {ended[0]}" if len(ended) else f"goes on in row {part[0]}, after others"
+            )
+            raise BadInput(
+                f"episode {quoted(mark)} {why}; expected all its rows one after the other, the end in the last"
+            )
+        seen.add(mark)
+    return parts

@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete, MultiBinary
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...envs.actions import Env, Space, action_at, action_names, index_of_action, taken_actions
+from ...envs.actions import Env, Space, action_at, action_names, index_of_action, taken_actions, told
 
 MOST_DIGITS = 10
 """Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
@@ -110,9 +110,8 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
 
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
-    named = getattr(env.unwrapped, "get_keys_to_action", None)
-    if named is not None:
-        return {frozenset(map(_decoded, _keys_of(held))): action for held, action in named().items()}
+    if (named := told(env, "get_keys_to_action")) is not None:
+        return {frozenset(map(_decoded, _keys_of(held))): action for held, action in named.items()}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
     space = taken_actions(env)

@@ -152,6 +152,11 @@ BY_HAND = [
     ("evaluate", "policy=champion environment.delya=1", "delya"),
     ("evaluate", "policy=champion world=moon", "world=moon: expected simulator or original"),
     ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are anneal, any-start,"),
+    (
+        "finetune",
+        "environment=CartPole-v1",
+        "mine.yaml; or give its length alone, as in environment=CartPole-v1 schedule.",
+    ),
     ("finetune", "schedule=null", "no schedule: choose one"),
     ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
     ("finetune", "~schedule", "no schedule: choose one"),

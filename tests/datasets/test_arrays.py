@@ -1,5 +1,6 @@
 """Episodes of plain arrays: one call, in the environment's own form, with defaults."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,11 @@ import gymnasium
 import numpy as np
 import pytest
 import qwop
+from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.envs.actions import index_of_action
+from qwop.envs.spec import EnvironmentSpec
 
 
 def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
@@ -54,6 +58,83 @@ def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
 def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:
     qwop.write_episode(tmp_path, [0, 4, 8], [1, 1], environment="FrozenLake-v1")
     assert open_dataset(tmp_path)[0].observations.argmax(1).tolist() == [0, 4, 8]
+
+
+class Parts(gymnasium.Env[Any, Any]):
+    """Observations and actions of several parts, some of them within others; a text and a picture on request."""
+
+    def __init__(self, observations: Any = None) -> None:
+        within = spaces.Dict({"x": spaces.Box(-1, 1, (2,), np.float32), "n": spaces.Discrete(4, start=-2)})
+        several = spaces.Dict({"a": within, "b": spaces.Tuple((spaces.MultiBinary(2),)), "said": spaces.Text(5)})
+        self.observation_space = observations or several
+        self.action_space = spaces.Tuple((spaces.Dict({"k": spaces.Discrete(2, start=3)}), spaces.MultiBinary(2)))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.left = 3
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.left -= 1
+        return self.observation_space.sample(), 1.0, not self.left, False, {}
+
+
+PICTURE = spaces.Dict({"image": spaces.Box(0, 255, (40, 36, 3), np.uint8), "said": spaces.Text(5)})
+
+
+@pytest.fixture
+def parts(request: pytest.FixtureRequest) -> Iterator[str]:
+    id = "Parts-v0" if request.param is None else "Picture-v0"
+    gymnasium.register(id, Parts, kwargs={"observations": request.param})
+    yield id
+    gymnasium.registry.pop(id)
+
+
+@pytest.mark.parametrize("parts", [None, PICTURE], indirect=True, ids=["several", "picture"])
+def test_lists_of_what_the_environment_gives_and_takes_are_an_episode(tmp_path: Path, parts: str) -> None:
+    seen_here, plain = gymnasium.make(parts), EnvironmentSpec(parts).make()
+    observations: list[Any] = [seen_here.reset()[0]]
+    seen_here.action_space.seed(0)
+    actions = [seen_here.action_space.sample() for _ in range(3)]
+    observations += [seen_here.step(action)[0] for action in actions]
+    qwop.write_episode(tmp_path, observations, actions, environment=parts, terminated=True)
+    found = open_dataset(tmp_path)[0]
+    assert found.observations.shape == (4, *plain.observation_space.shape)  # as a policy sees it
+    if "image" in observations[0]:
+        np.testing.assert_array_equal(found.observations[2], observations[2]["image"])
+    else:
+        assert found.observations[2][-4:-2].tolist() == observations[2]["a"]["x"].tolist()
+        assert found.observations[2][-2:].tolist() == observations[2]["b"][0].tolist()
+    assert found.actions.tolist() == [index_of_action(seen_here.action_space, action) for action in actions]
+
+
+@pytest.mark.parametrize("parts", [None], indirect=True)
+def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, parts: str) -> None:
+    within = {"x": np.full((4, 2), 0.5), "n": np.array([-2, -1, 0, 1])}
+    seen = {"a": within, "b": (np.zeros((4, 2), np.int8),)}
+    taken = np.array([[3, 0, 1], [4, 1, 0], [4, 1, 1]])
+    qwop.write_episode(tmp_path, seen, taken, environment=parts)
+    columns = ({"k": taken[:, 0]}, taken[:, 1:])
+    qwop.write_episode(tmp_path, seen, columns, environment=parts)
+    first, second = open_dataset(tmp_path)
+    assert first.actions.tolist() == second.actions.tolist() == [2, 5, 7]
+    assert first.observations[0].tolist() == [1, 0, 0, 0, 0.5, 0.5, 0, 0]
+    for wrong, said in (
+        (taken[:, :2], r"actions of row 0 are \[3, 0\], expected what .* such as \[\{'k': 3\}, \[0, 0\]\]"),
+        (taken + 0.5, r"actions are float64 \[3, 3\]"),
+        ([*"abc"], "actions of row 0 are a"),
+        (7, "actions hold 7, expected rows"),
+        (({"k": taken[:, 0]}, taken[:2, 1:]), "columns of different lengths"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            qwop.write_episode(tmp_path, seen, wrong, environment=parts)
+    for wrong, said in (
+        ({**seen, "a": {"x": within["x"]}}, r"observations of row 0\['a'\] has no 'n'"),
+        ({**seen, "a": {**within, "n": np.full(4, 9)}}, r"observations of row 0\['a'\]\['n'\] is 9"),
+        ([[1, 2], [3]], "lists of different lengths"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            qwop.write_episode(tmp_path, wrong, taken, environment=parts)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Environments of others: every discrete action, observations as numbers, and what they say of themselves."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ from qwop.common.errors import BadInput
 from qwop.envs.actions import action_at, action_count, action_names, index_of_action
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from qwop.envs.vector import make_vector
+from qwop.evaluation.film import film_actions
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
@@ -29,10 +31,11 @@ class Odd(gymnasium.Env[Any, Any]):
         see: Any = None,
         pay: Any = None,
         tell: Any = None,
+        end: Any = None,
         render_mode: str | None = None,
     ) -> None:
         self.action_space, self.observation_space = actions or spaces.Discrete(2), observations or ROW
-        self.see, self.pay, self.tell = see, pay, tell
+        self.see, self.pay, self.tell, self.end = see, pay, tell, end or (lambda over: over)
         self.taken: list[Any] = []
 
     def look(self) -> Any:
@@ -48,7 +51,7 @@ class Odd(gymnasium.Env[Any, Any]):
         self.taken.append(action)
         count = len(self.taken)
         pay = 1.0 if self.pay is None else self.pay(count)
-        return self.look(), pay, count == 3, False, {} if self.tell is None else self.tell(count)
+        return self.look(), pay, self.end(count == 3), False, {} if self.tell is None else self.tell(count)
 
 
 Make = Callable[..., EnvironmentSpec]
@@ -177,6 +180,8 @@ def test_observations_that_are_no_numbers_are_refused_with_what_would_be_taken(o
         interface_of(spaces.Sequence(spaces.Discrete(2)), spaces.Discrete(2), "one")
     with pytest.raises(BadInput, match="which has no numbers"):
         odd(observations=spaces.Box(0, 1, (0,))).interface()
+    with pytest.raises(BadInput, match="have 20,000,000 numbers, expected at most 16,777,216"):
+        ObservationSpec.of(spaces.Box(0, 1, (20_000_000,)), "one")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +232,71 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
         env.render()
 
 
+class Drawn(Odd):
+    """An environment of which each picture is the next of a list."""
+
+    pictures: Any = ()
+
+    def render(self) -> Any:
+        return self.pictures[len(self.taken)]
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (None, "pictures (rgb_array) are <class 'NoneType'>, expected uint8 [height, width, 3]"),
+        ([[0, 1]], "pictures (rgb_array) are <class 'list'>"),
+        (np.zeros((8, 8, 3)), "pictures (rgb_array) are float64 [8, 8, 3]"),
+        (np.zeros((9, 8, 3), np.uint8), "pictures change their size, from [8, 8, 3] to [9, 8, 3]"),
+        (np.zeros((8, 8, 3), np.uint8), None),
+    ],
+    ids=range(5),
+)
+def test_pictures_that_cannot_be_filmed_are_the_reason_for_a_missing_film(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Any, said: str | None
+) -> None:
+    monkeypatch.setattr(Drawn, "pictures", [np.zeros((8, 8, 3), np.uint8), last])
+    gymnasium.register("Drawn-v0", Drawn)
+    try:
+        why = film_actions(tmp_path / "it.mp4", EnvironmentSpec("Drawn-v0"), 0, np.zeros(1, np.int16), lambda *_: None)
+    finally:
+        gymnasium.registry.pop("Drawn-v0")
+    assert why is None if said is None else said in str(why)
+    assert (tmp_path / "it.mp4").exists() is (said is None)
+
+
+class Named(Odd):
+    """An environment that names its actions by an attribute that a test sets."""
+
+    meanings: Any = None
+
+    def get_action_meanings(self) -> Any:
+        return self.meanings()
+
+
+@pytest.mark.parametrize(
+    ("meanings", "names"), [(lambda: ["go", "stop"], ("go", "stop")), (lambda: {0: "a", 1: 2}, ("a", "2"))]
+)
+def test_an_environment_names_its_actions(monkeypatch: pytest.MonkeyPatch, meanings: Any, names: Any) -> None:
+    monkeypatch.setattr(Named, "meanings", staticmethod(meanings))
+    assert action_names(Named()) == names
+
+
+def test_names_that_cannot_be_told_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Named, "meanings", staticmethod(lambda: {}["up"]))
+    with pytest.raises(BadInput, match=r"its get_action_meanings failed \(KeyError: 'up'\); mend the environment"):
+        action_names(Named())
+
+
+def test_an_environment_that_takes_no_render_mode_says_so() -> None:
+    gymnasium.register("Bare-v0", lambda: Odd())
+    try:
+        with pytest.raises(BadInput, match="no setting render_mode; it cannot be drawn"):
+            EnvironmentSpec("Bare-v0").make(render_mode="rgb_array")
+    finally:
+        gymnasium.registry.pop("Bare-v0")
+
+
 def play(env: gymnasium.Env[Any, Any]) -> None:
     env.reset()
     for _ in range(3):
@@ -254,8 +324,10 @@ def broken(value: float) -> Callable[[int], Any]:
             r"observation\['speed'\]\[2\] is nan",
         ),
         ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
+        ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
+        ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):

@@ -117,6 +117,59 @@ def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any
     require_equal(brought(tmp_path / "mine.parquet", columns=columns), played, last=False)
 
 
+@pytest.mark.parametrize(("separator", "name"), [(";", "mine.csv"), ("\t", "MINE.CSV")])
+def test_a_csv_may_have_other_separators(
+    tmp_path: Path, played: list[dict[str, Any]], separator: str, name: str
+) -> None:
+    table_of(played).to_csv(tmp_path / name, index=False, sep=separator)
+    require_equal(brought(tmp_path / name), played, last=False)
+
+
+@pytest.mark.parametrize(
+    "words", [("T", "F"), ("y", "n"), ("True ", " False"), ("on", "off"), (1.0, 0.0), ("yes", None)]
+)
+def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any]], words: tuple[Any, Any]) -> None:
+    table = table_of(played)
+    table["terminated"] = [words[not end] for end in table["terminated"]]
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda table: table.assign(terminated=table["terminated"].map({True: "done", False: ""})),
+            "holds done in row 3",
+        ),
+        (lambda table: table.assign(terminated=0.5), "column terminated holds 0.5 in row 0, expected true or false"),
+        (lambda table: table.assign(episode=0), "episode 0 goes on after its end in row 3"),
+        (
+            lambda table: table.assign(episode=[0, 1] * 5 + [0], terminated=0),
+            "episode 0 goes on in row 2, after others",
+        ),
+    ],
+    ids=range(4),
+)
+def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
+    tmp_path: Path, played: list[dict[str, Any]], change: Callable[[pd.DataFrame], pd.DataFrame], said: str
+) -> None:
+    change(table_of(played)).to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(BadInput, match=said):
+        brought(tmp_path / "mine.csv")
+    assert not (tmp_path / "dataset").exists()
+
+
+@pytest.mark.parametrize(("files", "episodes"), [([[0, 4], [0, 4]], [4, 4]), ([[0, 2], [2, 5], [5, 11]], [4, 1, 6])])
+def test_files_may_number_their_own_episodes_or_go_on_with_one(
+    tmp_path: Path, played: list[dict[str, Any]], files: list[list[int]], episodes: list[int]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    for number, (begin, end) in enumerate(files):
+        table_of(played)[begin:end].to_parquet(tmp_path / "mine" / f"{number}.parquet")
+    assert [len(episode) for episode in brought(tmp_path / "mine")] == episodes
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict[str, Any]], suffix: str) -> None:
     np.savez(tmp_path / "mine.npz", **joined(played, whole))
@@ -138,8 +191,9 @@ def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict
         ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 11"),
         ({"observations": np.full((11, 4), np.inf)}, "episode 0: .*not finite"),
         ({"actions": np.full(11, 7)}, "episode 0: actions of row 0 are 7"),
+        ({"truncations": np.full(11, np.nan)}, "truncations of row 0 are nan, expected true or false"),
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_damaged_arrays_are_named_and_leave_nothing(
     tmp_path: Path, played: list[dict[str, Any]], change: dict[str, Any], said: str

@@ -32,6 +32,16 @@ def test_a_film_has_a_picture_for_every_state_and_rests_on_the_last(tmp_path: Pa
     assert abs(pictures[-1].astype(int) - expected).mean() < 6
 
 
+@pytest.mark.parametrize("shape", [(51, 77, 3), (1, 1, 3), (33, 40)])
+def test_pictures_with_odd_sides_are_filmed_without_a_warning(
+    tmp_path: Path, shape: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    film = write_video(tmp_path / "odd.mp4", [np.full(shape, 200, np.uint8)] * 2, 10)
+    with imageio.v2.get_reader(film) as reader:  # type: ignore[attr-defined]
+        assert reader.get_meta_data()["size"] == (shape[1] + shape[1] % 2, shape[0] + shape[0] % 2)
+    assert "resizing" not in caplog.text
+
+
 def test_a_film_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def pictures() -> object:
         yield np.zeros((64, 64, 3), np.uint8)
