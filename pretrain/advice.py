@@ -47,7 +47,8 @@ def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:
     clone, repeat = (
         sum(split.measures[name].accuracy for split in splits) / len(splits) for name in (CLONE, REPEAT_LAST)
     )
-    figures = f"({clone:.0%} of the decisions held out, against {repeat:.0%})"
+    judged = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
+    figures = f"({clone:.0%} of the decisions {judged}, against {repeat:.0%})"
     if clone > repeat + LIKE:
         return f"The clone predicts its player better than repeating the last action {figures}."
     said = f"The clone predicts its player no better than repeating the last action {figures}"
