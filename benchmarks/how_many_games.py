@@ -17,7 +17,6 @@ processor seconds; one that is there is not computed again.
 
 import argparse
 import json
-import re
 import shutil
 import tempfile
 import time
@@ -48,13 +47,25 @@ SHOWN = 40
 
 COUNTS = (0, 1, 3, 10, 40)
 
-WAYS = {"clone": "a clone", "live": "a clone that goes on by playing", "replay": "games in replay"}
+WAYS = {"clone": "clone", "live": "clone, then play", "replay": "play, games in replay"}
 
-WHICH = ("any", "finished", "fallen")
+WHICH = {"any": "as they come", "finished": "finishes alone", "fallen": "falls alone"}
 
-RESULT = "result.json"
+CHARTS = {
+    "kurodo-contact": "QWOP, Kurodo's games",
+    "LunarLander-v3": "LunarLander",
+    "Acrobot-v1": "Acrobot",
+    "DoorKey-v0": "MiniGrid, key and door",
+    "CartPole-v1": "CartPole",
+}
+"""Datasets of the figure, by the names of their folders."""
+
+OTHER_PLAYERS = {"kurodo-contact": ("beginner-contact",)}
+"""Datasets of the same environment, for the chart of choices."""
 
 JUDGED = 100
+RESULT = "result.json"
+
 SEED = 1_000_000
 """Of the games that judge; no learning uses them."""
 
@@ -139,7 +150,7 @@ def solves(task: Task, outcome: str, total: float) -> bool:
 
 
 def some_of(solved: Sequence[bool], which: str, count: int, seed: int) -> list[int]:
-    """Numbers of the games to show, drawn by the seed; fewer if there are not as many. A seed's three are among its ten."""
+    """Numbers of the games to show, drawn by the seed; fewer if there are not as many. Its three are among its ten."""
     order = np.random.default_rng(seed).permutation(len(solved)).tolist()
     return [one for one in order if which == "any" or solved[one] == (which == "finished")][:count]
 
@@ -241,6 +252,92 @@ def record_games(environment: str, folder: Path) -> None:
         record.start(record.read([*words, f"dataset={folder}"]))
 
 
+def results_of(runs: Path) -> list[dict[str, Any]]:
+    """All cells that are there."""
+    return [json.loads(path.read_text()) for path in sorted(runs.glob(f"*/*/{RESULT}"))]
+
+
+def table(cells: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each dataset, choice of games and way: the share of games solved with each number of games, and each
+    seed's. A clone of no game does not exist."""
+    rows = []
+    for (dataset, which, way), mine in _grouped(cells, "dataset", "which", "way").items():
+        row = [dataset, WHICH[which], WAYS[way]]
+        for count in COUNTS:
+            found = sorted((one for one in mine if one["games"] == count), key=lambda one: one["seed"])
+            row.append(_shares(found))
+        cpu = [one["cpu"] for one in mine]
+        rows.append([*row, f"{min(cpu):.0f} to {max(cpu):.0f}"])
+    return markdown(["dataset", "games", "way", *(f"{count}" for count in COUNTS), "CPU s"], rows)
+
+
+def _shares(found: Sequence[Mapping[str, Any]]) -> str:
+    each = [100 * one["solved"] for one in found]
+    if not each:
+        return ""
+    if len(each) == 1:
+        seconds = found[0].get("seconds")
+        return f"{each[0]:.0f} %" + (f", {seconds:.1f} s" if seconds else "")
+    return f"{np.mean(each):.0f} % ({', '.join(f'{one:.0f}' for one in each)})"
+
+
+def _grouped(cells: Iterable[Mapping[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for one in cells:
+        groups[tuple(one[key] for key in keys)].append(one)
+    return dict(groups)
+
+
+def figure(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Small charts: for each environment a line for each way, over the number of games; then, where several choices of
+    games were tried, a line for each, of clones that go on by playing."""
+    drawn = []
+    for dataset, title in CHARTS.items():
+        mine = [one for one in cells if one["dataset"] == dataset and one["which"] == "any"]
+        if mine:
+            ways = _grouped(mine, "way")
+            drawn.append(
+                _chart(title, {WAYS[way]: ways[way,] for way in WAYS if (way,) in ways}, mine[0]["demonstrator"])
+            )
+    for dataset, title in CHARTS.items():
+        others = (dataset, *OTHER_PLAYERS.get(dataset, ()))
+        kinds = _grouped(
+            (one for one in cells if one["way"] == "live" and one["dataset"] in others), "dataset", "which"
+        )
+        if len(kinds) > 1:
+            lines = {WHICH[which] if player == dataset else player: found for (player, which), found in kinds.items()}
+            drawn.append(_chart(f"{title}, then play", lines, None))
+    return side_by_side(drawn, columns=2)
+
+
+def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonstrator: float | None) -> str:
+    """Shares over numbers of games, in equal distances; an area from the lowest seed to the highest, or, of a single
+    seed, the 95 % interval of its games."""
+    means: dict[str, list[tuple[float, float]]] = {}
+    areas: dict[str, list[Interval]] = {}
+    for name, cells in lines.items():
+        means[name], areas[name] = [], []
+        for (count,), found in sorted(_grouped(cells, "games").items()):
+            shares = [100 * one["solved"] for one in found]
+            place = float(COUNTS.index(count))
+            low, high = (min(shares), max(shares)) if len(shares) > 1 else wilson(shares[0])
+            means[name].append((place, float(np.mean(shares))))
+            areas[name].append((place, low, high))
+    if demonstrator is not None:
+        means["the player"] = [(0, 100 * demonstrator), (len(COUNTS) - 1, 100 * demonstrator)]
+    places = {float(place): str(count) for place, count in enumerate(COUNTS)}
+    return line_chart(
+        f"{title}: % of games solved", means, [], "games", around=areas, places=places, heights=(0.0, 100.0)
+    )
+
+
+def wilson(percent: float, games: int = JUDGED, z: float = 1.96) -> tuple[float, float]:
+    """The 95 % interval of a share of games, in percent (Wilson 1927)."""
+    p = percent / 100
+    middle, half = p + z**2 / (2 * games), z * (p * (1 - p) / games + z**2 / (4 * games**2)) ** 0.5
+    return 100 * (middle - half) / (1 + z**2 / games), 100 * (middle + half) / (1 + z**2 / games)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -248,16 +345,22 @@ def main() -> None:
     recording.add_argument("environment", choices=[name for name in TASK_OF if name != "QWOP-v1"])
     cells = commands.add_parser("cells", help="cells of a dataset")
     cells.add_argument("dataset", type=Path)
-    cells.add_argument("--which", choices=WHICH, default="any")
+    cells.add_argument("--which", choices=list(WHICH), default="any")
     cells.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
     cells.add_argument("--games", nargs="+", type=int, default=list(COUNTS))
     cells.add_argument("--seeds", nargs="+", type=int, default=[0])
-    for each in (cells, commands.add_parser("table", help="all cells that are there")):
+    drawing = commands.add_parser("figure", help="all cells as charts")
+    drawing.add_argument("picture", type=Path, help="SVG file to write")
+    for each in (cells, drawing, commands.add_parser("table", help="all cells that are there")):
         each.add_argument("--runs", type=Path, default=Path("runs/how_many_games"))
     asked = parser.parse_args()
     if asked.command == "record":
         record_games(asked.environment, Path("data") / asked.environment)
-    elif asked.command == "cells":
+    elif asked.command == "table":
+        print(table(results_of(asked.runs)), end="")
+    elif asked.command == "figure":
+        asked.picture.write_text(figure(results_of(asked.runs)), encoding="utf-8")
+    else:
         use_one_thread()
         asked.runs.mkdir(parents=True, exist_ok=True)
         environment = open_dataset(asked.dataset).info.environment.id
