@@ -33,7 +33,7 @@ from qwop.common.charts import Interval, line_chart, side_by_side
 from qwop.common.command import Command
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.evaluation.evaluate import evaluate
-from qwop.evaluation.settings import EvaluationSettings
+from qwop.evaluation.settings import DRAWN, EvaluationSettings
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
@@ -63,7 +63,9 @@ CHARTS = {
 OTHER_PLAYERS = {"kurodo-contact": ("beginner-contact",)}
 """Datasets of the same environment, for the chart of choices."""
 
-JUDGED = 100
+JUDGED = 50
+"""Games that judge a policy; of QWOP, one from each of 31 starts greedily, and 100 drawn ones."""
+
 RESULT = "result.json"
 
 SEED = 1_000_000
@@ -94,13 +96,10 @@ class Task:
 ACTIONS_ALONE = ("soft_targets=false",)
 """A person's probabilities are not known either."""
 
-LIVE = ("algorithm=ppo-small", "schedule=live-only")
-REPLAY = (
-    "algorithm=acer-small",
-    "loop.value_decisions=0",
-    "schedule=demonstrations-throughout",
-    "schedule.phases.mixed.imitation=[1,0.05]",
-)
+LIVE = ("algorithm=ppo-small", "loop.steps=64", "schedule=live-only")
+"""Eight games at once: an update after 512 decisions, as there are few."""
+
+REPLAY = ("algorithm=rlpd-small", "schedule=demonstrations-throughout", "schedule.phases.mixed.imitation=[1,0.05]")
 MIXED = "schedule.phases.mixed"
 NO_EVALUATIONS = "schedule.phases.polish.evaluations=0"
 QWOP = "{reward: race, observation: contact, frames_per_step: 2}"
@@ -116,10 +115,10 @@ TASK_OF = {
         (f"schedule.phases.values.environment={QWOP}",),
         (f"{MIXED}.environment={QWOP}",),
     ),
-    "LunarLander-v3": Task(200, 20_000, ("schedule.decisions=80000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "LunarLander-v3": Task(200, 10_000, ("schedule.decisions=130000",), ACTIONS_ALONE, LIVE, REPLAY),
     "Acrobot-v1": Task(-100, 5_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY),
     "DoorKey-v0": Task(0.8, 5_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10")),
-    "CartPole-v1": Task(475, 5_000, ("schedule.decisions=15000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "CartPole-v1": Task(475, 5_000, ("schedule.decisions=25000",), ACTIONS_ALONE, LIVE, REPLAY),
 }
 
 
@@ -200,34 +199,21 @@ def compute(cell: Cell, data: Path, runs: Path) -> None:
         "cpu": learning,
     }
     (run / RESULT).write_text(json.dumps(found, indent=1) + "\n")
-    print(f"{cell.path}: {found['solved']:.0%} solved, return {found['return']:.4g}, {learning:.0f} s", flush=True)
+    print(f"{cell.path}: {found['solved']:.0%} solved, return {found['mean_return']:.4g}, {learning:.0f} s", flush=True)
 
 
-def judged(task: Task, policy: Policy) -> dict[str, float]:
-    """The policy's games: greedy ones; of QWOP also drawn ones, and the better of both, as `qwop-pretrain` marks it."""
-    kinds = []
-    for greedy in (True, False) if task.solved is None else (True,):
-        games = 31 if task.solved is None and greedy else JUDGED
-        results = evaluate(policy, EvaluationSettings(episodes=games, seed=SEED, greedy=greedy)).results
-        share = float(np.mean([solves(task, one.outcome, one.reward) for one in results]))
-        seconds = [one.seconds for one in results if one.finished and one.seconds is not None]
-        kinds.append(
-            {
-                "solved": share,
-                "return": float(np.mean([one.reward for one in results])),
-                **(
-                    {
-                        "metres": float(np.mean([one.metres or 0.0 for one in results])),
-                        "seconds": float(np.median(seconds)) if seconds else None,
-                    }
-                    if task.solved is None
-                    else {}
-                ),
-                "greedy": greedy,
-            }
-        )
-    best = max(kinds, key=lambda one: one["solved"])
-    return {**best, "games": kinds}
+def judged(task: Task, policy: Policy) -> dict[str, Any]:
+    """The policy's greedy games; of QWOP also drawn ones, and the better of both, as `qwop-pretrain` marks a clone."""
+    if task.solved is not None:
+        return _judged(task, policy, True, JUDGED)
+    return max((_judged(task, policy, True, None), _judged(task, policy, False, DRAWN)), key=lambda one: one["solved"])
+
+
+def _judged(task: Task, policy: Policy, greedy: bool, games: int | None) -> dict[str, Any]:
+    found = evaluate(policy, EvaluationSettings(episodes=games, seed=SEED, greedy=greedy))
+    share = float(np.mean([solves(task, one.outcome, one.reward) for one in found.results]))
+    shown = {name: found.summary().get(name) for name in ("mean_return", "mean_metres", "median_seconds")}
+    return {"greedy": greedy, "judged": len(found.results), "solved": share, **shown}
 
 
 def record_games(environment: str, folder: Path) -> None:
@@ -276,7 +262,7 @@ def _shares(found: Sequence[Mapping[str, Any]]) -> str:
     if not each:
         return ""
     if len(each) == 1:
-        seconds = found[0].get("seconds")
+        seconds = found[0].get("median_seconds")
         return f"{each[0]:.0f} %" + (f", {seconds:.1f} s" if seconds else "")
     return f"{np.mean(each):.0f} % ({', '.join(f'{one:.0f}' for one in each)})"
 
@@ -320,7 +306,7 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
         for (count,), found in sorted(_grouped(cells, "games").items()):
             shares = [100 * one["solved"] for one in found]
             place = float(COUNTS.index(count))
-            low, high = (min(shares), max(shares)) if len(shares) > 1 else wilson(shares[0])
+            low, high = (min(shares), max(shares)) if len(shares) > 1 else wilson(shares[0], found[0]["judged"])
             means[name].append((place, float(np.mean(shares))))
             areas[name].append((place, low, high))
     if demonstrator is not None:
@@ -331,7 +317,7 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
     )
 
 
-def wilson(percent: float, games: int = JUDGED, z: float = 1.96) -> tuple[float, float]:
+def wilson(percent: float, games: int, z: float = 1.96) -> tuple[float, float]:
     """The 95 % interval of a share of games, in percent (Wilson 1927)."""
     p = percent / 100
     middle, half = p + z**2 / (2 * games), z * (p * (1 - p) / games + z**2 / (4 * games**2)) ** 0.5

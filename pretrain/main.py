@@ -119,7 +119,7 @@ def _require_new(chosen: PretrainSettings, out: Path) -> None:
 
 def _require_some(dataset: Dataset) -> None:
     """Raise BadInput without an episode, or for a damaged one, before anything is written."""
-    if not dataset.lengths():
+    if not len(dataset.lengths()):
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
 
 

@@ -50,7 +50,7 @@ def checked(command: Command[Any], words: list[str]) -> Any:
 def cell(dataset: str, which: str, games: int, way: str, seed: int, solved: float) -> dict[str, Any]:
     return {
         "dataset": dataset, "which": which, "games": games, "way": way, "seed": seed, "solved": solved,
-        "demonstrator": 0.6, "cpu": 10.0 + games,
+        "judged": 50, "demonstrator": 0.6, "cpu": 10.0 + games,
     }  # fmt: skip
 
 
@@ -84,6 +84,6 @@ def test_the_figure_has_a_chart_for_each_environment_and_one_for_each_choice_of_
 
 
 def test_the_interval_of_a_share_lies_around_it_and_within_all_games() -> None:
-    low, high = script.wilson(90.0)
+    low, high = script.wilson(90.0, 100)
     assert (low, high) == pytest.approx((82.56, 94.48), abs=0.01)
-    assert script.wilson(0.0)[0] == pytest.approx(0.0)
+    assert script.wilson(0.0, 31)[0] == pytest.approx(0.0)
