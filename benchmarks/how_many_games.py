@@ -47,7 +47,7 @@ SHOWN = 40
 
 COUNTS = (0, 1, 3, 10, 40)
 
-WAYS = {"clone": "clone", "live": "clone, then play", "replay": "play, games in replay"}
+WAYS = {"clone": "clone", "live": "clone, then play", "replay": "games in replay"}
 
 WHICH = {"any": "as they come", "finished": "finishes alone", "fallen": "falls alone"}
 
@@ -60,7 +60,7 @@ CHARTS = {
 }
 """Datasets of the figure, by the names of their folders."""
 
-OTHER_PLAYERS = {"kurodo-contact": ("beginner-contact",)}
+OTHER_PLAYERS = {"kurodo-contact": {"beginner-contact": "a beginner"}}
 """Datasets of the same environment, for the chart of choices."""
 
 JUDGED = 50
@@ -116,9 +116,9 @@ TASK_OF = {
         (f"{MIXED}.environment={QWOP}",),
     ),
     "LunarLander-v3": Task(200, 10_000, ("schedule.decisions=130000",), ACTIONS_ALONE, LIVE, REPLAY),
-    "Acrobot-v1": Task(-100, 5_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY),
-    "DoorKey-v0": Task(0.8, 5_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10")),
-    "CartPole-v1": Task(475, 5_000, ("schedule.decisions=25000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "Acrobot-v1": Task(-100, 3_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "DoorKey-v0": Task(0.8, 3_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10")),
+    "CartPole-v1": Task(475, 3_000, ("schedule.decisions=25000",), ACTIONS_ALONE, LIVE, REPLAY),
 }
 
 
@@ -286,12 +286,11 @@ def figure(cells: Sequence[Mapping[str, Any]]) -> str:
                 _chart(title, {WAYS[way]: ways[way,] for way in WAYS if (way,) in ways}, mine[0]["demonstrator"])
             )
     for dataset, title in CHARTS.items():
-        others = (dataset, *OTHER_PLAYERS.get(dataset, ()))
-        kinds = _grouped(
-            (one for one in cells if one["way"] == "live" and one["dataset"] in others), "dataset", "which"
-        )
+        others = OTHER_PLAYERS.get(dataset, {})
+        mine = [one for one in cells if one["way"] == "live" and one["dataset"] in (dataset, *others)]
+        kinds = _grouped(mine, "dataset", "which")
         if len(kinds) > 1:
-            lines = {WHICH[which] if player == dataset else player: found for (player, which), found in kinds.items()}
+            lines = {others.get(player, WHICH[which]): found for (player, which), found in kinds.items()}
             drawn.append(_chart(f"{title}, then play", lines, None))
     return side_by_side(drawn, columns=2)
 
