@@ -244,8 +244,8 @@ def results_of(runs: Path) -> list[dict[str, Any]]:
 
 
 def table(cells: Sequence[Mapping[str, Any]]) -> str:
-    """A row for each dataset, choice of games and way: the share of games solved with each number of games, and each
-    seed's. A clone of no game does not exist."""
+    """A row for each dataset, choice of games and way: the share of games solved with each number of games, each
+    seed's, and the mean return. A clone of no game does not exist."""
     rows = []
     for (dataset, which, way), mine in _grouped(cells, "dataset", "which", "way").items():
         row = [dataset, WHICH[which], WAYS[way]]
@@ -258,13 +258,15 @@ def table(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _shares(found: Sequence[Mapping[str, Any]]) -> str:
-    each = [100 * one["solved"] for one in found]
-    if not each:
+    """The mean share of games solved, each seed's, and the mean return, or the median time of QWOP."""
+    if not found:
         return ""
-    if len(each) == 1:
-        seconds = found[0].get("median_seconds")
-        return f"{each[0]:.0f} %" + (f", {seconds:.1f} s" if seconds else "")
-    return f"{np.mean(each):.0f} % ({', '.join(f'{one:.0f}' for one in each)})"
+    each = [100 * one["solved"] for one in found]
+    share = f"{np.mean(each):.0f} %" + (f" ({', '.join(f'{one:.0f}' for one in each)})" if len(each) > 1 else "")
+    if found[0]["mean_metres"] is None:
+        return f"{share}, {np.mean([one['mean_return'] for one in found]):.3g}"
+    seconds = [one["median_seconds"] for one in found if one["median_seconds"] is not None]
+    return f"{share}, {np.mean(seconds):.1f} s" if seconds else share
 
 
 def _grouped(cells: Iterable[Mapping[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:

@@ -50,7 +50,7 @@ def checked(command: Command[Any], words: list[str]) -> Any:
 def cell(dataset: str, which: str, games: int, way: str, seed: int, solved: float) -> dict[str, Any]:
     return {
         "dataset": dataset, "which": which, "games": games, "way": way, "seed": seed, "solved": solved,
-        "judged": 50, "demonstrator": 0.6, "cpu": 10.0 + games,
+        "judged": 50, "mean_return": 200.0 + games, "mean_metres": None, "demonstrator": 0.6, "cpu": 10.0 + games,
     }  # fmt: skip
 
 
@@ -67,8 +67,11 @@ CELLS = [
 
 def test_the_table_has_the_mean_share_for_each_number_of_games_and_every_seed() -> None:
     rows = script.table(CELLS).splitlines()
-    assert rows[2] == "| CartPole-v1 | as they come | clone, then play | 10 % |  | 70 % (50, 90) |  |  | 10 to 13 |"
-    assert rows[3] == "| CartPole-v1 | as they come | clone |  |  | 25 % |  |  | 13 to 13 |"
+    assert (
+        rows[2]
+        == "| CartPole-v1 | as they come | clone, then play | 10 %, 200 |  | 70 % (50, 90), 203 |  |  | 10 to 13 |"
+    )
+    assert rows[3] == "| CartPole-v1 | as they come | clone |  |  | 25 %, 203 |  |  | 13 to 13 |"
 
 
 def test_the_figure_has_a_chart_for_each_environment_and_one_for_each_choice_of_games() -> None:
