@@ -115,7 +115,7 @@ def line_chart(
     log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
     values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
     name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
-    places: the horizontal axis, as names of its numbers. heights: ends of the vertical axis, for charts to compare.
+    places: the horizontal axis, as names of its numbers; points are then marked on their lines. heights: ends of the vertical axis, for charts to compare.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -146,10 +146,10 @@ def line_chart(
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
     for name, points in drawn.items():
         title_ = f"<title>{escape(name)}</title>"
-        if dots:
+        if dots or places:
             circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
             parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
-        else:
+        if not dots:
             parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
     return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
 
