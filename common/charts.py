@@ -115,7 +115,8 @@ def line_chart(
     log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
     values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
     name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
-    places: the horizontal axis, as names of its numbers; points are then marked on their lines. heights: ends of the vertical axis, for charts to compare.
+    places: the horizontal axis, as names of its numbers; points are then marked on their lines. heights: ends of the
+    vertical axis, for charts to compare.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
