@@ -301,6 +301,8 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
     """Shares over numbers of games, in equal distances; an area from the lowest seed to the highest, or, of a single
     seed, the 95 % interval of its games."""
     means: dict[str, list[tuple[float, float]]] = {}
+    if demonstrator is not None:  # the first, so that a way has the same colour in every chart
+        means["the player"] = [(0, 100 * demonstrator), (len(COUNTS) - 1, 100 * demonstrator)]
     areas: dict[str, list[Interval]] = {}
     for name, cells in lines.items():
         means[name], areas[name] = [], []
@@ -310,8 +312,6 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
             low, high = (min(shares), max(shares)) if len(shares) > 1 else wilson(shares[0], found[0]["judged"])
             means[name].append((place, float(np.mean(shares))))
             areas[name].append((place, low, high))
-    if demonstrator is not None:
-        means["the player"] = [(0, 100 * demonstrator), (len(COUNTS) - 1, 100 * demonstrator)]
     places = {float(place): str(count) for place, count in enumerate(COUNTS)}
     return line_chart(
         f"{title}: % of games solved", means, [], "games", around=areas, places=places, heights=(0.0, 100.0)
