@@ -35,7 +35,7 @@ svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg 
 PICTURE_STYLE = """
 rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }
 .title { font-weight: 600; font-size: 13px; fill: #222; } .grid { stroke: #ddd; stroke-width: 0.7; }
-polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; } polygon { fill-opacity: 0.16; stroke: none; }
 .band { fill: #999; font-size: 10px; } .plain { fill: #f4f6f9; stroke: #fff; }
 """
 """Style of charts in a picture of their own."""
@@ -63,7 +63,7 @@ class Band:
 @dataclass(frozen=True)
 class _Frame:
     """The axes of a chart: the ranges that they show, and their upper end in the picture. log: the vertical one shows
-    powers of ten."""
+    powers of ten. places: names of numbers on the horizontal axis, in place of round numbers."""
 
     first: float
     last: float
@@ -72,6 +72,7 @@ class _Frame:
     ticks: tuple[float, ...]
     top: int
     log: bool = False
+    places: Mapping[float, str] | None = None
 
     def across(self, x: float) -> float:
         return LEFT + (x - self.first) / (self.last - self.first) * (WIDTH - LEFT - RIGHT)
@@ -88,9 +89,10 @@ class _Frame:
             y = self.up(value)
             parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
             parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
-        for tick in _ticks(self.first, self.last):
-            x = self.across(tick)
-            parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:g}</text>')
+        places = self.places or {tick: f"{tick:g}" for tick in _ticks(self.first, self.last)}
+        for place, name in places.items():
+            x, y = self.across(place), HEIGHT - BOTTOM + 17
+            parts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{escape(name)}</text>')
         parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
         return parts
 
@@ -105,12 +107,16 @@ def line_chart(
     dots: bool = False,
     around: Mapping[str, Sequence[Interval]] | None = None,
     colours: Mapping[str, str] | None = None,
+    places: Mapping[float, str] | None = None,
+    heights: tuple[float, float] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
     log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
     values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
     name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
+    places: the horizontal axis, as names of its numbers; points are then marked on their lines. heights: ends of the
+    vertical axis, for charts to compare.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -124,7 +130,7 @@ def line_chart(
     ]
     shown = [y for points in drawn.values() for _, y in points]
     shown += [y for area in areas.values() for _, *ends in area for y in ends]
-    frame = _frame(xs, shown, log, _top(drawn) if colours is None else TOP)
+    frame = _frame([*xs, *(places or ())], heights or shown, log, _top(drawn) if colours is None else TOP, places)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     for band in bands:
         x, width = frame.across(band.start), frame.across(band.end) - frame.across(band.start)
@@ -141,25 +147,30 @@ def line_chart(
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
     for name, points in drawn.items():
         title_ = f"<title>{escape(name)}</title>"
-        if dots:
+        if dots or places:
             circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
             parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
-        else:
+        if not dots:
             parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
     return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
 
 
-def side_by_side(charts: Sequence[str]) -> str:
-    """The charts in a row, as an SVG file of its own; empty ones are left out."""
+def side_by_side(charts: Sequence[str], columns: int | None = None) -> str:
+    """The charts in a row, or in rows of this many, as an SVG file of its own; empty ones are left out."""
     drawn = [chart for chart in charts if chart]
+    columns = min(columns or len(drawn), len(drawn))
     inside = "".join(
-        chart.replace("<svg ", f'<svg x="{number * WIDTH}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+        chart.replace(
+            "<svg ",
+            f'<svg x="{number % columns * WIDTH}" y="{number // columns * HEIGHT}" width="{WIDTH}" height="{HEIGHT}" ',
+            1,
+        )
         for number, chart in enumerate(drawn)
     )
-    width = WIDTH * len(drawn)
+    width, height = WIDTH * columns, HEIGHT * math.ceil(len(drawn) / max(columns, 1))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}"><style>{PICTURE_STYLE}</style>'
-        f'<rect class="paper" width="{width}" height="{HEIGHT}"/>{inside}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"><style>{PICTURE_STYLE}</style>'
+        f'<rect class="paper" width="{width}" height="{height}"/>{inside}</svg>\n'
     )
 
 
@@ -203,14 +214,16 @@ def _top(drawn: Mapping[str, object]) -> int:
     return TOP + (LEGEND if len(drawn) > 1 else 0)
 
 
-def _frame(xs: Sequence[float], ys: Sequence[float], log: bool, top: int) -> _Frame:
+def _frame(
+    xs: Sequence[float], ys: Sequence[float], log: bool, top: int, places: Mapping[float, str] | None = None
+) -> _Frame:
     """Axes for these numbers; the vertical one starts at 0 if that takes little of its length."""
     heights = [math.log10(y) for y in ys if y > 0] if log else list(ys)
     low, high = min(heights), max(heights)
     from_zero = not log and 0 < low < high / 2
     ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
     first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
-    return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log)
+    return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)
 
 
 def _path(frame: _Frame, points: Sequence[Point]) -> str:

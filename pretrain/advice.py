@@ -29,9 +29,10 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
     if embedded:
         return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
     if not environment.capabilities.runs or not environment.capabilities.keys:
+        # A few updates with a new critic can ruin a good clone: the best policy is kept, and that may be the clone.
         return next_command(
             "qwop-finetune", policy=policy, schedule="live-only", algorithm="ppo-small",
-            out=_beside(policy, "better"), **{"schedule.decisions": 200_000},
+            out=_beside(policy, "better"), **{"schedule.decisions": 200_000, "schedule.keep": "best"},
         )  # fmt: skip
     finishes = any(one.summary().get("finishes") for one in games)
     schedule = "from-person" if finishes else "beginner"
@@ -47,7 +48,8 @@ def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:
     clone, repeat = (
         sum(split.measures[name].accuracy for split in splits) / len(splits) for name in (CLONE, REPEAT_LAST)
     )
-    figures = f"({clone:.0%} of the decisions held out, against {repeat:.0%})"
+    judged = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
+    figures = f"({clone:.0%} of the decisions {judged}, against {repeat:.0%})"
     if clone > repeat + LIKE:
         return f"The clone predicts its player better than repeating the last action {figures}."
     said = f"The clone predicts its player no better than repeating the last action {figures}"

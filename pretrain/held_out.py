@@ -50,10 +50,14 @@ CLONE, REPEAT_LAST, MAJORITY = "clone", "repeat the last action", "majority"
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One split: the numbers of the episodes held out, and the measures on them by predictor."""
+    """One split: the numbers of the episodes held out, and the measures on them by predictor.
+
+    learned: the clone learned from them, too, for want of others.
+    """
 
     episodes: tuple[int, ...]
     measures: dict[str, Measures]
+    learned: bool = False
 
 
 def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[int], held_out: list[int]) -> HeldOut:
@@ -64,4 +68,5 @@ def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[in
         REPEAT_LAST: repeat_last(fitted, rows, policy.actions),
         MAJORITY: majority(fitted, rows, policy.actions),
     }
-    return HeldOut(tuple(held_out), {name: measure(p, rows.actions) for name, p in probabilities.items()})
+    measures = {name: measure(p, rows.actions) for name, p in probabilities.items()}
+    return HeldOut(tuple(held_out), measures, learned=train == held_out)

@@ -67,7 +67,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    _require_enough(dataset)
+    _require_some(dataset)
     _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
@@ -117,13 +117,10 @@ def _require_new(chosen: PretrainSettings, out: Path) -> None:
     raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
-def _require_enough(dataset: Dataset) -> None:
-    """Raise BadInput for too few episodes, or a damaged one, before anything is written."""
-    if len(dataset.lengths()) < 3:
-        raise BadInput(
-            f"{dataset.folder}: {len(dataset)} episode(s), expected at least 3: to learn from, to say when to stop, "
-            "and to measure by; record more games"
-        )
+def _require_some(dataset: Dataset) -> None:
+    """Raise BadInput without an episode, or for a damaged one, before anything is written."""
+    if not len(dataset.lengths()):
+        raise BadInput(f"{dataset.folder}: no episode to clone; record games")
 
 
 def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:

@@ -18,7 +18,8 @@ from .measures import Measures
 def measures_table(splits: Sequence[HeldOut]) -> Table:
     """One row per predictor: means over the splits, ± their standard deviation if there are several splits."""
     decisions = sum(next(iter(split.measures.values())).rows for split in splits)
-    title = f"{decisions:,} decisions of episodes held out" + (f", {len(splits)} splits" if len(splits) > 1 else "")
+    held_out = "the only episode, which the clone learned from" if splits[0].learned else "episodes held out"
+    title = f"{decisions:,} decisions of {held_out}" + (f", {len(splits)} splits" if len(splits) > 1 else "")
     table = Table("", title=title, title_justify="left")
     for column in ("accuracy", "nats", "calibration error"):
         table.add_column(column, justify="right")

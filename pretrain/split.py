@@ -10,15 +10,18 @@ from ..datasets.schema import Episode
 
 
 def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:
-    """Indices of the training and the held-out episodes, out of `count`; both sorted, neither empty.
+    """Indices of the training and the held-out episodes, out of `count`; both sorted, neither empty. A single
+    episode is in both: somebody's only game is better cloned without a check than not at all.
 
     The episodes are shuffled by `seed` and arranged in a circle, of which `part` p holds out the p-th arc: five parts
     of a fifth hold out each episode once.
     """
     if not 0 < share < 1:
         raise BadInput(f"a share of {share:g} cannot be set aside; expected between 0 and 1")
-    if count < 2:
+    if count < 1:
         raise BadInput(f"{count} episode(s) cannot be split into two parts; record more games")
+    if count == 1:
+        return [0], [0]
     size = min(max(round(share * count), 1), count - 1)
     circle = np.roll(np.random.default_rng(seed).permutation(count), -part * size)
     return sorted(circle[size:].tolist()), sorted(circle[:size].tolist())

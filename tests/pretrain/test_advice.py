@@ -5,6 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.main import main as finetune
 from qwop.pretrain.advice import next_step
 
 
@@ -17,3 +18,13 @@ def test_a_clone_that_finishes_becomes_faster_and_one_that_falls_is_shown_how(
     environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": rate})
     said = next_step(Path("runs/me/policy.safetensors"), environment, played, embedded=False)
     assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
+
+
+def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_worse() -> None:
+    said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
+    command, *words = said.removeprefix("next: ").split()
+    assert command == "qwop-finetune"
+    settings = finetune.read(words)
+    assert settings.policy == "runs/me/policy.safetensors"
+    assert settings.schedule.decisions == 200_000
+    assert settings.schedule.keep == "best"

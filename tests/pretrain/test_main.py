@@ -136,9 +136,19 @@ def test_an_interrupted_run_has_the_policy_of_its_best_pass(
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
 
 
-def test_too_few_episodes_to_split_are_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="1 episode"):
-        pretrain(f"dataset={make_dataset(1)}", f"out={tmp_path / 'run'}")
+def test_a_single_episode_is_cloned_and_its_measures_are_marked(
+    make_dataset: Callable[[int], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretrain(f"dataset={make_dataset(1)}", f"out={tmp_path / 'run'}", "games=0", "epochs=2")
+    assert load_policy(tmp_path / "run" / "policy.safetensors").actions == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "decisions of the only episode, which the clone learned from" in said
+    assert "of the decisions that it learned from, as there is no other game" in said
+
+
+def test_an_empty_dataset_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no episode"):
+        pretrain(f"dataset={make_dataset(0)}", f"out={tmp_path / 'run'}")
     assert not (tmp_path / "run").exists()
 
 

@@ -20,6 +20,10 @@ def test_five_fifths_hold_out_every_episode_once() -> None:
     assert sorted(held_out) == list(range(40))
 
 
-def test_one_episode_cannot_be_split() -> None:
-    with pytest.raises(BadInput, match="1 episode"):
-        hold_out(1, 0.2, seed=0)
+def test_a_single_episode_is_in_both_parts() -> None:
+    assert hold_out(1, 0.2, seed=0) == ([0], [0])
+
+
+def test_no_episode_cannot_be_split() -> None:
+    with pytest.raises(BadInput, match="0 episode"):
+        hold_out(0, 0.2, seed=0)
