@@ -31,6 +31,9 @@ from .settings import CoachSettings
 POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 """The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
 
+ELSEWHERE = 200_000
+"""Decisions of the learning in another environment than QWOP, unless settings give another number."""
+
 
 def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; a round that was interrupted goes on."""
@@ -121,8 +124,12 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
         f"seed={settings.seed + number}",
         "video=false",
     ]
-    if settings.decisions is not None:
-        words.append(f"schedule.decisions={settings.decisions}")
+    decisions = settings.decisions
+    if not load_policy(before).environment.capabilities.keys:
+        words.append("algorithm=ppo-small")
+        decisions = decisions or ELSEWHERE
+    if decisions is not None:
+        words.append(f"schedule.decisions={decisions}")
     if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
         words.append("resume=true")
     elif learned.exists():

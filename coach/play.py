@@ -71,7 +71,6 @@ def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, s
     shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed}
     if settings.who == "scripted":
         return open_scripted(ScriptedSettings(**shared, person=settings.person, minutes=minutes), folder)
-    if settings.who == "environment":
-        id = load_policy(policy).environment.id
-        return open_coached_page(EnvironmentPageSettings(**shared, id=id, open=settings.open), folder, news)
+    if not (environment := load_policy(policy).environment).capabilities.keys:
+        return open_coached_page(EnvironmentPageSettings(**shared, id=environment.id, open=settings.open), folder, news)
     return open_coached_page(RecorderPageSettings(**shared, open=settings.open), folder, news)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..common.settings import Settings, setting
 from ..common.shared_settings import seed
 
-WHO = ("page", "environment", "scripted")
+WHO = ("page", "scripted")
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,7 @@ class CoachSettings(Settings):
     )
     who: str = setting(
         "page",
-        "Who corrects: you, on a page of QWOP (page) or of the policy's environment (environment), or a scripted "
-        "person (scripted).",
+        "Who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted).",
         choices=WHO,
     )
     person: str = setting("champion", "Policy whose keys the scripted person presses.", path=True)
@@ -34,7 +33,10 @@ class CoachSettings(Settings):
     )
     schedule: str = setting("corrections", "Schedule of the learning, as qwop-finetune takes it.")
     decisions: int | None = setting(
-        None, "Decisions of the learning. null: those of the schedule.", at_least=1, at_most=10**12
+        None,
+        "Decisions of the learning. null: those of the schedule; 200,000 in another environment than QWOP.",
+        at_least=1,
+        at_most=10**12,
     )
     rounds: int = setting(1, "Rounds to make now.", at_least=1, at_most=1000)
     games: int = setting(100, "Games with drawn actions that measure a policy.", at_least=1, at_most=100_000)

@@ -123,7 +123,7 @@ class Summary:
         decisions = max(person + sum(one.policy for one in self.shared), 1)
         said = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
         branches = sum(one.branch for one in self.shared)
-        return f"{said}, after {sum(one.takeovers for one in self.shared):,} takeovers; {branches} branches"
+        return f"{said}; takeovers {sum(one.takeovers for one in self.shared):,}, branches {branches}"
 
     def _actions(self, names: tuple[str, ...] | None) -> str:
         names = names or tuple(str(action) for action in range(len(self.action_counts)))

@@ -61,8 +61,10 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
         return clone_next(folder)
     assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
     policy = settings.source.policy
-    out = Path("runs") / folder.name
-    return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, out=out)
+    more: dict[str, object] = {"out": Path("runs") / folder.name}
+    if not source.info.environment.capabilities.keys:
+        more |= {"algorithm": "ppo-small", "schedule.decisions": 200_000}
+    return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:

@@ -15,7 +15,7 @@ from .parts import REPEATED
 LOST = (
     "the observation after the last decision (an import repeats the one before)",
     "the endings: an import takes an episode for terminated, unless it is as long as the environment permits",
-    "behaviour probabilities, times, keys",
+    "behaviour probabilities, times, keys, and who acted",
     "player, source, start and outcome",
 )
 """Content of a dataset that expert files do not hold."""

@@ -16,7 +16,7 @@ from .imported import Imported, Unknown, filled_in, imported_episode, info_of
 
 LOST = (
     "the last observation of terminated episodes (an import fills in zeros)",
-    "behaviour probabilities, times, keys",
+    "behaviour probabilities, times, keys, and who acted",
     "player, source, start and outcome",
 )
 """Content of a dataset that d3rlpy's files do not hold."""

@@ -24,6 +24,8 @@ SUFFIXES = {"d3rlpy": ".h5", "baselines": ".npz"}
 
 LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
 
+REPEATED = "the places where branches left other episodes (they repeat the decisions that both share)"
+
 
 @dataclass(frozen=True)
 class ExportSettings(Settings):
@@ -50,8 +52,11 @@ def run(settings: ExportSettings) -> None:
     else:
         _write_file(dataset, info, settings.to, out)
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
-    for lost in LOST.get(settings.to, ()):
-        console.print(f"not held by this format: {lost}")
+    lost = LOST.get(settings.to, ())
+    if dataset.info.shares_control and settings.to in LOST:
+        lost = (*lost, REPEATED)
+    for one in lost:
+        console.print(f"not held by this format: {one}")
     console.print(clone_next(dataset.folder))
 
 

@@ -61,14 +61,12 @@ class EnvironmentStage:
         return self.frame
 
     def go_back(self, mark: Any) -> None:
-        actions, seen = self.game.actions[:mark], self.game.observations[: mark + 1]
-        self.game.restart()
-        for action in actions:
-            self.game.step(action)
-        if not np.array_equal(np.stack(self.game.observations), np.stack(seen)):
-            raise BadInput(
-                f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
-            )
+        """See `Stage`. A game that cannot go back is over there, with all that was played."""
+        try:
+            self.game = self.game.again(mark)
+        except BadInput:
+            self.game.truncated = True
+            raise
 
     def result(self) -> dict[str, Any]:
         return self.game.result()

@@ -29,11 +29,14 @@ LARGEST = 64 * MEGABYTE
 
 
 class Journal:
-    """The journal of one game. about: what the game follows from, besides the person."""
+    """The journal of one game.
 
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+    path: None for a game of which nothing is noted. about: what the game follows from, besides the person.
+    """
+
+    def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
         self._path = path
-        self._file: IO[str] | None = path.open("x", encoding="utf-8")
+        self._file: IO[str] | None = None if path is None else path.open("x", encoding="utf-8")
         self._add(about)
 
     def keys(self, held: Sequence[int]) -> None:
@@ -50,7 +53,7 @@ class Journal:
 
     def close(self) -> None:
         """Remove the journal: its game is recorded."""
-        if self._file is not None:
+        if self._file is not None and self._path is not None:
             self._file.close()
             self._file = None
             self._path.unlink(missing_ok=True)
@@ -62,14 +65,20 @@ class Journal:
 
 
 class Journals:
-    """The journals of this recorder, in a folder of its own within the dataset's."""
+    """The journals of this recorder, in a folder of its own within the dataset's.
 
-    def __init__(self, dataset: Path) -> None:
+    repeats: false if the same seed and keys give other games, which no journal tells.
+    """
+
+    def __init__(self, dataset: Path, repeats: bool = True) -> None:
+        self._repeats = repeats
         self._folder = dataset / RECORDINGS / f"{UNDER_WAY}{uuid4().hex[:8]}"
         self._lock: FolderLock | None = None
 
     def begin(self, number: int, about: dict[str, Any]) -> Journal:
         """The journal of a new game with this number."""
+        if not self._repeats:
+            return Journal(None, {})
         if self._lock is None:
             self._folder.mkdir(parents=True)
             self._lock = FolderLock(self._folder)

@@ -66,7 +66,8 @@ class CoachedPageGame(ABC):
         try:
             line = self._game.go_back(self._back)
         except BadInput as error:
-            raise ValueError(str(error)) from None
+            self._fail(str(error))
+            return None
         self._note().back(self._back, self._game.number)
         return line
 
@@ -110,8 +111,12 @@ class CoachedPageGame(ABC):
         except Exception as error:  # of any environment
             if isinstance(self._game.stage, QwopStage):
                 raise
-            self._problem = quoted(error, 300) or type(error).__name__
-            self._report(f"{self._problem}; the game is kept up to the decision before")
+            self._fail(quoted(error, 300) or type(error).__name__)
+
+    def _fail(self, problem: str) -> None:
+        """End the game because of its environment."""
+        self._problem = problem
+        self._report(f"{problem}; the game is kept as far as it was played")
 
     @abstractmethod
     def _now(self) -> Any:

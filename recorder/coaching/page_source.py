@@ -94,7 +94,7 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
             require_pictures(env, spec)
         goes_back = repeats_games(env, policy.actions)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
-        recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder)
+        recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder, goes_back)
         back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": False}
         server = PageServer(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...common.checks import quoted
+from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
 from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
@@ -19,15 +20,26 @@ class EnvironmentPlay:
 
     def __init__(self, env: Env, info: DatasetInfo, seed: int) -> None:
         self.env, self._info, self._seed = env, info, seed
-        self.restart()
-
-    def restart(self) -> None:
-        """Begin again with the same seed."""
         observation, _ = self.env.reset(seed=self._seed)
         self.observations = [storable(observation, self._info)]
         self.actions: list[int] = []
         self.rewards: list[float] = []
         self.terminated = self.truncated = False
+
+    def again(self, steps: int) -> "EnvironmentPlay":
+        """Play the first decisions once more, from the same seed. BadInput if the environment gives another game."""
+        try:
+            played = EnvironmentPlay(self.env, self._info, self._seed)
+            for action in self.actions[:steps]:
+                played.step(action)
+        except Exception as error:  # of any environment
+            why = f"{quoted(error, 200) or type(error).__name__}, so the game cannot go back"
+            raise BadInput(f"{self._info.environment.id}: {why}") from None
+        if any(not np.array_equal(*both) for both in zip(played.observations, self.observations, strict=False)):
+            raise BadInput(
+                f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
+            )
+        return played
 
     @property
     def over(self) -> bool:

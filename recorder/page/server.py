@@ -105,14 +105,14 @@ class PageServer(LocalServer):
         """Play one page's games."""
         game: PageGame | None = None
         coached: PageGame | None = None  # also once it has ended, for one can go back from its end
+        kept: Path | None = None  # of the game that has ended
         number = -1
         try:
             for message in connection:
                 match messages.parse(message, self._num_keys):
                     case Start(new):
                         left, game, number = game, self._new_game(), new
-                        self._keep(left)
-                        self._leave(coached)
+                        self._leave(left, coached)
                         coached = game
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
@@ -130,15 +130,17 @@ class PageServer(LocalServer):
                         self._tell(connection, game, number)
                         if game.over:
                             ended, game, number = game, None, -1
-                            connection.send(self._end(ended, of))
+                            kept = self._keep(ended)
+                            connection.send(self._end(ended, kept, of))
                     case Discard(name):
                         connection.send(self._library.answer_discard(name))
+                        if game is None and kept is not None and not kept.exists():
+                            self._leave(None, coached)
+                            coached = None  # one does not go back in a game that was discarded
         finally:
-            if self._keep(game) is not None or game is None:
-                self._leave(coached)
+            self._leave(game, coached)
 
-    def _end(self, game: PageGame, number: int) -> str:
-        path = self._keep(game)
+    def _end(self, game: PageGame, path: Path | None, number: int) -> str:
         return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
 
     def _tell(self, connection: ServerConnection, game: PageGame, number: int) -> None:
@@ -146,10 +148,11 @@ class PageServer(LocalServer):
         if isinstance(game, CoachedPageGame) and (news := game.news(number)) is not None:
             connection.send(news)
 
-    def _leave(self, game: PageGame | None) -> None:
-        """Leave a coached game for good."""
-        if isinstance(game, CoachedPageGame):
-            game.leave()
+    def _leave(self, game: PageGame | None, coached: PageGame | None) -> None:
+        """Leave a game for good. The journal of a coached one stays until all of it is written."""
+        written = game is None or not game.played or self._keep(game) is not None
+        if written and isinstance(coached, CoachedPageGame):
+            coached.leave()
 
     def _keep(self, game: PageGame | None) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.

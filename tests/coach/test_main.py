@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 from qwop.coach.command import main
-from qwop.coach.play import limited, seconds_of
+from qwop.coach.play import _open, limited, seconds_of
+from qwop.coach.settings import CoachSettings
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec
@@ -20,9 +21,13 @@ from qwop.policies.policy import Policy
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 2, "reward": "race"})
+    return untrained(spec, tmp_path / "start.safetensors")
+
+
+def untrained(spec: EnvironmentSpec, path: Path, seed: int = 1) -> Path:
     observation, actions = spec.interface()
-    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1))
-    return save_policy(tmp_path / "start.safetensors", Policy(network, spec, observation))
+    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(seed))
+    return save_policy(path, Policy(network, spec, observation))
 
 
 def test_play_ends_when_the_minutes_are_over() -> None:
@@ -55,6 +60,13 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     assert "began with another one" in done.err
 
 
+def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
+    policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
+    source = _open(CoachSettings(open=False), policy, tmp_path / "games", 1.0, 1, "")
+    assert source.info.environment.id == "CartPole-v1"
+    assert [*source.finish()] == []
+
+
 @pytest.mark.slow
 def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
     out = tmp_path / "rounds"
@@ -69,3 +81,14 @@ def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any
     assert [one["round"] for one in results] == [1, 2]
     assert load_policy(out / "policy.safetensors").environment.id == "QWOP-v1"
     assert open_dataset(out / "round-2" / "games").info.shares_control
+
+
+@pytest.mark.slow
+def test_another_environment_is_coached(tmp_path: Path, run_command: Callable[..., Any]) -> None:
+    spec, out = EnvironmentSpec("CartPole-v1"), tmp_path / "rounds"
+    policy, person = (untrained(spec, tmp_path / f"{seed}.safetensors", seed) for seed in (1, 2))
+    words = [f"policy={policy}", f"person={person}", f"out={out}", "who=scripted", "decisions=5000", "games=4"]
+    done = run_command(main, *words, "minutes=0.2")
+    assert done.code == 0, done.err
+    assert "round 1: mean return" in done.out
+    assert "gamma: 0.995" in (out / "round-1" / "learned" / "config.yaml").read_text()  # of a learner for such ones

@@ -14,6 +14,8 @@ from qwop.datasets.describe import describe
 from qwop.datasets.editing.merge import MergeSettings
 from qwop.datasets.editing.merge import run as merge
 from qwop.datasets.exchange import huggingface, minari
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.imported import Unknown
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import SHARED_CONTROL
@@ -144,7 +146,7 @@ def test_a_takeover_costs_the_decision_before_it(line: Episode) -> None:
 def test_the_summary_counts_who_acted_once(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
     summary = dataset_of(tmp_path, shared, line, branch_of(line, 3)).summary()
     (said,) = [found for name, found in summary.rows() if name == "who acted"]
-    assert said == "a person in 5 of 9 decisions (56%), after 3 takeovers; 1 branches"
+    assert said == "a person in 5 of 9 decisions (56%); takeovers 3, branches 1"
     describe(tmp_path)
     assert "who acted" in (tmp_path / "README.md").read_text()
 
@@ -187,6 +189,16 @@ def test_hugging_face_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line:
     huggingface.export(dataset, dataset.info, "hub", tmp_path / "hub")
     for read, written in zip(huggingface.read(tmp_path / "hub").episodes, dataset, strict=True):
         require_equal(read, written)
+
+
+def test_an_export_says_that_who_acted_is_lost(
+    tmp_path: Path, shared: DatasetInfo, line: Episode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
+    export(ExportSettings(str(dataset.folder), "baselines", str(tmp_path / "there.npz")))
+    said = capsys.readouterr().out
+    assert "who acted" in said
+    assert "they repeat the decisions that both share" in said
 
 
 def test_minari_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:

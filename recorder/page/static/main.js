@@ -69,8 +69,9 @@ function onFrames(data) {
 async function onMessage(message) {
   if (message.type === "ended" && message.game === number) {
     if (live) live.over = true;
-    ended = message;
     await games.refresh();
+    if (message.game !== number) return; // gone back, or begun anew, while the list was loaded
+    ended = message;
     over();
   } else if (message.type === "control" && message.game === number) {
     coach.show(message.person, message.waiting);
@@ -145,7 +146,7 @@ function over() {
     : ended.discarded ? "Discarded." : "Not recorded.";
   const again = ended.name ? `Keep and ${game.again.toLowerCase().replace("(r)", "(R)")}` : game.again;
   const choices = [[again, begin, true]];
-  if (coach?.settings.back) choices.push(["Go back (Backspace)", goBack]);
+  if (coach?.settings.back && !ended.discarded) choices.push(["Go back (Backspace)", goBack]);
   if (ended.name) choices.push(["Discard (X)", () => discard({ name: ended.name })]);
   card(game.result(ended), status, choices);
 }
@@ -191,7 +192,8 @@ window.addEventListener("keydown", (event) => {
   if (coach && COACH_KEYS.includes(key)) {
     event.preventDefault();
     const under = now === "playing" && (resuming || (live && !live.over));
-    if (key === "backspace" && coach.settings.back && (under || now === "over")) goBack();
+    const back = now === "playing" || (now === "over" && !ended.discarded);
+    if (key === "backspace" && coach.settings.back && back) goBack();
     else if (key === "t" && under) send({ type: "hand over", game: number });
     else if (key === "m") coach.slow(live, performance.now());
   } else if (key === "r") begin();

@@ -74,15 +74,9 @@ class CoachedWorld(World):
         self.clocks.append(self.clock())
         for _ in range(self.random.randint(1, 2)):
             self.key(BACKSPACE)
-            self.wait(self.is_back, "back")
+            self.wait(lambda: self.who == "waiting", "back")
         while self.who == "waiting":  # a key that is let go before the page has the state does nothing
             self.press(0.2)
-
-    def is_back(self) -> bool:
-        """True once the page waits for a key; Backspace is pressed again where a game's end came in between."""
-        if self.who != "waiting" and self.state == "over":
-            self.key(BACKSPACE)
-        return self.who == "waiting"
 
     def clock(self) -> float:
         """Seconds that the page shows, once it has drawn what it knows."""
@@ -108,7 +102,7 @@ class CoachedWorld(World):
     def end_recorder(self, number: int = signal.SIGKILL) -> None:
         assert self.recorder is not None
         self.recorder.send_signal(number)
-        self.recorder.wait(timeout=30)
+        self.recorder.wait(timeout=120)  # a busy machine takes a while to sum up
 
     def finish(self) -> None:
         """Wait until the last killed recorder's game is recorded, and stop."""

@@ -13,13 +13,16 @@ from qwop.datasets import DatasetWriter, Episode
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.origin import Origin
+from qwop.datasets.schema import SHARED_CONTROL, DatasetInfo
 from qwop.datasets.verification.branches import first_difference
 from qwop.datasets.verification.files import Verification
 from qwop.envs.names import ACTION_KEYS
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy
 from qwop.recorder.coaching.environment_stage import EnvironmentStage, repeats_games
 from qwop.recorder.coaching.game import CoachedGame
+from qwop.recorder.coaching.journal import Journal
+from qwop.recorder.coaching.page_game import CoachedEnvironment
 from qwop.recorder.coaching.qwop_stage import QwopStage
 from qwop.recorder.coaching.recording import coached_info
 from qwop.recorder.coaching.stage import Facts, Stage
@@ -124,22 +127,30 @@ def test_a_policy_that_sees_pictures_is_coached_too(tmp_path: Path) -> None:
     write(tmp_path / "data", policy, episode)
 
 
+def bits(stage: QwopStage) -> bytes:
+    """All that decides how a game goes on, and what the policy sees of it."""
+    state = {**stage.env.get_state(), "observation": stage.observe()}
+    arrays = [np.asarray(value).tobytes() for value in state.values() if not isinstance(value, dict)]
+    return b"".join([*arrays, repr((state["generator"], state["delays"])).encode()])
+
+
 def rewinds(policy: Policy, times: int, seed: int) -> tuple[list[Episode], int]:
     """Go back at random; returns the lines, and the number of times that the state was another than the one then."""
     random = np.random.default_rng(seed)
     game = qwop_game(policy, idle=int(random.integers(20)), seed=seed)
+    stage = game.stage
+    assert isinstance(stage, QwopStage)
     lines, different, states = [], 0, {}
     for _ in range(times):
         for _ in range(int(random.integers(5, 60))):
-            before = game.stage.frame
-            states[before] = game.stage.state.copy()  # type: ignore[attr-defined]
+            states[stage.frame] = bits(stage)
             game.frame(int(random.integers(16)) if random.random() < 0.3 else 0)
         if game.over and random.random() < 0.5:
             lines.append(game.record())
             assert game.go_back(0.2) is None  # recorded already
         elif (line := game.go_back(float(random.uniform(0.1, 3.0)))) is not None:
             lines.append(line)
-        different += not np.array_equal(game.stage.state, states.get(game.stage.frame, game.stage.state))  # type: ignore[attr-defined]
+        different += bits(stage) != states[stage.frame]
     game.hand_over()
     game.frame(1)
     return [*lines, game.record()], different
@@ -157,11 +168,13 @@ def test_going_back_restores_the_state_and_all_lines_replay(runner: Policy, tmp_
 
 
 @pytest.mark.slow
-def test_a_thousand_rewinds(runner: Policy, tmp_path: Path) -> None:
-    made = [rewinds(runner, 50, seed) for seed in range(20)]
+@pytest.mark.parametrize("player", ["untrained", "champion"])
+def test_a_thousand_rewinds(runner: Policy, player: str, tmp_path: Path) -> None:
+    policy = runner if player == "untrained" else load_policy("champion")
+    made = [rewinds(policy, 50, seed) for seed in range(20)]
     assert sum(different for _, different in made) == 0
     for number, (lines, _) in enumerate(made):
-        write(tmp_path / f"{number}", runner, *lines)
+        write(tmp_path / f"{number}", policy, *lines)
 
 
 def test_a_policy_with_a_memory_remembers_what_the_person_did(
@@ -234,6 +247,53 @@ class Moody(gymnasium.Env[Any, Any]):
 
 def test_an_environment_that_does_not_repeat_its_games_cannot_go_back() -> None:
     assert not repeats_games(Moody(), 2)
+
+
+class Changing(gymnasium.Env[Any, Any]):
+    """Repeats its games until it changes, then fails or gives others."""
+
+    observation_space = gymnasium.spaces.Box(-9, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    change: str | None = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return self.np_random.random(1, dtype=np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        if self.change == "fails":
+            raise RuntimeError("out of order")
+        seen = np.ones(1, dtype=np.float32) if self.change else self.np_random.random(1, dtype=np.float32)
+        return seen, 1.0, False, False, {}
+
+    def render(self) -> Any:
+        return np.zeros((8, 8, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("change", "why"), [("differs", "give another game"), ("fails", "out of order")])
+def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: str, tmp_path: Path) -> None:
+    import torch
+    from qwop.policies.networks import ActorCritic
+
+    env, spec = Changing(), EnvironmentSpec("CartPole-v1")
+    seen = ObservationSpec((1,))
+    policy = Policy(ActorCritic(seen, 2, (4,), torch.Generator().manual_seed(1)), spec, seen)
+    game = of(EnvironmentStage(env, None, DatasetInfo(spec, seen, 2, SHARED_CONTROL), 5, 50.0), policy)
+    reported: list[str] = []
+    page = CoachedEnvironment(game, 0.06, lambda number: Journal(None, {}), reported.append)
+    page.advance(1, [0, 0, 1, 2, 0, 0])
+    played = game.episode()
+    env.change = change
+    assert page.go_back() is None
+    assert why in page.result()["problem"]
+    assert why in reported[0]
+    assert page.over
+    assert page.played
+    kept = page.episode()
+    assert kept.truncated
+    assert np.array_equal(kept.observations, played.observations)
+    assert np.array_equal(kept.actions, played.actions)
+    assert kept.branch is None
 
 
 def test_the_champion_plays_alone_as_in_its_own_environment() -> None:

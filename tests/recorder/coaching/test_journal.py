@@ -109,6 +109,15 @@ def test_another_policys_journal_is_left_alone(settings: Settings, tmp_path: Pat
     assert len([*tmp_path.glob("data/recordings/*/*.jsonl")]) == 1
 
 
+def test_a_game_that_cannot_be_played_again_has_no_journal(tmp_path: Path) -> None:
+    journals = Journals(tmp_path / "data", repeats=False)
+    journal = journals.begin(0, {})
+    journal.keys([1, 2])
+    journal.close()
+    journals.remove()
+    assert [*tmp_path.rglob("*")] == []
+
+
 @pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
 def test_kills_lose_nothing(settings: Settings, tmp_path: Path, kills: int) -> None:
     folder, random = tmp_path / "data", np.random.default_rng(2)

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sysconfig
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ class Page:
         url = f"ws://{host.netloc}{host.path}play"
         self.socket: ClientConnection = connect(url, origin=f"http://{host.netloc}")  # type: ignore[arg-type]
         self.number, self.control, self.frames, self.row = 0, {"person": False, "waiting": False}, 0, np.zeros(0)
+        self.ended: dict[str, Any] | None = None
 
     def _answer(self) -> None:
         """Take what the server sends until the frames, and what it says about control after them."""
@@ -48,6 +50,8 @@ class Page:
         said = json.loads(message)
         if said["type"] == "control":
             self.control = {name: said[name] for name in ("person", "waiting")}
+        elif said["type"] == "ended":
+            self.ended = said
 
     def send(self, kind: str, **more: Any) -> None:
         if kind in ("start", "back"):
@@ -64,15 +68,35 @@ class Page:
 SETTINGS = RecorderPageSettings(policy="champion", open=False, max_idle_frames=0)
 
 
-def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None:
-    source = open_coached_page(SETTINGS, tmp_path / "data")
+@contextmanager
+def recording(folder: Path) -> Iterator[Page]:
+    """The page of a recording that ends as the context does."""
+    source = open_coached_page(SETTINGS, folder)
     (address,) = re.findall(r"http://\S+", source.notes[0])
-    import threading
-
-    writer = RescuingWriter(DatasetWriter(tmp_path / "data", source.info))
+    writer = RescuingWriter(DatasetWriter(folder, source.info))
     thread = threading.Thread(target=lambda: [source.written(writer.write(one)) for one in source.episodes])
     thread.start()
     page = Page(address)
+    try:
+        yield page
+    finally:
+        page.socket.close()
+        left = [*source.finish()]
+        thread.join(timeout=10)
+        for episode in left:
+            writer.write(episode)
+
+
+def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None:
+    with recording(tmp_path / "data") as page:
+        take_over_and_go_back(page)
+    games = open_dataset(tmp_path / "data")
+    assert [len(game) > 0 for game in games] == [True, True]
+    assert games[1].branch is not None
+    assert not [*(tmp_path / "data").glob("recordings/under-way-*")]
+
+
+def take_over_and_go_back(page: Page) -> None:
     page.send("start")
     page.keys(0, 40)
     assert page.control == {"person": False, "waiting": False}
@@ -87,15 +111,21 @@ def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None
     page.keys(0, 10)
     assert page.control == {"person": True, "waiting": False}
     assert not np.array_equal(page.row, before)
-    page.socket.close()
-    thread_left = [*source.finish()]
-    thread.join(timeout=10)
-    for episode in thread_left:
-        writer.write(episode)
-    games = open_dataset(tmp_path / "data")
-    assert [len(game) > 0 for game in games] == [True, True]
-    assert games[1].branch is not None
-    assert not [*(tmp_path / "data").glob("recordings/under-way-*")]
+
+
+def test_one_does_not_go_back_in_a_game_that_was_discarded(tmp_path: Path) -> None:
+    with recording(tmp_path / "data") as page:
+        page.send("start")
+        while page.ended is None:
+            page.keys(9, 10)
+        page.socket.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
+        assert json.loads(page.socket.recv(timeout=10))["type"] == "discarded"
+        assert not [*tmp_path.rglob("*.jsonl")]  # a killed recorder's successor would record it again
+        page.socket.send(json.dumps({"type": "back", "game": 2}))
+        page.number = 2
+        page.send("start")
+        assert page.frames == 0
+    assert not [*(tmp_path / "data").glob("episode-*.parquet")]
 
 
 def test_another_environment_than_the_policys_is_refused(tmp_path: Path) -> None:

@@ -56,6 +56,16 @@ def test_the_next_command_learns_from_the_corrections(
     assert done.out.splitlines()[-1] == f"next: {learn}"
 
 
+def test_the_next_command_suits_another_environment(
+    untrained: Callable[..., str], tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    policy, person, data = untrained("CartPole-v1"), untrained("CartPole-v1", 2), tmp_path / "data"
+    words = [f"source.policy={policy}", f"source.person={person}", "source.minutes=0.01", f"dataset={data}"]
+    done = run_command(main, "source=scripted", *words)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1].endswith("algorithm=ppo-small schedule.decisions=200000")
+
+
 def test_whole_games_are_the_persons_alone(untrained: Callable[..., str], tmp_path: Path) -> None:
     policy = untrained(observation="contact", frames_per_step=1)
     settings = ScriptedSettings(policy=policy, minutes=0.05, whole=True, late=3, slips=0.0, attempts=0)

@@ -94,3 +94,31 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     assert all(one.replayed for one in checked)
     assert [*verification.of_folder()] == [problem for one in checked for problem in one.problems] == []
     assert page.browser.get_log("browser") == []
+
+
+SLOW_LIST = """
+const { fetch } = window;
+window.fetch = async (...given) => {
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  return fetch(...given);
+};
+"""
+
+
+@pytest.mark.slow
+def test_backspace_counts_while_the_end_is_being_shown(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion", "source.back=1", "source.player=me")
+    page.press("\ue007")
+    page.wait("playing")
+    page.browser.execute_script(SLOW_LIST)
+    page.keys().key_down("q").key_down("p").perform()
+    page.wait_until(page.games, "fallen")
+    page.keys().key_up("q").key_up("p").perform()
+    assert page.state == "playing"  # the list of games, which the end comes with, is still loading
+    page.press(BACKSPACE)
+    page.wait_until(lambda: who(page) == "waiting", "back")
+    time.sleep(2)
+    assert page.state == "playing"
+    page.press("t")
+    page.wait_until(lambda: who(page) == "person", "handed over")
+    assert page.browser.get_log("browser") == []
