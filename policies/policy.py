@@ -148,4 +148,4 @@ def choose(
     # The total is 1 only to float32 precision; rounding must not exceed it.
     total = cumulative[-1]
     points = np.minimum(uniforms * total, np.nextafter(total, 0))
-    return np.count_nonzero(cumulative <= points, axis=0), probabilities
+    return np.add.reduce(cumulative <= points, axis=0, dtype=np.int64), probabilities

@@ -296,16 +296,16 @@ class QWOPVectorEnv(OwnVectorEnv):
                 self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
 
     def _infos(self) -> Infos:
-        numbers, counters = self._games.numbers, self._games.counters
+        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
         return {
-            "distance": numbers[:, batch.DISTANCE].copy(),
-            "score": numbers[:, batch.SCORE].copy(),
-            "clock": numbers[:, batch.CLOCK].copy(),
-            "time": numbers[:, batch.TIME].copy(),
-            "frames": counters[:, batch.PLAYED].copy(),
-            "idle_frames": counters[:, batch.IDLE_BEFORE].copy(),
+            "distance": numbers[batch.DISTANCE],
+            "score": numbers[batch.SCORE],
+            "clock": numbers[batch.CLOCK],
+            "time": numbers[batch.TIME],
+            "frames": counters[batch.PLAYED],
+            "idle_frames": counters[batch.IDLE_BEFORE],
             "late": self._late.copy(),
-            "outcome": counters[:, batch.OUTCOME].copy(),
+            "outcome": counters[batch.OUTCOME],
         }
 
 

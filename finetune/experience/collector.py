@@ -140,7 +140,7 @@ class Collector:
             seen, reward, over, stops, infos = self._env.step(chosen)
             rewards[:, t], terminated[:, t], truncated[:, t] = reward, over, stops
             self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])
-            self._observations = self._spec.array(seen)
+            self._observations = np.asarray(seen, dtype=self._spec.dtype)
             self._returns += reward
             self._lengths += 1
             done = over | stops
