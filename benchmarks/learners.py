@@ -119,7 +119,7 @@ TASKS = {
     "rlpd-cartpole": Task(
         "CartPole-v1", ("algorithm=rlpd-small", "loop.overlap=false"), None, games=4, warm=3_000, decisions=6_000
     ),
-    ACTING: Task("QWOP-v1", (), None, games=64, warm=30_000, decisions=300_000),
+    ACTING: Task("QWOP-v1", (), None, games=64, warm=30_000, decisions=150_000),
 }
 
 
