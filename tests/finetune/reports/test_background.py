@@ -62,7 +62,7 @@ def test_an_error_is_raised_in_the_caller_and_the_tasks_after_it_are_left_out(as
 
 
 def until_raised(ask: object) -> None:
-    for _ in range(1000):
+    for _ in range(300):
         ask()  # type: ignore[operator]
         time.sleep(0.01)
 
