@@ -111,7 +111,7 @@ class FinetuneSettings(Settings):
     threads: int = setting(
         1,
         "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "
-        "live play uses the other cores.",
+        "live play and evaluations of QWOP use the other cores.",
         at_least=1,
         at_most=1024,
     )

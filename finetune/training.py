@@ -3,6 +3,7 @@
 import copy
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
+from ..common.cores import cores
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_new, restoring, saying_how_to_continue
@@ -21,6 +23,7 @@ from ..policies.policy import Policy
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
+from .reports.background import Background
 from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import PhaseEvaluator
@@ -55,6 +58,7 @@ class Training(Observer):
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
+        self._background = Background(inline=True)
         self._warned = False
         self._decisions = 0
         self._entropy: float | None = None
@@ -92,7 +96,9 @@ class Training(Observer):
             )
             for number, stage in enumerate(every)
         ]
-        with self._bar, closing(self._log):
+        if cores() > settings.threads and policy.environment.capabilities.parallel:
+            self._background = Background(inline=False)
+        with self._bar, closing(self._log), closing(self._background):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy), observer=Observer()))
@@ -130,21 +136,27 @@ class Training(Observer):
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
         phase = self._settings.phases[index]
         self._bar.update(self._task, description=f"evaluating {'in' if within else 'after'} {phase.name}")
-        self._say(self._results.add(index, phase, loop.policy_in(index), loop.decisions, within=within))
+        policy = self._background.snapshot(loop.policy_in(index))
+        add = partial(self._results.add, index, phase, policy, loop.decisions, within=within)
+        self._background.run(lambda: self._say(add()))
+
+    def before_checkpoint(self) -> None:
+        self._background.wait()
 
     def checkpoint(self, loop: Loop) -> None:
         save_policy(self._out / POLICY, loop.policy_in(loop.phase_index))
 
     def progress(self, now: Progress) -> None:
+        self._background.check()
         if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
             self._warned = True
-            self._say(outside_warning(now))
+            self.note(outside_warning(now))
         self._decisions, self._entropy = now.decisions, now.row.get("learner/entropy", self._entropy)
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
 
     def note(self, line: str) -> None:
-        self._say(line)
+        self._background.run(lambda: self._say(line))  # after the evaluations that are under way
 
     def _start(self, resumed: bool) -> Start:
         """Choose the initial policy and the demonstrations, and print the choice."""
@@ -180,11 +192,14 @@ class Training(Observer):
         return None if name is None else (name, load_policy(str(self._out / TEACHER) if resumed else name))
 
     def _evaluate_start(self, policy: Policy) -> None:
+        def evaluate() -> None:
+            if (said := self._results.add_start(initial)) is not None:
+                self._say(said)
+
         self._bar.update(self._task, description="evaluating the start")
+        initial = self._background.snapshot(policy)
         with self._log.metrics.timer.section("evaluating the start"):
-            said = self._results.add_start(policy)
-        if said is not None:
-            self._say(said)
+            self._background.run(evaluate)
 
     def _finish(self, was_over: bool) -> None:
         """Choose the final policy; write its film and the report."""

@@ -143,9 +143,9 @@ def choose(
     if uniforms is None:
         actions = probabilities.argmax(axis=1)
         return actions, np.eye(probabilities.shape[1], dtype=np.float32)[actions]
-    cumulative = probabilities.T.astype(np.float64, order="C")  # [A, n], because sums along rows are slow
-    np.add.accumulate(cumulative, axis=0, out=cumulative)
+    columns = np.ascontiguousarray(probabilities.T)  # [A, n], because sums along rows are slow
+    cumulative = np.add.accumulate(columns, axis=0, dtype=np.float64)
     # The total is 1 only to float32 precision; rounding must not exceed it.
     total = cumulative[-1]
     points = np.minimum(uniforms * total, np.nextafter(total, 0))
-    return np.count_nonzero(cumulative <= points, axis=0), probabilities
+    return np.add.reduce(cumulative <= points, axis=0, dtype=np.int64), probabilities

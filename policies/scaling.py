@@ -53,7 +53,7 @@ class ObservationScaler(nn.Module):
         return bool((self.mean != 0.0).any() or (self.std != 1.0).any())
 
     def forward(self, observations: Tensor) -> Tensor:
-        return (observations - self.mean) / self.std
+        return (observations - self.mean).div_(self.std)
 
 
 class PixelScaler(nn.Module):

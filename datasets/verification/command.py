@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...common.command_line import clone_next
+from ...common.cores import cores
 from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
@@ -39,7 +40,7 @@ def run(settings: VerifySettings) -> None:
     console = plain_console()
     folder = Path(settings.dataset)
     began = time.monotonic()
-    verification = Verification(folder, replay=settings.replay, threads=settings.threads or _cores())
+    verification = Verification(folder, replay=settings.replay, threads=settings.threads or cores())
     with progress_bar("episodes", console) as progress:
         task = progress.add_task("verifying", total=len(verification.names))
         for _ in verification.episodes():
@@ -92,10 +93,6 @@ def _result(verification: Verification, seconds: float) -> str:
     if verification.replay:
         parts.append(f"{replayed:,} played again, equal to the bit")
     return f"{verification.folder}: {', '.join(parts)} ({seconds:.1f} s)"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 command = Subcommand(

@@ -70,8 +70,8 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
     original: ClassVar[str | None] = None
     """Id of the same task in the original's page."""
 
-    saved_games: ClassVar[bool] = False
-    """True if the vector form saves and restores single games."""
+    compiled: ClassVar[bool] = False
+    """True if the vector form is the compiled batch, which saves single games and computes without Python's lock."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
@@ -84,7 +84,8 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             deterministic=not task.delay,
             runs=True,
             keys=True,
-            saved_games=cls.saved_games,
+            saved_games=cls.compiled,
+            parallel=cls.compiled,
             original=cls.original,
             action_names=ACTIONS,
             observation_names=task.observation_names,

@@ -105,7 +105,7 @@ class QWOPEnv(OneGame):
     """
 
     original = "QWOPOriginal-v1"
-    saved_games = True
+    compiled = True
 
     def __init__(self, render_mode: str | None = None, **task: Any) -> None:
         super().__init__(render_mode, task)

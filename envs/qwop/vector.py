@@ -12,6 +12,7 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from ...common.cores import cores
 from ...common.errors import BadInput
 from ..engine import batch, workspace
 from ..engine.lanes import WIDTH
@@ -81,7 +82,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
         self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
-        threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
+        threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         groups = -(-num_envs // WIDTH)
         bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * WIDTH
@@ -295,16 +296,16 @@ class QWOPVectorEnv(OwnVectorEnv):
                 self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
 
     def _infos(self) -> Infos:
-        numbers, counters = self._games.numbers, self._games.counters
+        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
         return {
-            "distance": numbers[:, batch.DISTANCE].copy(),
-            "score": numbers[:, batch.SCORE].copy(),
-            "clock": numbers[:, batch.CLOCK].copy(),
-            "time": numbers[:, batch.TIME].copy(),
-            "frames": counters[:, batch.PLAYED].copy(),
-            "idle_frames": counters[:, batch.IDLE_BEFORE].copy(),
+            "distance": numbers[batch.DISTANCE],
+            "score": numbers[batch.SCORE],
+            "clock": numbers[batch.CLOCK],
+            "time": numbers[batch.TIME],
+            "frames": counters[batch.PLAYED],
+            "idle_frames": counters[batch.IDLE_BEFORE],
             "late": self._late.copy(),
-            "outcome": counters[:, batch.OUTCOME].copy(),
+            "outcome": counters[batch.OUTCOME],
         }
 
 
@@ -329,7 +330,3 @@ def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
 def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
     """Return the infos with Gymnasium's mask for each."""
     return {**infos, **{f"_{name}": mask for name in infos}}
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -50,7 +50,7 @@ class PolicySnapshot:
             if self._dense is not None:
                 assert isinstance(self._network, TrunkedPolicy)
                 outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
-                return torch.softmax(outputs, dim=0).t().contiguous().numpy(), state
+                return torch.softmax(outputs, dim=0).numpy().T, state
             logits, following = self._network.step(rows, to_tensors(state))
             return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 
@@ -140,21 +140,21 @@ class Collector:
             seen, reward, over, stops, infos = self._env.step(chosen)
             rewards[:, t], terminated[:, t], truncated[:, t] = reward, over, stops
             self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])
-            self._observations = self._spec.array(seen)
+            self._observations = np.asarray(seen, dtype=self._spec.dtype)
             self._returns += reward
             self._lengths += 1
             done = over | stops
             if not done.any():
                 continue
-            restarted = infos.get("restarted", np.zeros(n, dtype=np.bool_))
-            goes_on = infos.get("game_goes_on", np.zeros(n, dtype=np.bool_))
-            for i in np.flatnonzero(done & ~goes_on):
+            restarted, goes_on = infos.get("restarted"), infos.get("game_goes_on")
+            for i in np.flatnonzero(done if goes_on is None else done & ~goes_on):
                 end = self._end(int(i), infos)
-                if not restarted[i]:
+                if restarted is None or not restarted[i]:
                     ends.append(end)
                 if not over[i]:
                     stopped.append((int(i), t, self._spec.array(infos["final_obs"][i])))
-            self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
+            if self._policy_state:
+                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
         if not self.saves_games():
             self._played.append((progress, actions.astype(np.int32)))

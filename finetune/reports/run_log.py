@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class RunLog:
         self._folder = folder
         self._kind = tracker
         self._board: Tracker | None = None
+        self._showing = threading.Lock()  # evaluations may go on beside the rows
         self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:
@@ -61,20 +63,23 @@ class RunLog:
         row[SPEED] = played / seconds
         row |= {f"time_share/{part}": spent / seconds for part, spent in parts.items()}
         row |= self.metrics.row()
-        assert self._board is not None
         with (self._folder / METRICS).open("a") as file:
             file.write(json.dumps(row) + "\n")
-        for name, value in row.items():
-            if isinstance(value, float):
-                self._board.add_scalar(name, value, decisions)
+        self._show({name: value for name, value in row.items() if isinstance(value, float)}, decisions)
         return row
 
     def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
         """Log an evaluation's figures after this many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
+        named = {
+            f"evaluation/{kind}_{name}": float(figures[name]) for name in EVALUATED if figures.get(name) is not None
+        }
+        self._show(named, decisions)
+
+    def _show(self, figures: Mapping[str, float], decisions: int) -> None:
         assert self._board is not None
-        for name in EVALUATED:
-            if figures.get(name) is not None:
-                self._board.add_scalar(f"evaluation/{kind}_{name}", float(figures[name]), decisions)
+        with self._showing:
+            for name, value in figures.items():
+                self._board.add_scalar(name, value, decisions)
 
     def close(self) -> None:
         if self._board is not None:
