@@ -59,7 +59,7 @@ def test_a_whole_dataset_is_verified_by_replay(folder: Path, capsys: pytest.Capt
 def test_the_embedded_games_are_true(capsys: pytest.CaptureFixture[str]) -> None:
     """A policy's games, after idle frames."""
     verify(embedded_dataset(), "replay=true")
-    assert "24 played again, equal to the bit" in capsys.readouterr().out
+    assert "64 played again, equal to the bit" in capsys.readouterr().out
 
 
 def rewrite(folder: Path, change: Callable[[Episode], Episode]) -> None:

@@ -33,7 +33,7 @@ def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
     alone = Phase("alone", 1.0, environment={"reward": "speed"})
     found = relabelled_demonstrations([alone, phase(reward="shaped"), phase("again")], SPEC, DATASET)
     for shaped, recorded in zip(found, DATASET, strict=True):  # all of them finished
-        assert shaped.rewards.sum() > 900
+        assert shaped.rewards.sum() > 850
         assert recorded.rewards.sum() == pytest.approx(110, abs=1)
 
 

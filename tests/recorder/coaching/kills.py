@@ -75,8 +75,9 @@ class CoachedWorld(World):
         for _ in range(self.random.randint(1, 2)):
             self.key(BACKSPACE)
             self.wait(lambda: self.who == "waiting", "back")
-        while self.who == "waiting":  # a key that is let go before the page has the state does nothing
-            self.press(0.2)
+        left = self.clock()
+        while self.state != "over" and (self.who == "waiting" or self.clock() <= left):
+            self.press(0.2)  # a key that is let go before the page has the state does nothing
 
     def clock(self) -> float:
         """Seconds that the page shows, once it has drawn what it knows."""
