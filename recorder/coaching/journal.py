@@ -142,8 +142,8 @@ class Interrupted:
 
 
 def _branches(entries: Sequence[Any]) -> list[int]:
-    """Numbers of the lines that begin where the person went back."""
-    return [int(one["game"]) for one in entries if isinstance(one, dict) and BACK in one]
+    """Numbers of the lines that begin where the person went back, each once: going back twice in a row begins one."""
+    return [*dict.fromkeys(int(one["game"]) for one in entries if isinstance(one, dict) and BACK in one)]
 
 
 def lines_of(game: CoachedGame, entries: Sequence[Any]) -> Iterator[Episode]:

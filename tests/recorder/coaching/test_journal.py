@@ -87,6 +87,24 @@ def test_the_line_under_way_is_recorded_by_the_next_recorder(settings: Settings,
     assert not [*folder.glob("recordings/*/game-000000.jsonl")]
 
 
+def test_a_line_after_going_back_twice_in_a_row_keeps_its_own_number(settings: Settings, tmp_path: Path) -> None:
+    folder, random = tmp_path / "data", np.random.default_rng(4)
+    killed = Killed(settings, folder)
+    for times in (2, 1):  # the second time, the line that began there is left and written
+        killed.play([*keys(random), 0])
+        for _ in range(times):
+            killed.go_back()
+    killed.play([1, *keys(random)])
+    lost = killed.game.episode()
+    killed.kill()
+    next_one = Killed(settings, folder)
+    lines = [*open_dataset(folder)]
+    assert [one.origin.game for one in lines] == [0, 1, 2]
+    assert np.array_equal(lines[-1].keys_of_frames, lost.keys_of_frames)
+    assert next_one.game.number == 3
+    next_one.kill()
+
+
 def test_a_line_that_was_cut_off_costs_only_itself(settings: Settings, tmp_path: Path) -> None:
     killed = Killed(settings, tmp_path / "data")
     killed.play([1, 2, 4, 8] * 5)
