@@ -25,7 +25,7 @@ def test_a_run_survives_a_fault_of_each_kind(work: str) -> None:
 
 @pytest.mark.slow
 def test_promises_hold_on_a_disk_with_faults() -> None:
-    survive("--seeds", "120", "--quick")
+    survive("--seeds", "60", "--quick")
 
 
 @pytest.mark.slow
