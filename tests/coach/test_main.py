@@ -24,9 +24,12 @@ def policy(tmp_path: Path) -> Path:
     return untrained(spec, tmp_path / "start.safetensors")
 
 
-def untrained(spec: EnvironmentSpec, path: Path, seed: int = 1) -> Path:
+def untrained(spec: EnvironmentSpec, path: Path, seed: int = 1, certain: float = 1.0) -> Path:
+    """File of a new policy, its logits multiplied by `certain`."""
     observation, actions = spec.interface()
     network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        network.policy_head.weight *= certain
     return save_policy(path, Policy(network, spec, observation))
 
 
@@ -86,7 +89,8 @@ def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any
 @pytest.mark.slow
 def test_another_environment_is_coached(tmp_path: Path, run_command: Callable[..., Any]) -> None:
     spec, out = EnvironmentSpec("CartPole-v1"), tmp_path / "rounds"
-    policy, person = (untrained(spec, tmp_path / f"{seed}.safetensors", seed) for seed in (1, 2))
+    policy = untrained(spec, tmp_path / "policy.safetensors")
+    person = untrained(spec, tmp_path / "person.safetensors", seed=2, certain=1000.0)  # knows what looks wrong
     words = [f"policy={policy}", f"person={person}", f"out={out}", "who=scripted", "decisions=5000", "games=4"]
     done = run_command(main, *words, "minutes=0.2")
     assert done.code == 0, done.err
