@@ -25,14 +25,12 @@ from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
 from ..pretrain.command import main as pretrain
 from ..pretrain.main import MEASURES
+from ..recorder.main import CORRECTED_ELSEWHERE
 from .play import record_round
 from .settings import CoachSettings
 
 POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 """The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
-
-ELSEWHERE = 200_000
-"""Decisions of the learning in another environment than QWOP, unless settings give another number."""
 
 
 def run(settings: CoachSettings) -> None:
@@ -124,12 +122,12 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
         f"seed={settings.seed + number}",
         "video=false",
     ]
-    decisions = settings.decisions
+    learning: dict[str, object] = {}
     if not load_policy(before).environment.capabilities.keys:
-        words.append("algorithm=ppo-small")
-        decisions = decisions or ELSEWHERE
-    if decisions is not None:
-        words.append(f"schedule.decisions={decisions}")
+        learning |= CORRECTED_ELSEWHERE
+    if settings.decisions is not None:
+        learning["schedule.decisions"] = settings.decisions
+    words += [f"{name}={value}" for name, value in learning.items()]
     if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
         words.append("resume=true")
     elif learned.exists():

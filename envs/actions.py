@@ -152,7 +152,8 @@ def action_names(env: Env) -> tuple[str, ...] | None:
 
 
 def told(env: Env, method: str) -> Any:
-    """What an environment's own method, without arguments, tells; None without one. BadInput for its exception."""
+    """Return the answer of an environment's own method, called without arguments; None without one. BadInput for its
+    exception."""
     asked = getattr(env.unwrapped, method, None)
     try:
         return None if asked is None else asked()

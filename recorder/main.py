@@ -34,6 +34,9 @@ from .settings import (
 )
 from .source import Source
 
+CORRECTED_ELSEWHERE = {"algorithm": "ppo-small", "schedule.decisions": 200_000}
+"""Settings of qwop-finetune with which corrections in another environment than QWOP are learned."""
+
 
 def run(settings: RecordSettings) -> None:
     """Record all games of the source, each a whole file as soon as it has ended, and print the dataset's summary."""
@@ -63,7 +66,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     policy = settings.source.policy
     more: dict[str, object] = {"out": Path("runs") / folder.name}
     if not source.info.environment.capabilities.keys:
-        more |= {"algorithm": "ppo-small", "schedule.decisions": 200_000}
+        more |= CORRECTED_ELSEWHERE
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
 
 

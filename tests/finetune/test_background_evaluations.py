@@ -40,7 +40,7 @@ def run(finetune: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
-    """What the next evaluations do before they play, first to last."""
+    """Calls that the next evaluations make before they play, first to last."""
     before: list[Callable[[], None]] = []
 
     def evaluated(*given: Any) -> Evaluation:
