@@ -100,7 +100,7 @@ def _fits(value: object, form: Form) -> bool:
     if isinstance(form, list):
         return isinstance(value, list) and all(_fits(one, form[0]) for one in value)
     if isinstance(form, dict):
-        wanted = {name: form[...] for name in value} if isinstance(value, dict) and ... in form else form
+        wanted = dict.fromkeys(value, form[...]) if isinstance(value, dict) and ... in form else form
         return isinstance(value, dict) and all(_fits(value.get(name), one) for name, one in wanted.items())
     return type(value) in form
 

@@ -69,7 +69,10 @@ class Run:
         rivals = self._rivals()
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
-        arguments = self._workshop_arguments(rivals)
+        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
+        arguments: tuple[Any, ...] = (
+            self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
+        )  # fmt: skip
         with closing(AgentTrainer(*arguments)) as trainer:
             workers: Workers = trainer
             if isinstance(how := settings.distributed, RaySettings):
@@ -176,15 +179,14 @@ class Run:
 
     def _first_agents(self) -> list[Policy]:
         """All agents as they began; none where no final race is run."""
-        if not (self._settings.is_race and self._settings.evaluation.games):
-            return []
-        found = {
-            path: load_policy(path) for path in (self._out / FIRST / _name(one.id) for one in self._population.members)
-        }
-        for path, policy in found.items():
-            if policy.environment.id != self._task.id:
-                raise BadInput(f"{path}: a policy of {quoted(policy.environment.id)}, expected one of this population")
-        return list(found.values())
+        found: list[Policy] = []
+        for member in self._population.members if self._settings.is_race and self._settings.evaluation.games else ():
+            path = self._out / FIRST / _name(member.id)
+            found.append(load_policy(path))
+            if found[-1].environment.id != self._task.id:
+                other = quoted(found[-1].environment.id)
+                raise BadInput(f"{path}: a policy of {other}, expected one of this population")
+        return found
 
     def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
         how = self._settings.evaluation
@@ -219,11 +221,6 @@ class Run:
         race = shared_race(self._task, [policy]) if final else self._task
         ObservationMap.of(policy, race, name, may_hold=final)
         return policy
-
-    def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
-        settings = self._settings
-        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
 
     def _teachers(self) -> dict[int, Policy]:
         found = {}

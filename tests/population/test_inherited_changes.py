@@ -57,4 +57,3 @@ def test_hyper_parameters_count_too() -> None:
 
 
 def test_a_history_without_rows_has_no_changes() -> None:
-    assert carried_changes([]) == []
