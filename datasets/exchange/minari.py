@@ -54,9 +54,6 @@ NO_KEY = 255
 SHARED = ("actors", "policy_probabilities")
 """Arrays of an episode in which a policy and a person shared control."""
 
-LOST: tuple[str, ...] = ()
-"""A Minari dataset holds everything."""
-
 
 def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
     """Write a dataset as Minari's, with the id `name`, into an empty folder. BadInput if Minari is not installed."""
