@@ -22,7 +22,6 @@ from .folder import DESCRIPTION, read_info
 from .schema import DatasetInfo, Episode
 from .writer import DatasetWriter
 
-
 MOST_WHOLE = 2**53
 """Limit of the numbers of actions: below it, a float is a whole number without doubt."""
 

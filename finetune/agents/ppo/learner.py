@@ -62,7 +62,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are sampled anew for each step."""
-        n, k = played.actions.shape
         played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
             with torch.no_grad():
@@ -115,14 +114,16 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def _passes(self, every: Minibatch, now: PhaseValues) -> tuple[list[StepStats], int]:
         """Take up to `epochs` passes; return the results of all steps, and the number of passes."""
         steps: list[StepStats] = []
-        for epoch in range(self.settings.epochs):
+        epochs = 0
+        for _ in range(self.settings.epochs):
             order = self._tensor(self._shuffle.permutation(len(every.actions)))
             found = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
             steps += found
+            epochs += 1
             kl = float(ppo.kl_estimate(torch.cat([one.log_ratio for one in found])))
             if kl > PATIENCE * self.settings.target_kl:
                 break
-        return steps, epoch + 1
+        return steps, epochs
 
     def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
         demonstrated = None

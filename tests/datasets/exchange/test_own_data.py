@@ -180,13 +180,13 @@ def test_a_csv_that_is_not_clear_is_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
 ) -> None:
     (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
-    with pytest.raises(BadInput, match=f"mine.csv: {said}"):
+    with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
         brought(tmp_path / "mine.csv")
 
 
 def test_times_are_no_observations(tmp_path: Path, played: list[dict[str, Any]]) -> None:
     table_of(played).assign(x3=pd.Timestamp(0)).to_parquet(tmp_path / "mine.parquet")
-    with pytest.raises(BadInput, match="column x3 holds times .* expected numbers"):
+    with pytest.raises(BadInput, match=r"column x3 holds times .* expected numbers"):
         brought(tmp_path / "mine.parquet")
 
 

@@ -1,4 +1,4 @@
-"""A critic that learns in units of its returns: the same update as on smaller rewards, and values in units of reward."""
+"""A critic that learns in units of its returns: the update is that of smaller rewards."""
 
 from collections.abc import Callable
 from dataclasses import replace
