@@ -118,7 +118,7 @@ TASK_OF = {
     "LunarLander-v3": Task(200, 10_000, ("schedule.decisions=130000",), ACTIONS_ALONE, LIVE, REPLAY),
     "Acrobot-v1": Task(-100, 3_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY),
     "DoorKey-v0": Task(0.8, 3_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10")),
-    "CartPole-v1": Task(475, 3_000, ("schedule.decisions=25000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "CartPole-v1": Task(475, 3_000, ("schedule.decisions=80000",), ACTIONS_ALONE, LIVE, REPLAY),
 }
 
 
