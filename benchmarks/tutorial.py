@@ -2,7 +2,7 @@
 line before names it.
 
     python benchmarks/tutorial.py beginner --out /tmp/beginner
-    python benchmarks/tutorial.py finisher --out /tmp/finisher --games 6
+    python benchmarks/tutorial.py finisher --out /tmp/finisher
 
 Needs Selenium and Chromium. The beginner tries the rhythms that people try first, and falls; the finisher sees the game
 thirty times a second, and presses what the champion would, with slips and keys released late. Both press real keys, at
@@ -35,18 +35,21 @@ KEYS = {"q": 1, "w": 2, "o": 4, "p": 8}
 SECTION = {"beginner": "### Be shown how", "finisher": "### Become faster"}
 """Headings under which the tutorial has each person's command of step 3."""
 
-GAMES = {"beginner": 15, "finisher": 14}
+GAMES = 10
+"""As the tutorial says; the page then names the next command."""
 PATIENCE = 30.0
 """Seconds after which the beginner starts again."""
 
 MIND = """
 const [slips, idle, done] = arguments;
 const load = (name) => import(new URL(name, document.baseURI));
-Promise.all([load("./run.js"), load("./policy.js"), fetch("champion.safetensors")]).then(async ([runs, policies, file]) => {
-  const champion = new policies.Policy(await file.arrayBuffer());
+const parts = [load("./run.js"), load("./policy.js"), fetch("champion.safetensors").then((file) => file.arrayBuffer())];
+Promise.all(parts).then(([runs, policies, file]) => {
+  const champion = new policies.Policy(file);
   const { play } = window.unminded ??= { play: runs.Run.prototype.play };
   let left = 0;
   runs.Run.prototype.play = function (held) {
+    if (this.game.ended) return undefined;
     play.call(this, held);
     const frame = this.game.keys.length;
     if (this.game.ended) return hands("over");
@@ -143,13 +146,19 @@ def way(person: str) -> tuple[str, str, list[str]]:
     return blocks(first, "sh")[0].strip(), blocks(first, "python")[0], after
 
 
+def started(line: str, folder: Path) -> "subprocess.Popen[str]":
+    """A command that runs in the folder; its output, errors included, is to be read."""
+    environ, said = environment(folder), subprocess.PIPE
+    return subprocess.Popen(
+        shlex.split(line), cwd=folder, env=environ, stdout=said, stderr=subprocess.STDOUT, text=True
+    )
+
+
 def play(line: str, folder: Path, person: str, games: int, seed: int) -> list[str]:
     """Play games on the recorder's page, then press Ctrl-C in its terminal; returns what it said."""
     browser, draw = open_browser(), np.random.default_rng(seed)
-    browser.set_window_size(1280, 900)
-    recorder = subprocess.Popen(
-        shlex.split(line), cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )  # fmt: skip
+    browser.set_window_size(800, 640)
+    recorder = started(line, folder)
     try:
         assert recorder.stdout is not None
         said = []
@@ -186,9 +195,7 @@ def play(line: str, folder: Path, person: str, games: int, seed: int) -> list[st
 def run(line: str, folder: Path) -> list[str]:
     """Run a command and print what it says; returns its lines."""
     print(f"$ {line}", flush=True)
-    with subprocess.Popen(
-        shlex.split(line), cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:  # fmt: skip
+    with started(line, folder) as running:
         assert running.stdout is not None
         said = [one.rstrip() for one in running.stdout]
     print("\n".join(said), flush=True)
@@ -201,7 +208,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("person", choices=list(PERSONS))
     parser.add_argument("--out", type=Path, required=True, help="new folder of games and runs")
-    parser.add_argument("--games", type=int, help="games to play (the beginner's 15, the finisher's 14)")
+    parser.add_argument("--games", type=int, default=GAMES, help="games to play")
     parser.add_argument("--seed", type=int, default=0, help="of the person")
     asked = parser.parse_args()
     out = asked.out.resolve()
@@ -213,7 +220,7 @@ def main() -> None:
         since = time.monotonic()
         if line == record:
             print(f"$ {line}", flush=True)
-            said = play(line, out, asked.person, asked.games or GAMES[asked.person], asked.seed)
+            said = play(line, out, asked.person, asked.games, asked.seed)
             subprocess.run([sys.executable, "-c", look], cwd=out, check=True)
         elif said[-1] != f"next: {line}":
             raise SystemExit(f"the tutorial goes on with {line}, and the command before ends with\n{said[-1]}")
