@@ -29,11 +29,7 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
     if embedded:
         return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
     if not environment.capabilities.runs or not environment.capabilities.keys:
-        # A few updates with a new critic can ruin a good clone: the best policy is kept, and that may be the clone.
-        return next_command(
-            "qwop-finetune", policy=policy, schedule="live-only", algorithm="ppo-small",
-            out=_beside(policy, "better"), **{"schedule.decisions": 200_000, "schedule.keep": "best"},
-        )  # fmt: skip
+        return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)
     schedule = "from-person" if finishes else "beginner"
     return next_command("qwop-finetune", policy=policy, schedule=schedule, out=_beside(policy, "faster"))
