@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..common.command_line import next_command
+from ..common.command_line import next_command, unused
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from .held_out import CLONE, REPEAT_LAST, HeldOut
@@ -37,7 +37,7 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
 
 def _beside(policy: Path, name: str) -> Path:
     """A folder beside the run's own: runs/me-faster for runs/me."""
-    return policy.parent.with_name(f"{policy.parent.name}-{name}")
+    return unused(policy.parent.with_name(f"{policy.parent.name}-{name}"))
 
 
 def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:
