@@ -14,6 +14,7 @@ command as a table; pictures of the page are in OUT.
 import argparse
 import json
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -28,6 +29,7 @@ import numpy as np
 import websocket
 from matrix import open_browser, press, state, wait
 from newcomer import ROOT, environment
+from repeated import markdown
 
 KEYS = {"q": 1, "w": 2, "o": 4, "p": 8}
 """Bits of the keys, as the page and the simulator count them."""
@@ -214,10 +216,10 @@ def main() -> None:
     out = asked.out.resolve()
     out.mkdir(parents=True)
     record, look, after = way(asked.person)
-    seconds: dict[str, float] = {}
+    rows: list[list[object]] = []
     said: list[str] = []
     for line in (record, *after):
-        since = time.monotonic()
+        since, before = time.monotonic(), cpu()
         if line == record:
             print(f"$ {line}", flush=True)
             said = play(line, out, asked.person, asked.games, asked.seed)
@@ -226,11 +228,14 @@ def main() -> None:
             raise SystemExit(f"the tutorial goes on with {line}, and the command before ends with\n{said[-1]}")
         else:
             said = run(line, out)
-        seconds[line] = time.monotonic() - since
-    print("\n| command | seconds |\n|---|---|")
-    for line, taken in seconds.items():
-        print(f"| `{line}` | {taken:.0f} |")
-    print(f"| in all | {sum(seconds.values()):.0f} |")
+        rows.append([f"`{line}`", round(time.monotonic() - since), round(cpu() - before)])
+    print("\n" + markdown(["command", "seconds", "CPU seconds"], rows), end="")
+
+
+def cpu() -> float:
+    """Processor seconds of the commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
