@@ -72,8 +72,6 @@ def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:
 def _next(settings: WatchSettings) -> str:
     """The line that names the next command: correct the policy, clone the player, or run beside the champion."""
     if settings.policy is not None:
-        if not load_policy(settings.policy).environment.capabilities.runs:
-            return next_command("qwop-evaluate", policy=settings.policy)
         rounds = unused(COACHED)
         return next_command("qwop-coach", policy=settings.policy, **({} if rounds == COACHED else {"out": rounds}))
     return "next: qwop-play" if settings.dataset is None else clone_next(Path(settings.dataset))
