@@ -65,10 +65,13 @@ ROWS = {
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
     "expert-kept": [SLIDER, f"{FROM_SLIDER} {KEPT}"],
     "cloned": [
-        f"{CLONE} dataset=data/kurodo-contact",
+        f"{CLONE} dataset=data/kurodo-contact frames_per_step=null",
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
     ],
-    "amateur": [f"{CLONE} dataset=data/human-contact", f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors"],
+    "amateur": [
+        f"{CLONE} dataset=data/human-contact frames_per_step=null",
+        f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors",
+    ],
 }
 """Commands of a row, the last of which makes the policy. {run}: its folder in {runs}. Rows share a seed's slider."""
 
