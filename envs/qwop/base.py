@@ -19,6 +19,8 @@ from .task import FRAMES_A_SECOND, QWOPTask
 
 Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
+_NO_GAME = "no game has begun"
+
 _KEYS = tuple(ACTION_KEYS.tolist())
 # Reading an attribute costs less than making the union of two types at every step.
 _TRUTHS = (bool, np.bool_)
@@ -43,9 +45,7 @@ def _checked_action(action: Any) -> int:
     except TypeError:
         chosen = -1
     if not 0 <= chosen < len(_KEYS):
-        raise gymnasium.error.InvalidAction(
-            f"action {action!r:.60}, expected a whole number, 0 ... {len(_KEYS) - 1}"
-        )
+        raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {len(_KEYS) - 1}")
     return chosen
 
 
@@ -109,7 +109,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._keys = 0
         self._late = False
-        self._needs_reset = "no game has begun"
+        self._needs_reset = _NO_GAME
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
         self._window: Window | None = None
@@ -180,6 +180,8 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         """Return a picture, uint8 [400, 640, 3]; None with a window, which `reset` and `step` keep up to date."""
         if self.render_mode is None:
             gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array' or 'human'")
+        if self._needs_reset == _NO_GAME:
+            raise gymnasium.error.ResetNeeded(f"{_NO_GAME}: call reset before the first picture")
         return self._picture() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
