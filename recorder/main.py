@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import CONFIGURATION, to_yaml
-from ..common.command_line import clone_next, next_command
+from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
 from ..common.interrupts import Deferred
@@ -63,7 +63,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
         return clone_next(folder)
     assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
     policy = settings.source.policy
-    more: dict[str, object] = {"out": Path("runs") / folder.name}
+    more: dict[str, object] = {"out": unused(Path("runs") / folder.name)}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
