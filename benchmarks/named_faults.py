@@ -341,11 +341,11 @@ _BY_FILE = {
     ),
     "finetune/run.py": (
         ("run: every phase has the discount of the first",
-         "            self.gammas,\n", "            [self.gammas[0]] * len(self.gammas),\n"),
+         "rates, self.gammas,", "rates, [self.gammas[0]] * len(self.gammas),"),
         ("run: play and learning draw the same numbers", "return self._generators[1]", "return self._generators[0]"),
         ("run: the limit of idle frames is not passed on",
          "            self.settings.max_idle_frames,\n", "            0,\n"),
-        ("run: phases are not scaled", "            lengths.scale,\n", "            1.0,\n"),
+        ("run: phases are not scaled", " lengths.scale,", " 1.0,"),
     ),
     "finetune/schedules/demonstrated_states.py": (
         ("demonstrated states: a frame late", "states_along(episode, frames - 1)", "states_along(episode, frames)"),
