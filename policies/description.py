@@ -1,6 +1,6 @@
 """Settings of networks: as plain data for a policy's file, and read from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -27,7 +27,7 @@ class Described:
     `convolutions_name`.
     """
 
-    described: ClassVar[tuple[str, ...]] = ("hidden",)
+    described: ClassVar[Sequence[str]] = ("hidden",)
 
     def description(self) -> dict[str, object]:
         """The settings of the architecture, as plain data."""

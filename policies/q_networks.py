@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -83,7 +84,7 @@ class QNetwork(EpsilonGreedy):
     """
 
     architecture = "q"
-    described = ("hidden", "quantiles", "dueling", "layer_norm", "convolutions")
+    described: ClassVar[Sequence[str]] = ("hidden", "quantiles", "dueling", "layer_norm", "convolutions")
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ ENDS = "the lowest and the highest value, such as [0.001, 0.01]"
 """Expected of a range."""
 
 
-def gene(low: float, high: float, help: str, expected: str = ENDS, **bounds: float) -> Any:
+def gene(low: float, high: float, help: str, expected: str = ENDS, **bounds: Any) -> Any:
     """Declare a range as a setting: the lowest and the highest initial value of a gene."""
     return setting((low, high), f"Initial range of {help}.", expected=expected, **{"at_least": 0, **bounds})
 

@@ -33,13 +33,13 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
-from .head_to_head import HeadToHead, Report, film_race, play_head_to_head, shared_race, tournament
+from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
 from .population import Population
 from .report import EVALUATION, FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
-from .training import AgentTrainer, teacher_of
+from .training import AgentTrainer, Report, teacher_of
 from .workers import Distributed, Workers
 
 MAY_DIFFER = (

@@ -53,6 +53,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
         head = values.head if values is not None else network.value_head
+        assert isinstance(head, torch.nn.Linear)
         self._return_scale = ReturnScale(head) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
