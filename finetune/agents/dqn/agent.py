@@ -15,7 +15,7 @@ from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import MakeNetwork
+from ..agent import Makes
 from ..distillation import distilled_values
 from ..learner import Part
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
@@ -112,7 +112,7 @@ class DqnAgent(QAgent):
         return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._settings.decisions))
 
 
-def new_network(settings: DqnSettings) -> MakeNetwork:
+def new_network(settings: DqnSettings) -> Makes[QNetwork]:
     """The untrained network of these settings."""
     quantiles = max(settings.quantiles, 1)
     if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:

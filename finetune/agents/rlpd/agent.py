@@ -12,7 +12,7 @@ from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...schedules.phase import PhaseValues
-from ..agent import MakeNetwork
+from ..agent import Makes
 from ..distillation import distilled_values
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
@@ -76,7 +76,7 @@ class RlpdAgent(QAgent):
         return joined(parts)
 
 
-def new_network(settings: RlpdSettings) -> MakeNetwork:
+def new_network(settings: RlpdSettings) -> Makes[EnsembleQ]:
     """The untrained network of these settings."""
     return lambda observation, actions, generator: EnsembleQ(
         observation, actions, settings.hidden, generator, settings.members
