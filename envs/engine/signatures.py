@@ -1,7 +1,7 @@
 """Signatures of operations, found once and not again in every line that has them.
 
-Numba tries a dozen templates for each `a * b`, once for the types and once for the machine code, which took a quarter of
-the time of compiling the engine.
+Numba tries a dozen templates for each `a * b`, once for the types and once for the machine code, which took a quarter
+of the time of compiling the engine.
 """
 
 from collections.abc import Iterator
