@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from itertools import chain, count
 from pathlib import Path, PurePath
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -41,7 +42,13 @@ def next_command(program: str, **settings: object) -> str:
 
 def clone_next(dataset: Path) -> str:
     """The line that names the command for a new dataset: to clone its player into runs/NAME."""
-    return next_command("qwop-pretrain", dataset=dataset, out=Path("runs") / dataset.name)
+    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / dataset.name))
+
+
+def unused(folder: Path) -> Path:
+    """The folder for the output of a command to run next: this one, or runs/me-2, runs/me-3 … where it exists."""
+    names = chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in count(2)))
+    return next(one for one in names if not one.exists())
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:
