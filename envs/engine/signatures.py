@@ -20,7 +20,7 @@ def remembered() -> Iterator[None]:
     if "get_call_type" in vars(types.Function):  # a kernel that another one calls
         yield
         return
-    types.Function.get_call_type = _get_call_type
+    types.Function.get_call_type = _get_call_type  # type: ignore[method-assign]
     try:
         yield
     finally:
