@@ -8,7 +8,7 @@
 A row is a list of plain commands, printed so that they can be repeated alone. `run` leaves `RUNS/ROW-SEED.json`: greedy
 games from every start and 100 drawn ones after each phase, 300 more drawn ones of the final policy with another seed,
 decisions and processor seconds. Rows from a knee slider or from an amateur's clone use the published recordings, whose
-folder `prepare` takes (Reproducing): it makes `data/kurodo-15` and `data/human-15`, at 15 decisions a second.
+folder `prepare` takes (Reproducing): it makes `data/kurodo-contact` and `data/human-contact`, at 15 decisions a second.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from repeated import interval
 PREPARE = (
     "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",
     "qwop-dataset reconstruct data/{player} out=data/{player}-frames",
-    "qwop-dataset relabel data/{player}-frames out=data/{player}-15 frames_per_step=2 observation=features "
+    "qwop-dataset relabel data/{player}-frames out=data/{player}-contact frames_per_step=2 observation=contact "
     "reward=shaped",
 )
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -46,17 +46,16 @@ NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitatio
 WITHOUT = "schedule.phases.fade.imitation=0 schedule.phases.polish.imitation=0"
 
 SLIDER = (
-    "qwop-finetune policy=scratch demonstrations=data/kurodo-15 algorithm=ppo schedule=live-only "
+    "qwop-finetune policy=scratch demonstrations=data/kurodo-contact algorithm=ppo schedule=live-only "
     "schedule.decisions=151552 schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 "
     "'schedule.phases.alone.environment={{reward: race}}' loop.num_envs=16 "
-    "algorithm.minibatch=512 seed={seed} threads=1 video=false out={run}/start"
+    "algorithm.minibatch=512 seed={seed} threads=1 video=false out={runs}/slider-{seed}"
 )
-FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
-FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
-KEPT = "schedule.phases.mixed.decisions=380000 " + " ".join(
-    f"schedule.phases.{phase}.decisions=0" for phase in ("values", "alone", "race", "polish")
-)
+FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-contact schedule=from-expert"
+FROM_SLIDER = f"{FROM_EXPERT} policy={{runs}}/slider-{{seed}}/policy.safetensors"
+KEPT = "schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3"
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
+SHORT = " ".join(f"schedule.phases.{phase}.decisions=0" for phase in ("values", "race", "polish"))
 
 ROWS = {
     "kurodo": [CLONE, f"{FROM_CLONE} schedule=kurodo"],
@@ -64,17 +63,17 @@ ROWS = {
     "from-clone": [CLONE, f"{FROM_CLONE} schedule=from-clone"],
     "expert": [SLIDER, FROM_SLIDER],
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
-    "expert-kept": [
-        SLIDER,
-        f"{FROM_SLIDER} {KEPT}",
-    ],
+    "expert-kept": [SLIDER, f"{FROM_SLIDER} {KEPT}"],
     "cloned": [
-        f"{CLONE} dataset=data/kurodo-15",
+        f"{CLONE} dataset=data/kurodo-contact frames_per_step=null",
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
     ],
-    "amateur": [f"{CLONE} dataset=data/human-15", f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors"],
+    "amateur": [
+        f"{CLONE} dataset=data/human-contact frames_per_step=null",
+        f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors",
+    ],
 }
-"""Commands of a row, the last of which makes the policy. {run}: the run's folder."""
+"""Commands of a row, the last of which makes the policy. {run}: its folder in {runs}. Rows share a seed's slider."""
 
 FRESH = (
     "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
@@ -88,6 +87,7 @@ def main() -> None:
     one = commands.add_parser("run", help="one row, one seed")
     one.add_argument("row", choices=list(ROWS))
     one.add_argument("seed", type=int)
+    one.add_argument("--short", action="store_true", help="only from-expert's phases before PPO, 0.6 million decisions")
     published = commands.add_parser("prepare", help="the published recordings as datasets")
     published.add_argument("demos", type=Path)
     published.add_argument("players", nargs="*", default=list(PLAYERS))
@@ -100,7 +100,7 @@ def main() -> None:
     if asked.command == "prepare":
         prepare(asked.demos, asked.players)
     elif asked.command == "run":
-        carry_out(asked.row, asked.seed, asked.runs, asked.limit)
+        carry_out(asked.row, asked.seed, asked.runs, asked.limit, asked.short)
     else:
         print("\n".join(table_of(asked.rows, asked.runs)))
 
@@ -111,7 +111,7 @@ def prepare(demos: Path, players: list[str]) -> None:
     with Path("data/prepare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for player, name in ((player, PLAYERS[player]) for player in players):
-            if not Path(f"data/{player}-15").exists():
+            if not Path(f"data/{player}-contact").exists():
                 files = ",".join(str(demos / f"{name}{number}.npz") for number in range(1, 5))
                 for command in PREPARE:
                     _call(command.format(player=player, files=files))
@@ -124,17 +124,25 @@ def _call(command: str, limit: float | None = None) -> None:
     subprocess.run(words, check=True, stdout=sys.stderr, timeout=limit, env={**os.environ, **ONE_THREAD})
 
 
-def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:
-    """Run the commands of a row; write its figures, also if the time is up before they are done."""
+def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> None:
+    """Run the commands of a row that are not done yet; write its figures, also if the time is up before they are done.
+
+    short: end after the phase `alone`; the same row without it goes on from there.
+    """
     run = runs / f"{row}-{seed}"
     began = time.monotonic()
-    used = 0.0
+    figures = run.with_suffix(".json")
+    used: float = json.loads(figures.read_text())["processor_seconds"] if figures.exists() else 0.0
+    *before, last = (command.format(seed=seed, run=run, runs=runs) for command in ROWS[row])
+    commands = [command for command in before if not (_out(command) / "policy.safetensors").exists()]
+    commands.append(last + (f" {SHORT}" if short else "") + (" resume=true" if _out(last).exists() else ""))
     try:
-        for command in (*ROWS[row], FRESH):
-            _call(command.format(seed=seed, run=run), limit - (time.monotonic() - began))
-            if command != FRESH:
-                times = resource.getrusage(resource.RUSAGE_CHILDREN)
-                used = times.ru_utime + times.ru_stime
+        for command in commands:
+            _call(command, limit - (time.monotonic() - began))
+        times = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used += times.ru_utime + times.ru_stime
+        if not short:
+            _call(FRESH.format(run=run), limit - (time.monotonic() - began))
     except subprocess.TimeoutExpired as late:
         print(f"{run}: time is up: {late.cmd[0]}", file=sys.stderr)
     found = {
@@ -147,7 +155,12 @@ def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:
         found["fresh"] = json.loads(fresh.read_text())
         final = (run / "tuned" / "policy.safetensors").read_bytes()
         found["kept"] = next(path.stem for path in _in_order(run / "tuned" / "phases") if _policy_of(path) == final)
-    run.with_suffix(".json").write_text(json.dumps(found) + "\n")
+    figures.write_text(json.dumps(found) + "\n")
+
+
+def _out(command: str) -> Path:
+    """The folder that a command writes to."""
+    return Path(next(word for word in shlex.split(command) if word.startswith("out=")).removeprefix("out="))
 
 
 def _policy_of(evaluation: Path) -> bytes:

@@ -220,8 +220,14 @@ def put_in_clocks() -> None:
         clocked = timed(uncached(kernel.py_func), row)
 
         @uncached
-        def play_games(*arguments):  # type: ignore[no-untyped-def]
-            clocked(*arguments)  # noqa: B023  (one kernel has this name)
+        def play_games(  # type: ignore[no-untyped-def]
+            lanes, reals, integers, counters, numbers, observations, final, orders, task, fresh_reals, fresh_integers,
+            memory, work, first_row, last_row, follow,
+        ):  # fmt: skip
+            clocked(  # noqa: B023  (one kernel has this name)
+                lanes, reals, integers, counters, numbers, observations, final, orders, task, fresh_reals,
+                fresh_integers, memory, work, first_row, last_row, follow,
+            )  # fmt: skip
 
         batch.play_games = play_games
 

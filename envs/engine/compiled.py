@@ -26,6 +26,18 @@ def compiled(function: Function) -> Function:
     return cast(Function, dispatcher)
 
 
+def machine_code(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of a `compiled` kernel for arguments of these types.
+
+    It is called without looking at the types again, which takes half the time of a call: with others, anything can
+    happen.
+    """
+    dispatcher: Any = kernel
+    kinds = tuple(map(numba.typeof, arguments))
+    dispatcher.compile(kinds)
+    return cast(Callable[..., Any], dispatcher.get_overload(kinds))
+
+
 def shared(function: Function) -> Function:
     """A large kernel that kernels call: compiled once, by itself, and kept on disk."""
     dispatcher: Any = numba.njit(**_CALLED, pipeline_class=linking.Shared)(function)

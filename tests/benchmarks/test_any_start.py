@@ -16,9 +16,33 @@ script = load_script("any_start")
 @pytest.mark.parametrize("row", list(script.ROWS))
 def test_the_commands_of_a_row_are_accepted(row: str) -> None:
     for command in script.ROWS[row]:
-        program, *settings = shlex.split(command.format(seed=3, run="runs/one"))
+        program, *settings = shlex.split(command.format(seed=3, run="runs/one", runs="runs"))
         if program == "qwop-finetune":
             assert finetune.read(settings).seed == 3
+
+
+def test_what_is_done_is_not_repeated_and_a_short_run_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: str, limit: float) -> None:
+        called.append(shlex.split(command))
+        out = script._out(command)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "policy.safetensors").write_bytes(b"")
+
+    monkeypatch.setattr(script, "_call", call)
+    script.carry_out("expert", 3, tmp_path, 60.0, short=True)
+    script.carry_out("expert-kept", 3, tmp_path, 60.0, short=True)
+    slider, first, kept = called
+    assert f"out={tmp_path}/slider-3" in slider
+    assert "schedule.phases.race.decisions=0" in first
+    assert "resume=true" not in first
+    assert f"policy={tmp_path}/slider-3/policy.safetensors" in kept
+    script.carry_out("expert", 3, tmp_path, 60.0, short=True)
+    assert called[-1] == [*first, "resume=true"]
+    assert json.loads((tmp_path / "expert-3.json").read_text())["seed"] == 3
 
 
 def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tmp_path: Path) -> None:
