@@ -184,7 +184,8 @@ def table_of(rows: list[str], runs: Path) -> list[str]:
         ]
         for phase in dict.fromkeys(phase for one in found for phase in one["phases"]):
             figures = [one["phases"][phase] for one in found if phase in one["phases"]]
-            if all("drawn" in one for one in figures):
+            within = phase.rpartition("-")[2].isdigit()
+            if not within and all("drawn" in one for one in figures):
                 lines.append(_line(f"{row}: {phase}", figures, [one["drawn"] for one in figures], ""))
         if whole := [one for one in found if "fresh" in one]:
             seconds = interval([one["processor_seconds"] for one in whole])
@@ -202,7 +203,7 @@ def _line(name: str, greedy: list[dict[str, Any]] | None, drawn: list[dict[str, 
 
 def _every(figures: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> str:
     values = [one for figure in figures if (one := value(figure)) is not None]
-    return f"{interval(values)} ({', '.join(f'{one:g}' for one in values)})"
+    return f"{interval(values)} ({', '.join(f'{one:g}' for one in values)})" if values else "–"
 
 
 def _finishes(figures: dict[str, Any]) -> float:

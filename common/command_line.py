@@ -34,10 +34,12 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 
 def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
-    words = [
-        f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}" for name, value in settings.items()
-    ]
-    return f"next: {shlex.join([*program.split(), *words])}"
+    return f"next: {shlex.join([*program.split(), *(override(name, value) for name, value in settings.items())])}"
+
+
+def override(name: str, value: object) -> str:
+    """The word of a command line that gives a setting this value."""
+    return f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}"
 
 
 def clone_next(dataset: Path) -> str:

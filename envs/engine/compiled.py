@@ -21,7 +21,7 @@ def compiled(function: Function) -> Function:
 
     Never with `fastmath`: every operation rounds as written.
     """
-    dispatcher: Any = numba.njit(**_OPTIONS)(function)
+    dispatcher: Any = numba.njit(**_OPTIONS, pipeline_class=linking.Whole)(function)
     dispatcher._cache = KernelCache(dispatcher.py_func)
     return cast(Function, dispatcher)
 

@@ -47,7 +47,7 @@ def test_what_is_done_is_not_repeated_and_a_short_run_is_gone_on_with(
 
 def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tmp_path: Path) -> None:
     for seed, finishes in enumerate((20, 30)):
-        phases = {"0-start": evaluation(0, 10), "1-mixed": evaluation(500, finishes)}
+        phases = {"0-start": evaluation(0, 10), "1-mixed": evaluation(500, finishes), "1-mixed-250": evaluation(250, 5)}
         kept = {"fresh": {"finishes": 290, "median_seconds": 41.5}, "kept": "1-mixed", "processor_seconds": 200.0}
         (tmp_path / f"kurodo-{seed}.json").write_text(json.dumps({"seed": seed, "phases": phases, **kept}))
     _, _, start, mixed, last = script.table_of(["kurodo", "expert"], tmp_path)

@@ -52,9 +52,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
-        head = values.head if values is not None else network.value_head
-        assert isinstance(head, torch.nn.Linear)
-        self._return_scale = ReturnScale(head) if settings.scale_returns else None
+        self._return_scale = ReturnScale(_head(network, values)) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
         # Otherwise MKL would start one thread per core from that thread.
@@ -228,3 +226,11 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             features = critic.features(inputs)
         values: Tensor = critic.head(features.to(critic.head.weight.dtype)).squeeze(-1)
         return values
+
+
+def _head(network: Actor | ActorCritic, values: Values | None) -> torch.nn.Linear:
+    """The last layer of V(s)."""
+    if isinstance(network, ValuedActor):
+        return network.value_head
+    assert values is not None
+    return values.head

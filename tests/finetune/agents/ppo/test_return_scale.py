@@ -26,7 +26,10 @@ def learner(settings: PpoSettings, shared: bool = False) -> PpoLearner:
 
 
 def head_of(one: PpoLearner) -> nn.Linear:
-    return one.network.value_head if isinstance(one.network, ValuedActor) else one.values.head
+    if isinstance(one.network, ValuedActor):
+        return one.network.value_head
+    assert one.values is not None
+    return one.values.head
 
 
 def played(make_sequences: Callable[..., Sequences]) -> Sequences:
