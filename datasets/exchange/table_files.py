@@ -107,7 +107,8 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
     """
     if not files:
         raise BadInput(f"{path}: has no files of rows")
-    tables, memory, total = [], 0, 0
+    tables: list[pd.DataFrame] = []
+    memory, total = 0, 0
     for file in files:
         try:
             with open_regular(file, LARGEST, EXPECTED) as (opened, size):
