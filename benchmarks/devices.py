@@ -8,19 +8,15 @@ games are always played on the CPU, by as many cores as there are.
 """
 
 import argparse
-import contextlib
 import json
 import subprocess
 import sys
-import tempfile
 import time
+from typing import Any
 
-FEATURES = (
-    "policy=scratch",
-    "environment=QWOP-v1",
-    "schedule=live-only",
-    "+schedule.phases.alone.environment.reward=race",
-)
+from learners import Over, learn
+
+FEATURES = ("environment=QWOP-v1", "+schedule.phases.alone.environment.reward=race")
 PICTURES = (*FEATURES, "+schedule.phases.alone.environment.observation=pixels")
 TASKS: dict[str, tuple[str, ...]] = {
     "ppo": (*FEATURES, "algorithm=ppo"),
@@ -59,33 +55,20 @@ LEAST = 4
 """Iterations of a run, at least."""
 
 
-class _Over(Exception):
-    """The end of a run that has been measured."""
-
-
 def rate(task: str, device: str, seconds: float, threads: int) -> float:
     """Decisions per second of a run on this device, its first quarter left out."""
     import torch
-    from qwop.finetune.loop import Loop
-    from qwop.finetune.main import main as finetune
 
     readings: list[tuple[float, int]] = []
-    iterate = Loop._iterate
 
-    def timed(loop: Loop) -> None:
-        iterate(loop)
+    def after(loop: Any) -> None:
         if device == "cuda":
             torch.cuda.synchronize()
         readings.append((time.perf_counter(), loop.decisions))
         if len(readings) > LEAST and readings[-1][0] - readings[0][0] > seconds:
-            raise _Over
+            raise Over
 
-    Loop._iterate = timed  # type: ignore[method-assign]
-    with tempfile.TemporaryDirectory() as folder:
-        evaluation = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false"]
-        more = [f"device={device}", f"threads={threads}", f"out={folder}/run", *evaluation]
-        with contextlib.suppress(_Over):
-            finetune.run(finetune.read([*TASKS[task], *more]))
+    learn([*TASKS[task], f"device={device}", f"threads={threads}"], after)
     first = readings[len(readings) // 4]
     return (readings[-1][1] - first[1]) / (readings[-1][0] - first[0])
 

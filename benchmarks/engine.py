@@ -3,22 +3,30 @@
     pip install 'qwop[box2d]'
     python benchmarks/engine.py
 
+    git clone https://github.com/bicrick/qwop-python
+    python benchmarks/engine.py --qwop-python qwop-python
+
 Everything plays random keys, held for a few decisions, with four frames per decision. The engine's games end with a
 fall and start again, and that time counts. The Box2D scene has no rules; it is rebuilt every 25 decisions, and that
-time does not count. Each line is the best of several rounds, and every round goes through all lines, so that a
-disturbance affects all of them. Compare the ratios rather than the numbers. On a busy machine, `--processor-time`
-counts the time of this process only; it uses a single thread.
+time does not count. With `--qwop-python`, the environment of that repository is measured too, with the same keys and
+its own ends and resets, alone and as 256 games in Gymnasium's `SyncVectorEnv`; only environments are measured then.
+Every round goes through all lines, so that a disturbance affects all of them, and the ratio is taken in each. Compare
+the ratios rather than the numbers. On a busy machine, `--processor-time` counts the time of this process only; it uses
+a single thread.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
 import qwop.envs
 from numpy.typing import NDArray
-from qwop.envs.names import ACTION_KEYS
+from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +34,7 @@ from rich.table import Table
 FRAMES_PER_STEP = 4
 DECISIONS_OF_A_SCENE = 25
 HOLD = 3
+QWOP_PYTHON_BATCH = 256
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 
 clock = time.perf_counter
@@ -97,34 +106,80 @@ def batch(games: int, threads: int) -> Round:
     return play
 
 
+def qwop_python(checkout: Path) -> dict[str, Round]:
+    """The environment of that repository, one game and many. It gets the keys that ours gets."""
+    sys.path.insert(0, str(checkout))
+    from qwop_python.data import PHYSICS_TIMESTEP
+
+    gymnasium.register("qwop_python/QWOP-v0", "qwop_python.qwop_env:QWOPEnv", max_episode_steps=1000)
+    task: dict[str, Any] = {"id": "qwop_python/QWOP-v0", "frames_per_step": FRAMES_PER_STEP}
+    single = gymnasium.make(**task)
+    many = gymnasium.make_vec(**task, num_envs=QWOP_PYTHON_BATCH, vectorization_mode="sync")
+    by_keys = single.get_wrapper_attr("get_keys_to_action")()
+    numbers = np.array([by_keys[tuple(sorted(name.upper() if name != "none" else ""))] for name in ACTIONS])
+
+    def one_by_one() -> tuple[int, float]:
+        single.reset(seed=0)
+        played, last = 0.0, 0.0
+        began = clock()
+        for action in numbers[random_actions(1000, 1)[:, 0]]:
+            _, _, terminated, truncated, info = single.step(action)
+            played, last = played + info["time"] - last, info["time"]
+            if terminated or truncated:
+                single.reset()
+                last = 0.0
+        return round(played / PHYSICS_TIMESTEP), clock() - began
+
+    def batch() -> tuple[int, float]:
+        many.reset(seed=0)
+        played, last = 0.0, np.zeros(QWOP_PYTHON_BATCH)
+        began = clock()
+        for actions in numbers[random_actions(20, QWOP_PYTHON_BATCH)]:
+            infos = many.step(actions)[-1]
+            played += np.maximum(infos["time"] - last, 0.0).sum()  # a reset sets the time to 0
+            last = infos["time"]
+        return round(played / PHYSICS_TIMESTEP), clock() - began
+
+    return {"qwop-python": one_by_one, f"qwop-python, {QWOP_PYTHON_BATCH} in SyncVectorEnv": batch}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--qwop-python", type=Path, help="a checkout of bicrick/qwop-python")
     arguments = parser.parse_args()
     if arguments.processor_time:
         global clock
         clock = time.process_time
-    lines: dict[str, Round] = {
-        "Box2D through Python": box2d_round,
-        "replay (one game, every state kept)": replay_round,
-        "QWOP-v1 one by one": one_by_one(),
-    }
+    batches: tuple[int, ...] = BATCHES
+    lines: dict[str, Round] = {}
+    if arguments.qwop_python is None:
+        lines["Box2D through Python"] = box2d_round
+        lines["replay (one game, every state kept)"] = replay_round
+    else:
+        batches = (QWOP_PYTHON_BATCH,)
+        lines |= qwop_python(arguments.qwop_python)
+    lines["QWOP-v1 one by one"] = one_by_one()
     for threads in (1,) if arguments.processor_time else (1, 2):
-        lines |= {f"batch of {games}, {threads} thread{'s'[: threads - 1]}": batch(games, threads) for games in BATCHES}
-    best = dict.fromkeys(lines, 0.0)
+        lines |= {f"batch of {games}, {threads} thread{'s'[: threads - 1]}": batch(games, threads) for games in batches}
     for play in lines.values():
         play()
+    rates: dict[str, list[float]] = {name: [] for name in lines}
     for _ in range(arguments.rounds):
         for name, play in lines.items():
             frames, seconds = play()
-            best[name] = max(best[name], frames / seconds)
-    table = Table(title=f"frames a second, {FRAMES_PER_STEP} frames a decision, best of {arguments.rounds} rounds")
-    for title in ("", "frames/s", "µs a frame", "times Box2D"):
+            rates[name].append(frames / seconds)
+    first = next(iter(lines))
+    table = Table(title=f"frames a second, {FRAMES_PER_STEP} frames a decision, {arguments.rounds} rounds")
+    for title in ("", "best", "median", "µs a frame", f"times {first}", "range"):
         table.add_column(title, justify="left" if not title else "right")
-    for name, rate in best.items():
-        table.add_row(name, f"{rate:,.0f}", f"{1e6 / rate:.2f}", f"{rate / best['Box2D through Python']:.2f}")
-    Console(width=100).print(table)
+    for name, mine in rates.items():
+        best, median, ratios = max(mine), float(np.median(mine)), np.array(mine) / rates[first]
+        spread = f"{ratios.min():.2f} to {ratios.max():.2f}"
+        cells = (f"{best:,.0f}", f"{median:,.0f}", f"{1e6 / median:.2f}", f"{np.median(ratios):.2f}", spread)
+        table.add_row(name, *cells)
+    Console(width=120).print(table)
 
 
 if __name__ == "__main__":

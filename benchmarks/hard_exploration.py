@@ -30,7 +30,7 @@ import torch
 from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
-from qwop.envs.actions import Env, action_count
+from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
@@ -46,6 +46,7 @@ from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.policies.policy import Policy
 from qwop.pretrain.clone import clone
+from qwop.recorder.page.environment_play import EnvironmentPlay
 from repeated import Results, markdown
 
 Choose = Callable[[Env, NDArray[Any]], int]
@@ -236,41 +237,24 @@ def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
     """The demonstrator's episodes, recorded with its probabilities."""
     if not folder.exists():
         env, random = task.spec.make(), np.random.default_rng(seed)
-        observation, actions = task.spec.interface()
-        writer = DatasetWriter(folder, DatasetInfo(task.spec, observation, actions))
+        info = DatasetInfo(task.spec, *task.spec.interface())
+        writer = DatasetWriter(folder, info)
         for number in range(task.shown):
-            writer.write(play(task, env, random, seed * task.shown + number))
+            writer.write(play(task, env, info, random, seed * task.shown + number))
         env.close()
     return open_dataset(folder)
 
 
-def play(task: Task, env: Env, random: np.random.Generator, seed: int) -> Episode:
-    actions = action_count(env.action_space, task.id)
-    seen, taken, probabilities, rewards = [env.reset(seed=seed)[0]], [], [], []
-    terminated = truncated = False
-    while not terminated and not truncated:
-        mu = np.full(actions, task.careless / actions)
-        mu[task.choose(env, seen[-1])] += 1 - task.careless
-        taken.append(int(random.choice(actions, p=mu)))
-        observation, reward, terminated, truncated, _ = env.step(taken[-1])
-        seen.append(observation)
+def play(task: Task, env: Env, info: DatasetInfo, random: np.random.Generator, seed: int) -> Episode:
+    game, probabilities = EnvironmentPlay(env, info, seed), []
+    while not game.over:
+        mu = np.full(info.actions, task.careless / info.actions)
+        mu[task.choose(env, game.observations[-1])] += 1 - task.careless
         probabilities.append(mu)
-        rewards.append(float(reward))
-    return Episode(
-        observations=np.array(seen, dtype=np.float32),
-        actions=np.array(taken, dtype=np.int16),
-        behaviour_probabilities=np.array(probabilities, dtype=np.float32),
-        rewards=np.array(rewards, dtype=np.float32),
-        times=np.arange(len(seen), dtype=np.float64),
-        keys=None,
-        terminated=terminated,
-        truncated=truncated and not terminated,
-        outcome="terminated" if terminated else "truncated",
-        player=task.choose.__name__,
-        source=f"benchmarks/hard_exploration.py, seed {seed}",
-        probabilities_from=RECORDED,
-        seed=seed,
-    )
+        game.step(int(random.choice(info.actions, p=mu)))
+    played = game.episode(task.choose.__name__, f"benchmarks/hard_exploration.py, seed {seed}", epsilon=1.0)
+    behaviour = np.array(probabilities, dtype=np.float32)  # known, so not smoothed
+    return replace(played, behaviour_probabilities=behaviour, probabilities_from=RECORDED)
 
 
 def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:

@@ -28,10 +28,13 @@ from typing import Any
 
 import numpy as np
 from hard_exploration import TASKS as HARD
+from hard_exploration import Task as Explored
 from hard_exploration import demonstrations
+from numpy.typing import NDArray
 from qwop.common.charts import Interval, line_chart, side_by_side
 from qwop.common.command import Command
 from qwop.datasets import DatasetWriter, open_dataset
+from qwop.envs.actions import Env
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import DRAWN, EvaluationSettings
 from qwop.finetune.main import main as finetune
@@ -79,8 +82,8 @@ class Task:
     """An environment of the curve.
 
     solved: return of a game that counts as solved; None: QWOP, where the finish does. decisions: of both learners.
-    demonstrator: settings that it is trained with; empty: that of hard_exploration.py. clone, live, replay: settings of
-    each way; new_live, new_replay: more of them for a new network without games.
+    demonstrator: settings that it is trained with; empty: one of RULES. clone, live, replay: settings of each way;
+    alone: those of `live` for a new network without games; new_replay: more of `replay` for it.
     """
 
     solved: float | None
@@ -89,19 +92,25 @@ class Task:
     clone: tuple[str, ...]
     live: tuple[str, ...]
     replay: tuple[str, ...]
-    new_live: tuple[str, ...] = ()
+    alone: tuple[str, ...]
     new_replay: tuple[str, ...] = ()
 
 
 ACTIONS_ALONE = ("soft_targets=false",)
 """A person's probabilities are not known either."""
 
-LIVE = ("algorithm=ppo-small", "loop.steps=64", "schedule=live-only")
-"""Eight games at once: an update after 512 decisions, as there are few."""
+FEW = ("loop.steps=64", "schedule.keep=last")
+"""An update after 512 decisions, as there are few. The last policy shows what play does to a clone."""
+LIVE = ("schedule=from-any-clone", "schedule.phases.alone.evaluations=0", *FEW)
+"""The command that `qwop-pretrain` names."""
+ALONE = ("schedule=live-only", "algorithm=ppo-small", *FEW)
 
 REPLAY = ("algorithm=rlpd-small", "schedule=demonstrations-throughout", "schedule.phases.mixed.imitation=[1,0.05]")
 MIXED = "schedule.phases.mixed"
-NO_EVALUATIONS = "schedule.phases.polish.evaluations=0"
+FROM_PERSON = (
+    "schedule=from-person", "schedule.keep=last", "loop.num_envs=16", "algorithm.minibatch=512",
+    "schedule.phases.polish.evaluations=0",
+)  # fmt: skip
 QWOP = "{reward: race, observation: contact, frames_per_step: 2}"
 
 TASK_OF = {
@@ -110,15 +119,15 @@ TASK_OF = {
         150_000,
         (),
         ("frames_per_step=[2]", "clones=1"),
-        ("schedule=from-person", "schedule.keep=last", "loop.num_envs=16", "algorithm.minibatch=512", NO_EVALUATIONS),
+        FROM_PERSON,
         ("schedule=few-decisions",),
-        (f"schedule.phases.values.environment={QWOP}",),
+        (*FROM_PERSON, f"schedule.phases.values.environment={QWOP}"),
         (f"{MIXED}.environment={QWOP}",),
     ),
-    "LunarLander-v3": Task(200, 10_000, ("schedule.decisions=130000",), ACTIONS_ALONE, LIVE, REPLAY),
-    "Acrobot-v1": Task(-100, 3_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY),
-    "DoorKey-v0": Task(0.8, 3_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10")),
-    "CartPole-v1": Task(475, 3_000, ("schedule.decisions=25000",), ACTIONS_ALONE, LIVE, REPLAY),
+    "LunarLander-v3": Task(200, 10_000, (), ACTIONS_ALONE, LIVE, REPLAY, ALONE),
+    "Acrobot-v1": Task(-100, 3_000, ("schedule.decisions=50000",), ACTIONS_ALONE, LIVE, REPLAY, ALONE),
+    "DoorKey-v0": Task(0.8, 3_000, (), ACTIONS_ALONE, LIVE, (*REPLAY, "algorithm.reward_scale=10"), ALONE),
+    "CartPole-v1": Task(475, 3_000, ("schedule.decisions=80000",), ACTIONS_ALONE, LIVE, REPLAY, ALONE),
 }
 
 
@@ -143,6 +152,17 @@ class Cell:
         return TASK_OF[self.environment]
 
 
+def land(env: Env, seen: NDArray[Any]) -> int:
+    """LunarLander: the rule of thumb that Gymnasium has for it."""
+    from gymnasium.envs.box2d.lunar_lander import heuristic
+
+    return int(heuristic(env.unwrapped, seen))
+
+
+RULES = {one.id: one for one in (*HARD.values(), Explored("LunarLander-v3", 200.0, land, 1 / 20, SHOWN, 10_000, 0.1))}
+"""Demonstrators that are not trained."""
+
+
 def solves(task: Task, outcome: str, total: float) -> bool:
     """True if a game of this outcome and return solves the environment."""
     return outcome == "finished" if task.solved is None else total >= task.solved
@@ -159,14 +179,14 @@ def command_of(cell: Cell, games: Path, run: Path) -> tuple[Command[Any], list[s
     task, own = cell.task, [f"seed={cell.seed}", f"out={run}", "tracker=none"]
     if cell.way == "clone":
         return pretrain, [f"dataset={games}", "games=0", *task.clone, *own]
-    words = [*(task.live if cell.way == "live" else task.replay), f"schedule.decisions={task.decisions}", *QUIET, *own]
+    common = [f"schedule.decisions={task.decisions}", *QUIET, *own]
     if not cell.games:
-        none = [] if cell.way == "live" else [f"{MIXED}.{name}=0" for name in ("demonstrations", "imitation")]
-        new = task.new_live if cell.way == "live" else task.new_replay
-        return finetune, ["policy=scratch", f"environment={cell.environment}", *words, *none, *new]
+        none = [f"{MIXED}.{name}=0" for name in ("demonstrations", "imitation")]
+        words = task.alone if cell.way == "live" else [*task.replay, *none, *task.new_replay]
+        return finetune, ["policy=scratch", f"environment={cell.environment}", *words, *common]
     if cell.way == "replay":
-        return finetune, ["policy=scratch", f"demonstrations={games}", *words]
-    return finetune, [f"policy={run.with_name('clone') / 'policy.safetensors'}", *words]
+        return finetune, ["policy=scratch", f"demonstrations={games}", *task.replay, *common]
+    return finetune, [f"policy={run.with_name('clone') / 'policy.safetensors'}", *task.live, *common]
 
 
 def compute(cell: Cell, data: Path, runs: Path) -> None:
@@ -220,8 +240,7 @@ def record_games(environment: str, folder: Path) -> None:
     """Train the demonstrator and record its games."""
     task = TASK_OF[environment]
     if not task.demonstrator:
-        explored = next(one for one in HARD.values() if one.id == environment)
-        demonstrations(replace(explored, shown=SHOWN), folder, SEED)
+        demonstrations(replace(RULES[environment], shown=SHOWN), folder, SEED)
         return
     with tempfile.TemporaryDirectory() as name:
         words = [

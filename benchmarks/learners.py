@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -193,42 +194,43 @@ class Clock:
         return {"cpu": decisions / cpu, "wall": decisions / wall}
 
 
-class _Over(Exception):
+class Over(Exception):
     """The end of a run that has been measured."""
 
 
-def our_run(task: Task) -> dict[str, Any]:
-    """`qwop-finetune` with the task's settings, from an untrained policy."""
+def learn(settings: Sequence[str], after: Callable[[Any], None]) -> None:
+    """`qwop-finetune` with these settings, from an untrained policy, until `after` raises `Over`. It is called with the
+    loop after each iteration."""
     from qwop.finetune.loop import Loop
     from qwop.finetune.main import main as finetune
 
-    one_thread_for_games()
-    clock = Clock(task.warm)
     iterate = Loop._iterate
 
     @functools.wraps(iterate)
     def timed(loop: Any) -> None:
         iterate(loop)
-        clock.read(loop.decisions)
-        if loop.decisions >= task.warm + task.decisions:
-            raise _Over
+        after(loop)
 
     Loop._iterate = timed  # type: ignore[method-assign]
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = [
-            *task.settings,
-            f"environment={task.environment}",
-            "policy=scratch",
-            f"schedule={SCHEDULE}",
-            f"out={folder}/run",
-            "evaluation.episodes=0",
-            "evaluation.drawn=0",
-            "video=false",
-        ]
-        if task.environment == "QWOP-v1":
-            arguments += [f"+schedule.phases.alone.environment.{name}={value}" for name, value in QWOP.items()]
-        with contextlib.suppress(_Over):
-            finetune.run(finetune.read(arguments))
+    quiet = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false"]
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Over):
+        finetune.run(finetune.read([*settings, "policy=scratch", f"schedule={SCHEDULE}", f"out={folder}/run", *quiet]))
+
+
+def our_run(task: Task) -> dict[str, Any]:
+    """`qwop-finetune` with the task's settings."""
+    one_thread_for_games()
+    clock = Clock(task.warm)
+
+    def after(loop: Any) -> None:
+        clock.read(loop.decisions)
+        if loop.decisions >= task.warm + task.decisions:
+            raise Over
+
+    settings = [*task.settings, f"environment={task.environment}"]
+    if task.environment == "QWOP-v1":
+        settings += [f"+schedule.phases.alone.environment.{name}={value}" for name, value in QWOP.items()]
+    learn(settings, after)
     return clock.rates()
 
 

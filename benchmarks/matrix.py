@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--out", default=Path("runs/matrix"), type=Path, help="folder of all datasets and runs")
     parser.add_argument("--environments", nargs="*", default=ENVIRONMENTS, help="ids, with their modules")
     asked = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored, the recorder would ignore it, too
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     browser = open_browser()
     print("| environment | " + " | ".join(STEPS) + " |\n" + "|---" * (len(STEPS) + 1) + "|", flush=True)

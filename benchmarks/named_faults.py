@@ -390,7 +390,7 @@ _BY_FILE = {
     ),
     "finetune/schedules/schedule.py": (
         ("schedule: ramps stand still within a phase", "self.phase.at(self.progress,", "self.phase.at(0.0,"),
-        ("schedule: every phase has the discount of the first", "self._gammas[self._index])", "self._gammas[0])"),
+        ("schedule: every phase has the discount of the first", "self._gammas[self.index])", "self._gammas[0])"),
         ("schedule: hours of any decision rate", "(rate or PUBLISHED_RATE)", "PUBLISHED_RATE"),
         ("schedule: returns are forgotten on resuming", '        self._monitor.set_state(state["monitor"])\n', ""),
         ("schedule: a phase begins again on resuming", 'self._played = int(state["played"])', "self._played = 0"),

@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="new folder of environment, games and runs")
     parser.add_argument("--uv", action="store_true", help="install with uv")
     asked = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored, the recorder would ignore it, too
     out = asked.out.resolve()
     out.mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "key_world.py", out)

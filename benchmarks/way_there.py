@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from qwop.common.charts import Band, line_chart, side_by_side
-from qwop.finetune.reports.milestones import seconds_of
-from qwop.finetune.reports.report import MILESTONE_COLUMNS, milestone_rows
+from qwop.finetune.reports.milestones import COLUMNS, milestones, seconds_of
 from qwop.finetune.reports.run_log import read_metrics
+from repeated import markdown
 
 COUNTED = ("decisions", "time/seconds", "live/frames")
 """Columns that go on counting from one run to the next."""
@@ -62,9 +62,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="SVG file to write; without it only the table is printed")
     given = parser.parse_args()
     rows = joined(given.runs)
-    print("| " + " | ".join(MILESTONE_COLUMNS) + " |\n" + "|---" * len(MILESTONE_COLUMNS) + "|")
-    for cells in milestone_rows(rows):
-        print("| " + " | ".join(cells) + " |")
+    print(markdown(COLUMNS, milestones(rows)), end="")
     if given.picture:
         given.picture.write_text(picture(rows), encoding="utf-8")
 

@@ -1,19 +1,12 @@
 """`qwop-coach`: its help, for which nothing is run."""
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from .settings import CoachSettings
-
-
-def _run(settings: CoachSettings) -> None:
-    from .main import run  # PyTorch and the game's engine, which --help does without
-
-    run(settings)
-
 
 main = Command(
     "coach",
     CoachSettings,
-    _run,
+    run_of("qwop.coach.main"),
     about="Make a policy better by correcting it: you play with it, it learns from what you did, and you see how much "
     "better it became. The same command begins the next round.",
     examples=[

@@ -14,7 +14,7 @@ from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
-from ..common.reading import MEGABYTE, parse_json, read_text
+from ..common.reading import MEGABYTE, read_json
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.main import main as finetune
@@ -52,7 +52,7 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     """The results of the rounds that are over, in order."""
     found: list[Mapping[str, Any]] = []
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
-        found.append(parse_json(read_text(path, MEGABYTE, "remove it")))
+        found.append(read_json(path, MEGABYTE, "remove it"))
     return found
 
 

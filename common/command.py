@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -40,6 +41,15 @@ DATASET = "dataset.json"
 
 CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
+
+
+def run_of(module: str) -> Callable[[Settings], None]:
+    """The function `run` of a module, which is imported once it is called: --help does without PyTorch and the like."""
+
+    def run(settings: Settings) -> None:
+        import_module(module).run(settings)
+
+    return run
 
 
 class Command(Generic[S]):

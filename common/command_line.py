@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from itertools import chain, count
 from pathlib import Path, PurePath
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -33,15 +34,23 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 
 def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
-    words = [
-        f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}" for name, value in settings.items()
-    ]
-    return f"next: {shlex.join([*program.split(), *words])}"
+    return f"next: {shlex.join([*program.split(), *(override(name, value) for name, value in settings.items())])}"
+
+
+def override(name: str, value: object) -> str:
+    """The word of a command line that gives a setting this value."""
+    return f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}"
 
 
 def clone_next(dataset: Path) -> str:
     """The line that names the command for a new dataset: to clone its player into runs/NAME."""
-    return next_command("qwop-pretrain", dataset=dataset, out=Path("runs") / dataset.name)
+    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / dataset.name))
+
+
+def unused(folder: Path) -> Path:
+    """The folder for the output of a command to run next: this one, or runs/me-2, runs/me-3 … where it exists."""
+    names = chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in count(2)))
+    return next(one for one in names if not one.exists())
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:

@@ -23,14 +23,8 @@ def write_atomic(path: Path, content: Content) -> Path:
     folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
-        made = make_missing(path.parent)
-        try:
-            with temporary_sibling(path) as partial:
-                write_synced(partial, content)
-                partial.replace(path)
-            sync_folder(path.parent)
-        finally:
-            remove_if_empty(made)
+        with _replacing(path) as partial:
+            write_synced(partial, content)
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
@@ -44,18 +38,25 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_atomic`, for libraries that write by name: gives a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        made = make_missing(path.parent)
-        try:
-            with temporary_sibling(path) as partial:
-                yield partial
-                with partial.open("rb+") as file:
-                    os.fsync(file.fileno())
-                partial.replace(path)
-            sync_folder(path.parent)
-        finally:
-            remove_if_empty(made)
+        with _replacing(path) as partial:
+            yield partial
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
     except OSError as error:
         raise cannot_be_written(path, error) from None
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Context manager: a name to write to, which becomes `path` at the end."""
+    made = make_missing(path.parent)
+    try:
+        with temporary_sibling(path) as partial:
+            yield partial
+            partial.replace(path)
+        sync_folder(path.parent)
+    finally:
+        remove_if_empty(made)
 
 
 @contextmanager

@@ -50,8 +50,9 @@ def import_modules(names: Sequence[str], said: str, ids: Iterable[str] = ()) -> 
     from gymnasium.envs.registration import registry  # only where a module is named: it takes long to import
 
     for name in names:
-        if not _MODULE.fullmatch(name):
-            raise BadInput(f"{said}: {quoted(name)} is no name of a module; expected one such as my_package.envs")
+        if not _MODULE.fullmatch(name) or name.endswith(".py"):
+            better = Path(name).stem if name.endswith(".py") else "my_package.envs"
+            raise BadInput(f"{said}: {quoted(name)} is no name of a module; expected one such as {quoted(better)}")
         before = {*registry}
         folder = _import(name, said, os.getcwd())
         _remember([*ids, *(id for id in registry if id not in before)], name, folder)
@@ -98,7 +99,7 @@ def _import(name: str, said: str, folder: str | None) -> str | None:
         importlib.invalidate_caches()
         importlib.import_module(name)
         return folder
-    except Exception as error:  # anybody's module may fail in any way
+    except (Exception, SystemExit) as error:  # anybody's module may fail in any way
         why = f"{type(error).__name__}: {quoted(error, 200)}"
         raise BadInput(
             f"{said}: the module {name} cannot be imported ({why}); install it, or run the command in its folder"

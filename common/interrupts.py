@@ -53,13 +53,14 @@ def quiet_end() -> Iterator[None]:
 
 
 class Deferred:
-    """Context manager: a signal that would raise waits until `deliver`. A second one raises at once.
+    """Context manager: a signal that would raise waits until `deliver`. A second one raises at once, unless `patient`.
 
     Within `at_once`, the first one raises at once, too. Signals that are ignored, or that end the process, are left
     alone; so are all of them outside the main thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = False) -> None:
+        self._patient = patient
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._received: int | None = None
         self._at_once = False
@@ -98,5 +99,5 @@ class Deferred:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first, self._received = self._received is None, number
-        if self._at_once or not first:
+        if self._at_once or not (first or self._patient):
             self._handlers[number](number, frame)

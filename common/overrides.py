@@ -13,6 +13,9 @@ from .checks import quoted, without_none
 from .errors import BadInput
 from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
 
+_MERGING = "Error merging override "
+"""Hydra's message where a value takes the place of settings with names."""
+
 _MISSING_OPTION = re.compile(
     r"Could not find '(?P<group>(?:hydra/)?[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n"
     r"(?P<options>(\t[^\n]*\n?)*)",
@@ -109,7 +112,8 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         return wrong
     for one in parsed:
         if one.is_sweep_override():
-            return BadInput(f"{quoted(one.input_line)}: several values need --multirun; a list is written [1,2]")
+            given = str(one.input_line).lstrip("+")
+            return BadInput(f"{quoted(given)}: several values need --multirun; a list is written [1,2]")
         if not one.key_or_group:
             return BadInput(f"{quoted(one.input_line)}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
@@ -120,6 +124,9 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
+    if str(error).startswith(_MERGING):
+        given = str(error).removeprefix(_MERGING).split("\n")[0]
+        return BadInput(f"{quoted(given)}: expected settings by name, such as {given.partition('=')[0]}.name=value")
     if isinstance(error, UNREADABLE):
         return BadInput(quoted(str(error).split("\n")[0], LONGEST_REASON))
     return error

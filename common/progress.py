@@ -31,6 +31,13 @@ class RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
+class _LeftColumn(TimeRemainingColumn):
+    """The time left; nothing where nobody knows how much there is to do."""
+
+    def render(self, task: Task) -> Text:
+        return Text() if task.total is None else Text("left ").append(super().render(task))
+
+
 class _PlainConsole(Console):
     def print(self, *objects: Any, soft_wrap: bool | None = None, **how: Any) -> None:
         texts = all(isinstance(one, str) for one in objects)
@@ -50,8 +57,7 @@ def progress_bar(unit: str, console: Console | None = None) -> Progress:
         MofNCompleteColumn(),
         RateColumn(unit),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        _LeftColumn(),
         console=console,
         refresh_per_second=4,
     )

@@ -116,6 +116,15 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def read_json(path: Path, most: int, expected: str) -> Any:
+    """Read a JSON document as `read_bytes` and `parse_json` do; BadInput, ending with what was `expected`."""
+    content = read_bytes(path, most, expected)
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; {expected}") from None
+
+
 def whole_number(value: object, name: str, most: int) -> int:
     """A count that a file gives, from 1 to `most`; ValueError for anything else."""
     if type(value) is not int or not 1 <= value <= most:

@@ -1,5 +1,6 @@
 """Runs in folders, begun and resumed: what every long command has in common."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,19 @@ def require_same_settings(
     """Raise BadInput, naming the setting, unless all but these are those that the run in the folder began with."""
     for name in sorted((before.keys() | now.keys()) - set(except_for)):
         require_same(before.get(name), now.get(name), name, out)
+
+
+@contextmanager
+def removed_unless_begun(out: Path, begun: Callable[[], bool]) -> Iterator[None]:
+    """Context manager of a run: if it ends with BadInput before it has begun, its folder is removed, unless it held
+    anything before."""
+    new = not out.exists() or not any(out.iterdir())
+    try:
+        yield
+    except BadInput:
+        if new and not begun():
+            shutil.rmtree(out, ignore_errors=True)
+        raise
 
 
 @contextmanager

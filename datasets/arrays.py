@@ -22,6 +22,9 @@ from .folder import DESCRIPTION, read_info
 from .schema import DatasetInfo, Episode
 from .writer import DatasetWriter
 
+MOST_WHOLE = 2**53
+"""Limit of the numbers of actions: below it, a float is a whole number without doubt."""
+
 
 def write_episode(
     folder: str | os.PathLike[str],
@@ -113,14 +116,11 @@ class ArrayForm:
         if not actions.ndim or not len(actions):
             raise BadInput(f"actions have shape {list(actions.shape)}, expected [T, …] of one decision or more")
         rows = len(actions)
-        if actions.dtype.kind == "f" and (actions == np.rint(actions)).all():
-            actions = actions.astype(np.int64)
-        if actions.dtype.kind not in "iub":
-            raise BadInput(f"actions are {actions.dtype}, expected what {self.actions} has")
+        actions = self._whole_numbers(actions)
         if isinstance(self.actions, Discrete):
             if actions.size != rows:
                 raise BadInput(f"actions have shape {list(actions.shape)}, expected one whole number for each decision")
-            found = actions.reshape(rows).astype(np.int64) - int(self.actions.start)
+            found = actions.reshape(rows) - int(self.actions.start)
             wrong = np.flatnonzero((found < 0) | (found >= self.info.actions))
         else:
             if actions.shape != (rows, *(self.actions.shape or ())):
@@ -130,29 +130,36 @@ class ArrayForm:
             found = np.array([-1 if one is None else one for one in known], dtype=np.int64)[which.reshape(rows)]
             wrong = np.flatnonzero(found < 0)
         if len(wrong):
-            found_there = quoted(actions[wrong[0]].tolist())
-            raise BadInput(
-                f"actions of row {wrong[0]} are {found_there}, expected what {self.actions} has, "
-                f"such as {quoted(np.asarray(action_at(self.actions, 0)).tolist())}"
-            )
+            raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
         return found
+
+    @property
+    def _expected(self) -> str:
+        return f"expected what {self.actions} has, such as {quoted(_said(action_at(self.actions, 0)))}"
+
+    def _whole_numbers(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Actions given as numbers, of any type; BadInput names the first row of which one is not whole."""
+        if given.dtype.kind not in "fiub":
+            raise BadInput(f"actions are {given.dtype} {list(given.shape)}, {self._expected}")
+        whole = (given > -MOST_WHOLE) & (given < MOST_WHOLE)
+        if given.dtype.kind == "f":
+            whole &= given == np.rint(given)
+        wrong = np.flatnonzero(~whole.reshape(len(given), -1).all(axis=1))
+        if len(wrong):
+            raise BadInput(f"actions of row {wrong[0]} are {quoted(given[wrong[0]].tolist())}, {self._expected}")
+        return given.astype(np.int64)
 
     def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
         if isinstance(given, np.ndarray):
-            whole = given.reshape(len(given), -1) if given.ndim else given
-            if whole.dtype.kind not in "iub" and not (whole.dtype.kind == "f" and (whole == np.rint(whole)).all()):
-                raise BadInput(f"actions are {whole.dtype} {list(whole.shape)}, expected what {self.actions} has")
-            rows = [action_of_numbers(self.actions, row.tolist()) for row in whole.astype(np.int64)]
+            numbers = self._whole_numbers(given.reshape(len(given), -1) if given.ndim else given.reshape(1, 1))
+            rows = [action_of_numbers(self.actions, row.tolist()) for row in numbers]
         else:
             rows = _rows(self.actions, given, "actions")
         found = [index_of_action(self.actions, row) for row in rows]
         if None in found:
             row = found.index(None)
             wrong = given[row] if isinstance(given, np.ndarray) else rows[row]
-            raise BadInput(
-                f"actions of row {row} are {quoted(_said(wrong))}, "
-                f"expected what {self.actions} has, such as {quoted(_said(action_at(self.actions, 0)))}"
-            )
+            raise BadInput(f"actions of row {row} are {quoted(_said(wrong))}, {self._expected}")
         if not found:
             raise BadInput("actions have no rows, expected one decision or more")
         return np.array(found, dtype=np.int64)

@@ -341,4 +341,4 @@ def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]
         raise ValueError(f"{name} are {array.dtype.name} {list(array.shape)}, expected {expected}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int((~np.isfinite(array)).reshape(len(array), -1).any(axis=1).argmax())
-        raise ValueError(f"{name} hold a number that is not finite in row {row}")
+        raise ValueError(f"{name} hold a number that is not finite in row {row} (missing, or too large for float32)")

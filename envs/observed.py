@@ -6,6 +6,7 @@ where the environment's capabilities say so, whatever its name is.
 
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ OWN_INFO = "environment_info"
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
+
+ERRORS = (Exception, SystemExit)
+"""Errors of an environment's own; some leave Python where they should fail."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             observation, info = self.env.reset(seed=seed, options=options)
         except BadInput:
             raise
-        except Exception as error:
+        except ERRORS as error:
             raise self._failed("reset", error) from error
         return self._checked(observation), self._told(info)
 
@@ -66,10 +70,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             observation, reward, terminated, truncated, info = self.env.step(action)
         except BadInput:
             raise
-        except Exception as error:
+        except ERRORS as error:
             raise self._failed("step", error) from error
         try:
-            number = float(reward)
+            number = np.nan if isinstance(reward, str | bytes) else float(reward)
         except (TypeError, ValueError):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
@@ -82,13 +86,13 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             shown = self.env.render()
         except BadInput:
             raise
-        except Exception as error:
+        except ERRORS as error:
             raise self._failed("render", error) from error
         if self._draws and (problem := _problem_of_picture(shown)):
             raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
         return shown
 
-    def _failed(self, method: str, error: Exception) -> BadInput:
+    def _failed(self, method: str, error: BaseException) -> BadInput:
         """An exception of the environment's method as BadInput, with the line it came from."""
         why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
         own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
@@ -106,10 +110,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return np.array(observation) if isinstance(self._space, Box) else observation
 
     def _truth(self, name: str, given: Any) -> bool:
-        try:
-            return bool(given)
-        except (TypeError, ValueError):  # an array of several
-            raise self._wrong(f"{name} is {quoted(given)}, expected true or false") from None
+        with suppress(TypeError, ValueError):  # of an array of several
+            if not isinstance(given, str | bytes):  # "False" would be true
+                return bool(given)
+        raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 
     def _wrong(self, problem: str) -> BadInput:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
@@ -153,6 +157,8 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
 
 
 def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | None:
+    if numbers.dtype == object:
+        return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
     if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= LARGEST):  # fast, mostly enough

@@ -85,6 +85,9 @@ def register_environments() -> None:
                     entry_point=registration.entry_point,
                     vector_entry_point=registration.vector_entry_point,
                     reward_threshold=registration.reward_threshold,
+                    # They check every call themselves, so Gymnasium's wrappers would only take time.
+                    order_enforce=False,
+                    disable_env_checker=True,
                 )
 
 

@@ -1,21 +1,15 @@
 """Comparison of a game played in the original with the simulator's replay of its keys."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ..envs.engine.libraries import TRIGONOMETRIES
-from ..envs.names import EVENT_COLUMNS
 from ..envs.qwop.observations import observe_as
-from ..envs.qwop.replay import replay
-from ..envs.qwop.task import outcome_of
 from ..policies.rollout import Game
-
-T = TypeVar("T")
-
-_SCORE = EVENT_COLUMNS.index("score")
+from .keys_game import first_that, in_simulator
 
 
 @dataclass(frozen=True)
@@ -56,29 +50,22 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
     return first_that((_compare(game, task, name) for name in TRIGONOMETRIES), lambda replayed: replayed.agrees)
 
 
-def first_that(candidates: Iterator[T], agrees: Callable[[T], bool]) -> T:
-    """Return the first candidate that agrees, else the very first. Later ones are not computed."""
-    first = next(candidates)
-    return first if agrees(first) else next(filter(agrees, candidates), first)
-
-
 def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreement:
     assert game.keys is not None
-    keys = np.concatenate(game.keys)
-    played = replay(keys, trigonometry=trigonometry)
-    outcome = outcome_of(played.events[-1])
+    here = in_simulator(np.concatenate(game.keys), trigonometry)
+    played = here.played
     row = max(len(played.states) - 1 - int(task.get("observation_lag", 0)), 0)
     assert played.hidden is not None
     kind = str(task.get("observation", "features"))
     seen = observe_as(kind, played.states[row], played.events[row], played.hidden[row])
     return Agreement(
         index=game.index,
-        frames=len(keys),
+        frames=sum(map(len, game.keys)),
         outcome=game.outcome,
         metres=float(game.info["score"]),
-        simulator_frames=len(played.states) - 1,
-        simulator_outcome="stopped" if outcome == "running" else outcome,
-        simulator_metres=float(played.events[-1, _SCORE]),
+        simulator_frames=here.frames,
+        simulator_outcome=here.outcome,
+        simulator_metres=here.metres,
         largest_difference=float(np.abs(seen - game.observations[-1]).max()),
         trigonometry=trigonometry,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..envs.original.page import PageSettings
@@ -80,16 +80,10 @@ class EvaluateSettings(Settings):
         return str(path.with_name(f"{path.stem}-{kind}" + ("-original" if self.world == ORIGINAL else "")))
 
 
-def _run(settings: EvaluateSettings) -> None:
-    from .main import run  # PyTorch, which --help does without
-
-    run(settings)
-
-
 main = Command(
     "evaluate",
     EvaluateSettings,
-    _run,
+    run_of("qwop.evaluation.main"),
     about="Play a policy's games and report: a table, a page, evaluation.json, the best game's keys and its film.",
     examples=[
         ("qwop-evaluate policy=runs/finetune/policy.safetensors", ""),

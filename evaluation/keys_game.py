@@ -1,6 +1,8 @@
 """Replay of given keys, in the simulator or in the original page."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,8 @@ from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.replay import Replay, replay
 from ..envs.qwop.task import outcome_of
-from .agreement import first_that
+
+T = TypeVar("T")
 
 _SCORE = EVENT_COLUMNS.index("score")
 
@@ -68,6 +71,12 @@ def most_alike(game: KeysGame, keys: NDArray[np.uint8]) -> KeysGame:
     """Play the keys of a game of the original in the simulator, by the library with which it is the same; by the
     first if there is none."""
     return first_that((in_simulator(keys, name) for name in TRIGONOMETRIES), game.same_as)
+
+
+def first_that(candidates: Iterator[T], agrees: Callable[[T], bool]) -> T:
+    """Return the first candidate that agrees, else the very first. Later ones are not computed."""
+    first = next(candidates)
+    return first if agrees(first) else next(filter(agrees, candidates), first)
 
 
 def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:

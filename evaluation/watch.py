@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from ..common.command_line import clone_next, next_command
+from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
@@ -30,6 +30,9 @@ from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .film import film, film_actions, film_keys, film_replay
 from .watch_command import FILM, WatchSettings
+
+COACHED = Path("runs/coach")
+"""Where `qwop-coach` has its rounds; those of another policy are in a folder of their own."""
 
 MOST = 50
 """Largest number of episodes in a page; each takes about 70 kB."""
@@ -69,8 +72,8 @@ def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:
 def _next(settings: WatchSettings) -> str:
     """The line that names the next command: correct the policy, clone the player, or run beside the champion."""
     if settings.policy is not None:
-        runs = load_policy(settings.policy).environment.capabilities.runs
-        return next_command("qwop-coach" if runs else "qwop-evaluate", policy=settings.policy)
+        rounds = unused(COACHED)
+        return next_command("qwop-coach", policy=settings.policy, **({} if rounds == COACHED else {"out": rounds}))
     return "next: qwop-play" if settings.dataset is None else clone_next(Path(settings.dataset))
 
 

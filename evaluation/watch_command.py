@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from ..common.errors import BadInput
 from ..common.settings import Settings, setting
 from ..common.shared_settings import LONGEST_IDLE, seed
@@ -45,16 +45,10 @@ class WatchSettings(Settings):
             raise BadInput(f"out={self.out}: expected the name of a page ({PAGE}) or of a film ({FILM})")
 
 
-def _run(settings: WatchSettings) -> None:
-    from .watch import run  # PyTorch, which --help does without
-
-    run(settings)
-
-
 main = Command(
     "watch",
     WatchSettings,
-    _run,
+    run_of("qwop.evaluation.watch"),
     about="Watch games in the browser, or write them as a page or a film: of a dataset, a file of keys or a policy.",
     examples=[
         ("qwop-watch dataset=data/me episode=3", ""),

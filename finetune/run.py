@@ -75,17 +75,9 @@ class Run(Generic[A, L]):
 
     @cached_property
     def schedule(self) -> Schedule:
-        settings = self.settings
-        monitor = ReturnMonitor(settings.stability)
-        lengths = settings.schedule
+        lengths, monitor = self.settings.schedule, ReturnMonitor(self.settings.stability)
         return Schedule(
-            settings.phases,
-            self.environments.rates,
-            self.gammas,
-            lengths.scale,
-            monitor,
-            lengths.decisions,
-            self.whole,
+            lengths.phases, self.environments.rates, self.gammas, lengths.scale, monitor, lengths.decisions, self.whole
         )
 
     @property

@@ -158,18 +158,19 @@ class FinetuneSettings(Settings):
     @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that these settings configure."""
-        return ALGORITHMS[option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)]
+        return ALGORITHMS[self._algorithm_name]
+
+    @property
+    def _algorithm_name(self) -> str:
+        return option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)
 
     @property
     def notes(self) -> list[str]:
         """Warnings about settings that may be unintended."""
-        made_for, chosen = (
-            self.schedule.algorithm,
-            option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm),
-        )
-        if made_for is None or made_for.partition("-")[0] == chosen:
+        made_for = self.schedule.algorithm
+        if made_for is None or made_for.partition("-")[0] == self._algorithm_name:
             return []
-        return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]
+        return [f"note: this schedule is made for algorithm={made_for}; the run learns by {self._algorithm_name}"]
 
     @property
     def phases(self) -> tuple[Phase, ...]:

@@ -14,7 +14,7 @@ from ..common.command_line import command_line, next_command
 from ..common.cores import cores
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import require_new, restoring, saying_how_to_continue
+from ..common.resume import removed_unless_begun, require_new, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..policies.devices import choose_device
@@ -98,7 +98,8 @@ class Training(Observer):
         ]
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
-        with self._bar, closing(self._log), closing(self._background):
+        unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
+        with unbegun, self._bar, closing(self._log), closing(self._background):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy), observer=Observer()))

@@ -8,13 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..common.checks import quoted
-from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
+from .description import Described
 from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
-from .sizes import CONVOLUTIONS, HIDDEN, NATURE
+from .sizes import HIDDEN, NATURE
 from .state import ArrayState, State, to_arrays, to_tensors
 
 Activation = type[nn.ReLU] | type[nn.Tanh]
@@ -27,10 +26,6 @@ always 0 (the hurdle, out of sight) has a tiny deviation at first."""
 def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     """Scaled observations within ±`SCALED_LIMIT`; pictures are returned as they are."""
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
-
-
-MOST_LAYERS, WIDEST = 64, 65_536
-"""Limits on the sizes that a file may describe."""
 
 
 class Network(nn.Module):
@@ -83,7 +78,7 @@ class Network(nn.Module):
         return cls(observation, actions)
 
 
-class LayeredNetwork(Network):
+class LayeredNetwork(Described, Network):
     """Base class of the networks here: a scaler, convolutions for images, then layers of the widths `hidden`.
 
     Takes observations as rows, [..., observation_size], float32 or uint8.
@@ -114,12 +109,9 @@ class LayeredNetwork(Network):
         """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
         return self.logits(observations.flatten(1)), state
 
-    def description(self) -> dict[str, object]:
-        return {"hidden": list(self.hidden)}
-
     @classmethod
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        return cls(observation, actions, hidden_widths(description))
+        return cls(observation, actions, **cls.arguments(description))
 
 
 class TrunkedPolicy(LayeredNetwork):
@@ -129,7 +121,10 @@ class TrunkedPolicy(LayeredNetwork):
     biases are zero. For images the `convolutions` of `CONVOLUTIONS` come first.
     """
 
+    described = ("hidden", "convolutions")
     activation: ClassVar[Activation]
+    bounds: ClassVar[bool] = False
+    """True if scaled observations are clipped to ±`SCALED_LIMIT`."""
 
     def __init__(
         self,
@@ -150,7 +145,8 @@ class TrunkedPolicy(LayeredNetwork):
 
     def trunk_input(self, observations: Tensor) -> Tensor:
         """Inputs of the trunk, [..., observation_size], from raw observations."""
-        return self.layer_input(observations)
+        scaled = self.layer_input(observations)
+        return bounded(scaled, self.observation) if self.bounds else scaled
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
@@ -167,13 +163,7 @@ class TrunkedPolicy(LayeredNetwork):
         return DenseLayers.of([*self.trunk, self.policy_head], low)
 
     def description(self) -> dict[str, object]:
-        described = super().description()
-        return {**described, "convolutions": self.convolutions_name} if self.observation.is_image else described
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        widths, convolutions = hidden_widths(description), convolutions_of(description)
-        return cls(observation, actions, widths, convolutions=convolutions)
+        return _of_pictures(super().description(), self.observation)
 
 
 class ActorCritic(TrunkedPolicy):
@@ -195,16 +185,11 @@ class ActorCritic(TrunkedPolicy):
 
 
 class Actor(TrunkedPolicy):
-    """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`).
-
-    Scaled observations are clipped to ±`SCALED_LIMIT`.
-    """
+    """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`)."""
 
     architecture = "actor"
     activation: ClassVar[Activation] = nn.Tanh
-
-    def trunk_input(self, observations: Tensor) -> Tensor:
-        return bounded(self.layer_input(observations), self.observation)
+    bounds = True
 
 
 class ValuedActor(Actor):
@@ -232,9 +217,7 @@ class TanhActorCritic(ActorCritic):
 
     architecture = "tanh-actor-critic"
     activation: ClassVar[Activation] = nn.Tanh
-
-    def trunk_input(self, observations: Tensor) -> Tensor:
-        return bounded(self.layer_input(observations), self.observation)
+    bounds = True
 
 
 def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
@@ -259,8 +242,10 @@ def _with_policy_of(made: Made, network: TrunkedPolicy) -> Made:
     return made
 
 
-class Values(nn.Module):
+class Values(Described, nn.Module):
     """A separate network for a policy's V(s): tanh layers over the policy's `layer_input`; gain 1 in the head."""
+
+    described = ("hidden", "convolutions")
 
     def __init__(
         self,
@@ -288,14 +273,17 @@ class Values(nn.Module):
         return values.squeeze(-1)
 
     def description(self) -> dict[str, object]:
-        """The settings of the network, as plain data."""
-        described: dict[str, object] = {"hidden": list(self.hidden)}
-        return {**described, "convolutions": self.convolutions_name} if self._observation.is_image else described
+        return _of_pictures(super().description(), self._observation)
 
     @classmethod
     def from_description(cls, observation: ObservationSpec, description: Mapping[str, object]) -> Self:
         """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
-        return cls(observation, hidden_widths(description), convolutions=convolutions_of(description))
+        return cls(observation, **cls.arguments(description))
+
+
+def _of_pictures(description: dict[str, object], observation: ObservationSpec) -> dict[str, object]:
+    """The description without convolutions if the observations are numbers."""
+    return {name: value for name, value in description.items() if name != "convolutions" or observation.is_image}
 
 
 def feed_arrays(
@@ -308,19 +296,3 @@ def feed_arrays(
     with torch.inference_mode():
         taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, torch.float32)
         return to_arrays(network.feed(to_tensors(state, device), taken, earned))
-
-
-def hidden_widths(description: Mapping[str, object]) -> list[int]:
-    """The widths of the hidden layers that a file describes; ValueError for anything else."""
-    hidden = description["hidden"]
-    if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
-        raise ValueError(f"hidden is {quoted(hidden)}, expected a list of at most {MOST_LAYERS} widths")
-    return [whole_number(width, "hidden", WIDEST) for width in hidden]
-
-
-def convolutions_of(description: Mapping[str, object]) -> str:
-    """The name of the convolutions that a file describes; ValueError for one that is unknown."""
-    name = description.get("convolutions", NATURE)  # older files lack it
-    if name not in [*CONVOLUTIONS]:
-        raise ValueError(f"convolutions is {quoted(name)}, expected one of {', '.join(CONVOLUTIONS)}")
-    return str(name)

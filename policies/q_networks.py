@@ -1,19 +1,17 @@
 """Networks of Q values that act as policies, single or as members of an ensemble that are computed together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
 from .encoders import Convolutions, normed_layers, plain_layers
-from .networks import LayeredNetwork, convolutions_of, hidden_widths
+from .networks import LayeredNetwork
 from .sizes import HIDDEN, NATURE
 
 
@@ -60,10 +58,6 @@ class Ensemble(nn.Sequential):
         return outputs.view(self.members, *rows.shape[:-1], -1)
 
 
-MOST_QUANTILES, MOST_MEMBERS = 10_000, 1000
-"""Limits on the sizes that a file may describe."""
-
-
 class EpsilonGreedy(LayeredNetwork):
     """Base class of networks of Q values, `forward`, that act ε-greedily by them.
 
@@ -90,6 +84,7 @@ class QNetwork(EpsilonGreedy):
     """
 
     architecture = "q"
+    described: ClassVar[Sequence[str]] = ("hidden", "quantiles", "dueling", "layer_norm", "convolutions")
 
     def __init__(
         self,
@@ -134,34 +129,12 @@ class QNetwork(EpsilonGreedy):
         plain = not self.dueling and self.quantiles == 1 and not self.observation.is_image
         return DenseLayers.of([*self.advantage]) if plain else None
 
-    def description(self) -> dict[str, object]:
-        return {
-            **super().description(),
-            "quantiles": self.quantiles,
-            "dueling": self.dueling,
-            "layer_norm": self.layer_norm,
-            "convolutions": self.convolutions_name,
-        }
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
-        options: dict[str, bool] = {}
-        for name in ("dueling", "layer_norm"):
-            if not isinstance(value := description[name], bool):
-                raise ValueError(f"{name} is {quoted(value)}, expected true or false")
-            options[name] = value
-        widths, convolutions = hidden_widths(description), convolutions_of(description)
-        return cls(
-            observation, actions, widths, quantiles=quantiles, convolutions=convolutions,
-            dueling=options["dueling"], layer_norm=options["layer_norm"],
-        )  # fmt: skip
-
 
 class DuelingQ(QNetwork):
     """The published runner's Q network, dueling and with layer norm (71 → 256 → 128 → 11 and 1: 105,740 parameters)."""
 
     architecture = "dueling-q"
+    described = ("hidden", "quantiles")
 
     def __init__(
         self,
@@ -173,14 +146,6 @@ class DuelingQ(QNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden, generator, quantiles, dueling=True, layer_norm=True)
 
-    def description(self) -> dict[str, object]:
-        return {"hidden": list(self.hidden), "quantiles": self.quantiles}
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
-        return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
-
 
 class EnsembleQ(EpsilonGreedy):
     """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
@@ -189,6 +154,7 @@ class EnsembleQ(EpsilonGreedy):
     """
 
     architecture = "ensemble-q"
+    described = ("hidden", "members")
 
     def __init__(
         self,
@@ -216,14 +182,6 @@ class EnsembleQ(EpsilonGreedy):
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.member_values(observations).mean(0)
-
-    def description(self) -> dict[str, object]:
-        return {**super().description(), "members": self.members}
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        members = whole_number(description["members"], "members", MOST_MEMBERS)
-        return cls(observation, actions, hidden_widths(description), members=members)
 
 
 def epsilon_greedy(q: Tensor, epsilon: Tensor) -> Tensor:

@@ -1,14 +1,13 @@
 """Recurrent networks: policies with a memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import orthogonal_linear, trunk_for
-from .networks import WIDEST, LayeredNetwork, bounded, hidden_widths
+from .networks import LayeredNetwork, bounded
 from .sizes import HIDDEN, MEMORY
 from .state import State
 
@@ -22,6 +21,7 @@ class RecurrentActorCritic(LayeredNetwork):
     """
 
     architecture = "recurrent-actor-critic"
+    described = ("hidden", "memory")
 
     def __init__(
         self,
@@ -55,16 +55,6 @@ class RecurrentActorCritic(LayeredNetwork):
         """The state after seeing features [n, width]; the heads read its first part, h [n, memory]."""
         after: tuple[Tensor, Tensor] = self.core(features, state)
         return after
-
-    def description(self) -> dict[str, object]:
-        return {**super().description(), "memory": self.memory}
-
-    @classmethod
-    def from_description(
-        cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]
-    ) -> "RecurrentActorCritic":
-        memory = whole_number(description["memory"], "memory", WIDEST)
-        return cls(observation, actions, hidden_widths(description), memory)
 
 
 def lstm_cell(inputs: int, units: int, generator: torch.Generator | None) -> nn.LSTMCell:

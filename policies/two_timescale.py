@@ -1,19 +1,18 @@
 """The recurrent core of the For The Win agent (Jaderberg et al. 2019), with two time scales."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, orthogonal_linear, trunk_for
-from .networks import WIDEST, LayeredNetwork, bounded, hidden_widths
+from .networks import LayeredNetwork, bounded
 from .noise import absorb, digest, standard_normal
 from .recurrent import lstm_cell
-from .sizes import HIDDEN, LATENT, LONGEST_PERIOD, MEMORY, PERIOD
+from .sizes import HIDDEN, LATENT, MEMORY, PERIOD
 from .state import State
 
 PRIOR_STD = 0.1
@@ -81,6 +80,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     """
 
     architecture = "two-timescale-actor-critic"
+    described = ("hidden", "memory", "latent", "period")
     period: Tensor
 
     def __init__(
@@ -174,17 +174,6 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     def set_period(self, period: int) -> None:
         """Change τ; episodes under way tick at its multiples from now on."""
         self.period.fill_(period)
-
-    def description(self) -> dict[str, object]:
-        return {**super().description(), "memory": self.memory, "latent": self.latent, "period": int(self.period)}
-
-    @classmethod
-    def from_description(
-        cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]
-    ) -> "TwoTimescaleActorCritic":
-        memory, latent = (whole_number(description[name], name, WIDEST) for name in ("memory", "latent"))
-        period = whole_number(description["period"], "period", LONGEST_PERIOD)
-        return cls(observation, actions, hidden_widths(description), memory, latent, period)
 
 
 def scale_gradient(numbers: Tensor, factor: float) -> Tensor:

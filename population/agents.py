@@ -21,10 +21,13 @@ WEIGHTS = ("reward_prediction", "feature_control", "posterior_kl", "prior_kl", "
 """Genes of two-timescale agents that are settings of the same name."""
 
 
-def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
+ENDS = "the lowest and the highest value, such as [0.001, 0.01]"
+"""Expected of a range."""
+
+
+def gene(low: float, high: float, help: str, expected: str = ENDS, **bounds: Any) -> Any:
     """Declare a range as a setting: the lowest and the highest initial value of a gene."""
-    expected = "the lowest and the highest value, such as [0.001, 0.01]"
-    return setting((low, high), f"Initial range of {help}.", at_least=0, at_most=at_most, expected=expected)
+    return setting((low, high), f"Initial range of {help}.", expected=expected, **{"at_least": 0, **bounds})
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,7 @@ class PopulationAgents(Discounted):
         for name in self.gene_names:
             ends = getattr(self, name)
             if len(ends) != 2 or ends[0] > ends[1] or 0 == ends[0] < ends[1]:
-                raise BadInput(
-                    f"{name}={list(ends)}: expected the lowest and the highest value, such as [0.001, 0.01], or twice "
-                    "the same"
-                )
+                raise BadInput(f"{name}={list(ends)}: expected {ENDS}, or twice the same")
 
     @property
     def algorithm(self) -> Algorithm:
@@ -132,19 +132,15 @@ class FtwAgents(VtraceAgents):
     prior_kl: tuple[float, ...] = gene(1e-6, 1e-4, "the weight of the slow core's divergence from its own prior")
     slow_gradient: tuple[float, ...] = gene(0.1, 1.0, "the factor of the gradient from fast to slow core")
     period: tuple[int, ...] = gene(
-        5, 20, "the decisions between two of the slow core, drawn uniformly; [1, 1] is one time scale", at_most=10_000
-    )
+        5, 20, "the decisions between two of the slow core, drawn uniformly; [1, 1] is one time scale",
+        "two whole numbers from 1 to 10,000, such as [5, 20]", at_least=1, at_most=10_000,
+    )  # fmt: skip
     latent: int = setting(64, "Numbers in the latent variable z.", at_least=1, at_most=65_536)
 
     @property
     def genes(self) -> dict[str, Range]:
         low, high = self.period
         return {**super().genes, "period": Range(low, high, whole=True)}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.period[0] < 1:
-            raise BadInput(f"period={list(self.period)}: expected at least 1")
 
     def settings(self, genes: Genes) -> FtwSettings:
         weights: dict[str, Any] = {name: genes[name] for name in WEIGHTS}

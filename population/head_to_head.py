@@ -19,14 +19,11 @@ from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos
 from ..policies.policy import Policy, choose
 from .rival_races import ObservationMap, decision_frames
-from .training import event_weights_of
+from .training import Report, event_weights_of
 
 _DECISION = EVENTS.index("decision")
 
 Pictures = tuple[NDArray[np.uint8], ...]
-
-Report = Callable[[int], None]
-"""Called with the number of races that have just been run."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def play_head_to_head(
 
     Race k begins with k idle frames, is against `others[k % len(others)]` and depends only on (seed, k). The race runs
     at the higher decision rate of the two; the slower policy keeps its own rate. Raises BadInput if either of them
-    cannot run in the race.
+    cannot run in the race. report: called with the number of races that have just been run.
     """
     results, metres = np.zeros(games), np.zeros((games, 2))
     seconds = np.full((games, 2), np.nan)

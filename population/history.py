@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -16,8 +16,21 @@ HISTORY = "history.jsonl"
 
 LARGEST_HISTORY = 1024 * MEGABYTE
 
-NAMED = ("genes", "rewards", "figures")
-"""Numbers of an agent that have names."""
+Form = Any
+"""Types of a number; or a list of one form, or a mapping of names to forms, where ... stands for every name."""
+
+COUNT, NUMBER = (int,), (int, float)
+NAMED: Form = {...: NUMBER}
+AGENT: Form = {
+    **dict.fromkeys(("id", "generation", "founder"), COUNT),
+    **dict.fromkeys(("rating", "error"), NUMBER),
+    **dict.fromkeys(("genes", "rewards", "figures"), NAMED),
+}
+ROW: Form = {
+    "round": COUNT, "decisions": COUNT, "seconds": NUMBER, "time": NAMED, "agents": [AGENT],
+    "rivals": [{"rating": NUMBER, "error": NUMBER}], "copies": [[COUNT]],
+}  # fmt: skip
+"""Form of a row."""
 
 
 class History:
@@ -74,41 +87,22 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
 
 def _is_row(row: object) -> bool:
     """True for a row that `History.write` may have written."""
-    return (
-        isinstance(row, dict)
-        and all(type(row.get(name)) is int for name in ("round", "decisions"))
-        and _is_number(row.get("seconds"))
-        and _are_numbers(row.get("time"))
-        and _is_list_of(row.get("agents"), _is_agent)
-        and [one["id"] for one in row["agents"]] == list(range(len(row["agents"])))
-        and _is_list_of(row.get("rivals"), lambda one: _are_numbers(one) and {"rating", "error"} <= one.keys())
-        and _is_list_of(row.get("copies"), lambda pair: _is_pair_of(pair, len(row["agents"])))
-    )
+    if not _fits(row, ROW):
+        return False
+    found: Any = row
+    numbers = list(range(len(found["agents"])))
+    pairs = all(len(copy) == 2 and set(copy) <= set(numbers) for copy in found["copies"])
+    return pairs and [one["id"] for one in found["agents"]] == numbers
 
 
-def _is_agent(agent: object) -> bool:
-    return (
-        isinstance(agent, dict)
-        and all(type(agent.get(name)) is int for name in ("id", "generation", "founder"))
-        and all(_is_number(agent.get(name)) for name in ("rating", "error"))
-        and all(_are_numbers(agent.get(name)) for name in NAMED)
-    )
-
-
-def _is_pair_of(pair: object, agents: int) -> bool:
-    return _is_list_of(pair, lambda one: type(one) is int and 0 <= one < agents) and len(pair) == 2
-
-
-def _is_list_of(value: object, holds: Callable[[object], bool]) -> TypeGuard[list[object]]:
-    return isinstance(value, list) and all(map(holds, value))
-
-
-def _are_numbers(value: object) -> TypeGuard[dict[str, float]]:
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
+def _fits(value: object, form: Form) -> bool:
+    """True for a value of one of these types, a list of such values, or a mapping with such values by name."""
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_fits(one, form[0]) for one in value)
+    if isinstance(form, dict):
+        wanted = dict.fromkeys(value, form[...]) if isinstance(value, dict) and ... in form else form
+        return isinstance(value, dict) and all(_fits(value.get(name), one) for name, one in wanted.items())
+    return type(value) in form
 
 
 def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -27,8 +27,6 @@ class Change:
 def carried_changes(rows: Sequence[Mapping[str, Any]]) -> list[Change]:
     """Return the changes carried by agents of the last row of a history: the most common first, and of equally common
     ones the earlier first."""
-    if not rows:
-        return []
     agents = list(rows[0]["agents"])
     ancestry: list[tuple[int, ...]] = [()] * len(agents)
     copies: list[tuple[int, int, int, Mapping[str, Any], Mapping[str, Any]]] = []

@@ -18,13 +18,11 @@ def agent_colour(number: int, count: int) -> str:
 
 
 def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Draw the agents as lines over rounds, from the rows of a history; an empty string without rows.
+    """Draw the agents as lines over rounds, from the rows of a history.
 
     Each line has the colour of the initial agent that its weights descend from. Where an agent copied another, an arrow
     leads from the other's line to its own.
     """
-    if not rows:
-        return ""
     count, last = len(rows[0]["agents"]), max(int(rows[-1]["round"]), 1)
     height = TOP + count * ROW + BOTTOM
 

@@ -42,23 +42,20 @@ def fit_ratings(
     counts: NDArray[np.float64] | None = None,
     pinned: int | None = None,
     prior: float = PRIOR,
-    relative: bool = False,
 ) -> Ratings:
     """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
 
     sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
     y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], the number of matches in
     each row, with y their mean result; 1 by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
-    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. relative: give the errors of the
-    distance from the mean rating, whose level only the prior determines if no agent is pinned.
+    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. If no agent is pinned, the errors are
+    those of the distance from the mean rating, whose level only the prior determines.
 
     ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
-    errors are those of the Gaussian with the same curvature. ValueError if the matches do not determine ψ.
+    errors are those of the Gaussian with the same curvature.
     """
     m, y = np.asarray(sides, dtype=np.float64), np.asarray(results, dtype=np.float64)
     c = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
-    if m.ndim != 2 or y.shape != m.shape[:1] or c.shape != y.shape or ((y < 0) | (y > 1)).any() or (c < 0).any():
-        raise ValueError(f"sides {list(m.shape)} and results {list(y.shape)}: expected [M, P], and [M] from 0 to 1")
     free = np.array([agent for agent in range(m.shape[1]) if agent != pinned], dtype=np.int64)
     m_free, precision = m[:, free], 1.0 / prior**2
     psi = np.zeros(len(free))  # relative to the anchor
@@ -72,10 +69,7 @@ def fit_ratings(
         won = win_probability(lead + m_free @ psi)
         gradient = SCALE * (c * (y - won)) @ m_free - precision * psi
         curvature = (m_free.T * (SCALE**2 * c * won * (1.0 - won))) @ m_free + precision * np.eye(len(free))
-        try:
-            step = np.linalg.solve(curvature, gradient)
-        except np.linalg.LinAlgError:
-            raise ValueError("the matches do not determine every rating: pin an agent, or use a prior") from None
+        step = np.linalg.solve(curvature, gradient)
         size, now = 1.0, log_posterior(psi)
         while size > 1e-10 and log_posterior(psi + size * step) < now - 1e-12:  # Newton's step may be too long
             size /= 2
@@ -85,7 +79,7 @@ def fit_ratings(
     ratings, errors = np.full(m.shape[1], ANCHOR), np.zeros(m.shape[1])
     ratings[free] += psi
     covariance = np.linalg.inv(curvature)
-    if relative:
+    if pinned is None:
         centred = np.eye(len(free)) - 1.0 / len(free)
         covariance = centred @ covariance @ centred
     errors[free] = np.sqrt(np.diag(covariance))
@@ -97,19 +91,9 @@ def match_weights(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
     return np.asarray(np.exp(-((win_probability(lead) - 0.5) ** 2) / (2 * SPREAD**2)))
 
 
-def opponent_probabilities(
-    ratings: NDArray[np.float64], player: int, able: NDArray[np.bool_] | None = None
-) -> NDArray[np.float64]:
-    """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself.
-
-    able: agents that can meet the player, bool [P]; None: all others.
-    """
-    weights = match_weights(ratings[player] - ratings)
-    weights[player] = 0.0
-    if able is not None:
-        weights[~able] = 0.0
-    total = weights.sum()
-    if total == 0.0:
-        raise ValueError(f"{len(ratings)} agents: expected at least one that can meet agent {player}")
-    probabilities: NDArray[np.float64] = weights / total
+def opponent_probabilities(ratings: NDArray[np.float64], player: int, able: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the probability of each agent, float64 [P], to be the player's opponent. able: those that can meet the
+    player, bool [P], at least one."""
+    weights = match_weights(ratings[player] - ratings) * able
+    probabilities: NDArray[np.float64] = weights / weights.sum()
     return probabilities

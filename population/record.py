@@ -1,12 +1,13 @@
 """Results of matches between agents, and the ratings fitted to them."""
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ratings import PRIOR, Ratings, fit_ratings
+from .ratings import Ratings, fit_ratings
 
 
 class Record:
@@ -38,17 +39,15 @@ class Record:
             values[:, child] = values[:, parent]
             values[child, parent] = values[parent, child] = values[child, child] = 0.0
 
-    def ratings(self, pinned: int | None = None, prior: float = PRIOR) -> Ratings:
-        """Fit the ratings of all agents; see `fit_ratings`. The errors are relative unless an agent is pinned."""
-        pairs = [(row, column) for row, column in zip(*np.nonzero(np.triu(self.matches)), strict=True)]
+    def ratings(self, pinned: int | None = None) -> Ratings:
+        """Fit the ratings of all agents; see `fit_ratings`."""
+        pairs = list(zip(*np.nonzero(np.triu(self.matches)), strict=True))
         sides = np.zeros((len(pairs), len(self.matches)))
         for match, (row, column) in enumerate(pairs):
             sides[match, row], sides[match, column] = 1.0, -1.0
         counts = np.array([self.matches[pair] for pair in pairs])
         results = np.array([self.points[pair] / self.matches[pair] for pair in pairs])
-        return fit_ratings(
-            sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned, prior=prior, relative=pinned is None
-        )
+        return fit_ratings(sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned)
 
     def get_state(self) -> dict[str, object]:
         return {"matches": self.matches.copy(), "points": self.points.copy()}
@@ -65,10 +64,7 @@ def compare_scores(scores: Iterable[NDArray[np.float64]], record: Record) -> Non
     """Add matches that compare the scores, float64 [games], of every pair of agents that play alone. Every game of one
     is compared with every game of the other; together they count as many matches as the smaller number of games.
     """
-    made = list(scores)
-    for one, mine in enumerate(made):
-        for other in range(one + 1, len(made)):
-            theirs = made[other]
-            if len(mine) and len(theirs):
-                lead = mine[:, None] - theirs[None, :]
-                record.add(one, other, float((np.sign(lead).mean() + 1) / 2), float(min(len(mine), len(theirs))))
+    for (one, mine), (other, theirs) in combinations(enumerate(scores), 2):
+        if len(mine) and len(theirs):
+            lead = mine[:, None] - theirs[None, :]
+            record.add(one, other, float((np.sign(lead).mean() + 1) / 2), float(min(len(mine), len(theirs))))

@@ -1,7 +1,6 @@
 """`report.html`: the evolution of a population, one file that needs no server."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from operator import itemgetter
@@ -24,9 +23,8 @@ from .settings import PopulationSettings
 
 EVALUATION, FILM = "evaluation.json", "best_race.mp4"
 
-MOST_POINTS, MOST_CHANGED, MOST_LISTED, MOST_CARRIED = 150, 6, 3, 10
-"""Largest numbers: points of a line, events in the table of changed rewards, values of a gene that are listed (of more,
-only the lowest and highest are), and rows in the table of inherited changes."""
+MOST_POINTS, MOST_CARRIED = 150, 10
+"""Largest numbers: points of a line, and rows in the table of inherited changes."""
 
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
@@ -94,10 +92,9 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Rows) -> list[st
     if races:
         parts += ["<h2>Rewards of their own</h2>", _note(_REWARDS + _ORIGINS[settings.rewards]), _heat(rows[-1])]
         if settings.rewards != "fixed":
-            parts += [_changed_rewards(rows), _charts(rows, "rewards", _valued(rows))]
+            parts.append(_charts(rows, "rewards", _valued(rows)))
     first = rows[-1]["agents"][0]
-    genes = _charts(rows, "genes", first["genes"], GENES)
-    parts += ["<h2>Settings of their learning</h2>", _note(_GENES), _spread_of_genes(rows), genes]
+    parts += ["<h2>Settings of their learning</h2>", _note(_GENES), _charts(rows, "genes", first["genes"], GENES)]
     measured = _charts(rows, "figures", [name for name in FIGURES if name in first["figures"]], FIGURES)
     parts += ["<h2>Measurements of their learning</h2>", measured]
     return [*parts, "<h2>Computing time</h2>", _time(rows)]
@@ -266,33 +263,6 @@ def _heat(row: Row) -> str:
         cells = "".join(_cell(agent["rewards"][name]) for name in names)
         body.append(f"<tr><td>{mark}agent {agent['id']}, {agent['rating']:.0f}</td>{cells}</tr>")
     return f'<div class="scroll"><table class="heat"><tr><td></td>{head}</tr>{"".join(body)}</table></div>'
-
-
-def _changed_rewards(rows: Rows) -> str:
-    """Table of the events whose weight, averaged over the agents, changed most since the first round."""
-
-    def means(row: Row) -> dict[str, float]:
-        agents = row["agents"]
-        return {name: sum(agent["rewards"][name] for agent in agents) / len(agents) for name in agents[0]["rewards"]}
-
-    before, now = means(rows[0]), means(rows[-1])
-    most = sorted(now, key=lambda name: -abs(now[name] - before[name]))[:MOST_CHANGED]
-    body = [[_words(name), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
-    return _note("Mean weights that have changed most:") + figures(["", "after the first round", "now"], body)
-
-
-def _spread_of_genes(rows: Rows) -> str:
-    """Table of the agents' initial and current values."""
-
-    def spread(row: Row, name: str) -> str:
-        counts = Counter(agent["genes"][name] for agent in row["agents"])
-        if len(counts) <= MOST_LISTED:
-            return ", ".join(f"{value:.3g} ({count} of {counts.total()})" for value, count in sorted(counts.items()))
-        return f"{min(counts):.3g} to {max(counts):.3g}"
-
-    names = rows[-1]["agents"][0]["genes"]
-    body = [[GENES.get(name, name), spread(rows[0], name), spread(rows[-1], name)] for name in names]
-    return figures(["", "after the first round", "now"], body)
 
 
 def _inherited_changes(rows: Rows) -> str:

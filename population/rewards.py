@@ -38,15 +38,10 @@ FACTOR = 3.0
 """Largest factor of a varied weight; the smallest is its reciprocal."""
 
 
-def drawn_rewards(generator: np.random.Generator) -> dict[str, float]:
-    """Draw a weight for each event."""
-    return {event: REWARD.draw(generator) for event in EVENTS}
-
-
 def initial_rewards(kind: str, generator: np.random.Generator) -> dict[str, float]:
     """Return the first weights of an agent: drawn, chosen by hand ("both", "fixed"), or "varied", chosen by hand with a
     log-uniform factor between 1/`FACTOR` and `FACTOR` each. All kinds draw equally many numbers from the generator."""
-    drawn = drawn_rewards(generator)
+    drawn = {event: REWARD.draw(generator) for event in EVENTS}
     if kind == "drawn":
         return drawn
     if kind == "varied":

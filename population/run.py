@@ -33,13 +33,13 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
-from .head_to_head import HeadToHead, Report, film_race, play_head_to_head, shared_race, tournament
+from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
 from .population import Population
 from .report import EVALUATION, FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
-from .training import AgentTrainer, teacher_of
+from .training import AgentTrainer, Report, teacher_of
 from .workers import Distributed, Workers
 
 MAY_DIFFER = (
@@ -63,21 +63,24 @@ class Run:
     def run(self) -> None:
         use_one_thread()
         settings = self._settings
-        state = require_resumable(settings, self._out)
+        newest = checkpoint_to_resume(settings, self._out)
+        state = None if newest is None else load_checkpoint(newest)
         require_no_other_run(self._out, PopulationSettings, (BEST,))
         rivals = self._rivals()
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
-        arguments = self._workshop_arguments(rivals)
+        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
+        arguments: tuple[Any, ...] = (
+            self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
+        )  # fmt: skip
         with closing(AgentTrainer(*arguments)) as trainer:
             workers: Workers = trainer
             if isinstance(how := settings.distributed, RaySettings):
                 workers = Distributed(RayEngine(how.actors, how.address), how.actors, *arguments)
             self._population = Population(settings, trainer, workers, len(rivals))
-            newest = None if state is None else checkpoints(self._out / "checkpoints")[-1]
-            if state is not None and newest is not None:
+            if newest is not None and state is not None:
                 with restoring(newest):
-                    self._population.set_state(dict(state))
+                    self._population.set_state(state)
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
             write_configuration(settings, self._out)
@@ -176,17 +179,14 @@ class Run:
 
     def _first_agents(self) -> list[Policy]:
         """All agents as they began; none where no final race is run."""
-        if not (self._settings.is_race and self._settings.evaluation.games):
-            return []
-        return [self._first(member) for member in self._population.members]
-
-    def _first(self, member: Member) -> Policy:
-        """Load an agent as it began; BadInput for another policy."""
-        path = self._out / FIRST / _name(member.id)
-        policy = load_policy(path)
-        if policy.environment.id != self._task.id:
-            raise BadInput(f"{path}: a policy of {quoted(policy.environment.id)}, expected one of this population")
-        return policy
+        found: list[Policy] = []
+        for member in self._population.members if self._settings.is_race and self._settings.evaluation.games else ():
+            path = self._out / FIRST / _name(member.id)
+            found.append(load_policy(path))
+            if found[-1].environment.id != self._task.id:
+                other = quoted(found[-1].environment.id)
+                raise BadInput(f"{path}: a policy of {other}, expected one of this population")
+        return found
 
     def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
         how = self._settings.evaluation
@@ -222,11 +222,6 @@ class Run:
         ObservationMap.of(policy, race, name, may_hold=final)
         return policy
 
-    def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
-        settings = self._settings
-        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
-
     def _teachers(self) -> dict[int, Policy]:
         found = {}
         for number, name in enumerate(self._settings.teachers or ()):
@@ -255,8 +250,8 @@ class Run:
         return write_report(self._out, self._settings, self._history.rows)
 
 
-def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any] | None:
-    """Load the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
+def checkpoint_to_resume(settings: PopulationSettings, out: Path) -> Path | None:
+    """Return the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
 
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
@@ -264,12 +259,10 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
     if not settings.resume:
         require_new(out, begun=bool(found) or (out / HISTORY).exists())
         return None
-    newest = newest_checkpoint(out, found, (out / FIRST).exists())
-    if newest is None:
-        return None
-    before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
-    require_same_settings(before, now, out, MAY_DIFFER)
-    return load_checkpoint(newest)
+    if (newest := newest_checkpoint(out, found, (out / FIRST).exists())) is not None:
+        before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
+        require_same_settings(before, now, out, MAY_DIFFER)
+    return newest
 
 
 def _name(number: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..common.command_line import next_command
+from ..common.command_line import next_command, unused
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from .held_out import CLONE, REPEAT_LAST, HeldOut
@@ -29,11 +29,7 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
     if embedded:
         return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
     if not environment.capabilities.runs or not environment.capabilities.keys:
-        # A few updates with a new critic can ruin a good clone: the best policy is kept, and that may be the clone.
-        return next_command(
-            "qwop-finetune", policy=policy, schedule="live-only", algorithm="ppo-small",
-            out=_beside(policy, "better"), **{"schedule.decisions": 200_000, "schedule.keep": "best"},
-        )  # fmt: skip
+        return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)
     schedule = "from-person" if finishes else "beginner"
     return next_command("qwop-finetune", policy=policy, schedule=schedule, out=_beside(policy, "faster"))
@@ -41,7 +37,7 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
 
 def _beside(policy: Path, name: str) -> Path:
     """A folder beside the run's own: runs/me-faster for runs/me."""
-    return policy.parent.with_name(f"{policy.parent.name}-{name}")
+    return unused(policy.parent.with_name(f"{policy.parent.name}-{name}"))
 
 
 def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:

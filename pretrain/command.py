@@ -1,19 +1,12 @@
 """`qwop-pretrain`: its help, for which nothing is cloned."""
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from .settings import PretrainSettings
-
-
-def _run(settings: PretrainSettings) -> None:
-    from .main import run  # PyTorch, which --help does without
-
-    run(settings)
-
 
 main = Command(
     "pretrain",
     PretrainSettings,
-    _run,
+    run_of("qwop.pretrain.main"),
     about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
     examples=[
         ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),

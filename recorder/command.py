@@ -1,19 +1,12 @@
 """`qwop-record`: its help, for which nothing is recorded."""
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from .settings import RecordSettings
-
-
-def _run(settings: RecordSettings) -> None:
-    from .main import run  # Parquet and the game's engine, which --help does without
-
-    run(settings)
-
 
 main = Command(
     "record",
     RecordSettings,
-    _run,
+    run_of("qwop.recorder.main"),
     about="Record games into a dataset: yours, a policy's, or published ones.",
     examples=[
         ("qwop-record source.player=me", "play in your browser"),

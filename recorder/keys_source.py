@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
@@ -15,7 +14,7 @@ from ..envs.qwop.keys_file import read_keys
 from .person import info_for
 from .published.source import find_files
 from .settings import KeysSettings
-from .source import Source, recorded_games
+from .source import Source, require_new
 
 EXPECTED = "expected files of keys, such as those that qwop-play saves"
 
@@ -31,21 +30,13 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
     paths = find_files(settings.files, "games/*.txt", EXPECTED)
     games = [read_keys(path) for path in paths]
     digests = [hashlib.sha256(keys.tobytes()).hexdigest()[:_DIGITS] for keys in games]
-    _require_new(paths, digests, folder)
+    require_new(paths, digests, folder)
     return Source(
         info=info,
         episodes=_episodes(paths, games, digests, info, settings),
         total=len(games),
         notes=[f"{len(games)} files of keys, played again as they are recorded"],
     )
-
-
-def _require_new(paths: list[Path], digests: list[str], folder: Path) -> None:
-    seen = {game.origin.sha256: f"{folder} already contains its game" for game in recorded_games(folder)}
-    for path, digest in zip(paths, digests, strict=True):
-        if digest in seen:
-            raise BadInput(f"{path}: {seen[digest]}; remove it from source.files")
-        seen[digest] = f"the same game as {path}"
 
 
 def _episodes(

@@ -1,7 +1,6 @@
 """`qwop-record`: games from a source into a dataset."""
 
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import CONFIGURATION, to_yaml
-from ..common.command_line import clone_next, next_command
-from ..common.ends import TERMINATING, Terminated
+from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
+from ..common.interrupts import Deferred
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import DESCRIPTION, RECORDINGS, next_number
@@ -64,7 +63,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
         return clone_next(folder)
     assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
     policy = settings.source.policy
-    more: dict[str, object] = {"out": Path("runs") / folder.name}
+    more: dict[str, object] = {"out": unused(Path("runs") / folder.name)}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
@@ -141,21 +140,9 @@ def record(source: Source, writer: RescuingWriter, console: Console) -> None:
 @contextmanager
 def _after_interrupts() -> Iterator[None]:
     """Delay Ctrl-C, SIGTERM and SIGHUP until the end of the context, so that a game being written is finished."""
-    received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
-    before = {number: handler for number, handler in before.items() if callable(handler)}
-    for number in before:
-        signal.signal(number, lambda number, _: received.append(number))
-    try:
+    with Deferred(patient=True) as signals:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for number in received:
-        if number != signal.SIGINT:
-            raise Terminated(number)
-    if received:
-        raise KeyboardInterrupt
+    signals.deliver()
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:

@@ -1,9 +1,10 @@
 """The interface between a source of games and the recorder."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..common.errors import BadInput
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
@@ -48,3 +49,12 @@ def recorded_games(folder: Path) -> list[Recorded]:
     return [
         Recorded(one["source"], Origin.from_json(one["origin"]), one["start"].get("max_idle_frames")) for one in found
     ]
+
+
+def require_new(paths: Sequence[Path], digests: Sequence[str], folder: Path) -> None:
+    """BadInput for a file whose games the dataset already contains, or that is the same as another one."""
+    seen = {game.origin.sha256: f"{folder} already contains it" for game in recorded_games(folder)}
+    for path, digest in zip(paths, digests, strict=True):
+        if digest in seen:
+            raise BadInput(f"{path}: {seen[digest]}; remove it from source.files")
+        seen[digest] = f"the same as {path}"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import LONGEST_IDLE
@@ -57,16 +57,10 @@ class SearchCommandSettings(Settings):
             )
 
 
-def _run(settings: SearchCommandSettings) -> None:
-    from .main import run  # PyTorch, which --help does without
-
-    run(settings)
-
-
 main = Command(
     "search",
     SearchCommandSettings,
-    _run,
+    run_of("qwop.search.main"),
     about="Search for better games than a policy's own, over saved states of the game.",
     examples=[
         ("qwop-search", "a game from the first frame on, with the champion"),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames
 from .settings import DistilSettings
@@ -37,16 +37,10 @@ class DistilCommandSettings(Settings):
     distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
 
 
-def _run(settings: DistilCommandSettings) -> None:
-    from .distil_main import run  # PyTorch, which --help does without
-
-    run(settings)
-
-
 main = Command(
     "distil",
     DistilCommandSettings,
-    _run,
+    run_of("qwop.search.distil_main"),
     about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
     examples=[
         (

@@ -1,12 +1,16 @@
 """Games found by a search, as episodes of a dataset."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets.behaviour_probabilities import smoothed, smoothed_name
+from ..datasets.from_keys import episode_from_keys, qwop_info
 from ..datasets.origin import Origin
 from ..datasets.schema import Episode
-from ..envs.names import ACTION_KEYS, FRAMES_A_SECOND
+from ..envs.names import ACTION_KEYS
+from ..envs.pictures.video import seconds_from_first_key
+from ..envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ..envs.spec import EnvironmentSpec
 from ..policies.rollout import Game
 
@@ -19,40 +23,15 @@ def found_episode(
 ) -> Episode:
     """Play actions, int64 [decisions], after the idle frames in the environment, without delays.
 
-    A game that has not ended is truncated there; actions after its end are left out.
+    A game that has not ended is truncated there; actions after its end, or after the time limit, are left out.
     """
-    env = environment.make(max_idle_frames=0, delay=0.0)
-    observation, info = env.reset(options={"idle_frames": idle_frames})
-    observations, rewards, times, keys = [observation], [], [float(info["clock"])], []
-    terminated = truncated = False
-    taken = 0
-    for action in actions:
-        if terminated or truncated:
-            break
-        taken += 1
-        observation, reward, terminated, truncated, info = env.step(int(action))
-        observations.append(observation)
-        rewards.append(reward)
-        times.append(float(info["clock"]))
-        keys.append(np.full(info["frames"], ACTION_KEYS[action], dtype=np.uint8))
-    keys[0] = np.concatenate([np.zeros(idle_frames, dtype=np.uint8), keys[0]])
-    env.close()
-    return Episode(
-        observations=np.array(observations, dtype=np.float32),
-        actions=actions[:taken].astype(np.int16),
-        behaviour_probabilities=smoothed(actions[:taken], len(ACTION_KEYS), EPSILON),
-        rewards=np.array(rewards, dtype=np.float32),
-        times=np.array(times),
-        keys=tuple(keys),
-        terminated=terminated,
-        truncated=not terminated,
-        outcome=info["outcome"] if terminated or truncated else "stopped",
-        player="search",
-        source=source,
-        probabilities_from=smoothed_name(EPSILON),
-        metres=float(info["distance"]),
-        origin=origin,
-    )
+    info, task = qwop_info(**environment.settings), QWOPTask(**environment.settings)
+    frames = task.frames_per_step
+    left = round(task.time_limit * FRAMES_A_SECOND) - 1 - idle_frames  # at a game's start, the clock is at one frame
+    actions = actions[: max(math.ceil(left / frames), 1)]
+    keys = np.concatenate([np.zeros(idle_frames, dtype=np.uint8), np.repeat(ACTION_KEYS[actions], frames)])
+    bounds = idle_frames + frames * np.arange(len(actions) + 1)
+    return episode_from_keys(keys, info, player="search", source=source, epsilon=EPSILON, origin=origin, bounds=bounds)
 
 
 def frames_of(episode: Episode | Game) -> NDArray[np.uint8]:
@@ -62,9 +41,7 @@ def frames_of(episode: Episode | Game) -> NDArray[np.uint8]:
 
 def seconds_of(episode: Episode | Game) -> float:
     """Seconds from the first key to the end."""
-    keys = frames_of(episode)
-    pressed = np.flatnonzero(keys)
-    return (len(keys) - int(pressed[0])) / FRAMES_A_SECOND if len(pressed) else 0.0
+    return float(seconds_from_first_key(frames_of(episode))[-1])
 
 
 def rank(episode: Episode) -> tuple[bool, float]:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ..common.command import require_no_other_run, write_configuration
-from ..common.command_line import next_command
+from ..common.command_line import next_command, unused
 from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
@@ -166,4 +166,8 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}")
-    console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]))
+    if best.outcome == "finished":
+        into = unused(Path("runs/distil"))
+        console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)], out=into))
+    else:  # distilling takes finished games
+        console.print(next_command("qwop-watch", keys=path))

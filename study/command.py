@@ -1,19 +1,12 @@
 """`qwop-study`: its help, for which nothing is run."""
 
-from ..common.command import Command
+from ..common.command import Command, run_of
 from .settings import StudyCommandSettings
-
-
-def _run(settings: StudyCommandSettings) -> None:
-    from .main import run  # Optuna, which --help does without
-
-    run(settings)
-
 
 main = Command(
     "study",
     StudyCommandSettings,
-    _run,
+    run_of("qwop.study.main"),
     about="Search the settings of a command: each trial with several seeds, the best ones again with fresh seeds.",
     examples=[
         ("qwop-study study=cartpole-dqn", "a study that comes with the package, in runs/study"),

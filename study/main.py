@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
+from ..common.command_line import override, unused
 from ..common.errors import BadInput
 from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
@@ -133,5 +134,6 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
         )
     lines.append(f"report: {page}")
     if winner is not None:
-        lines.append(f"next: {shlex.join(play.words(winner.values, 0))}")
+        best = unused(page.parent.with_name(f"{page.parent.name}-best"))
+        lines.append(f"next: {shlex.join([*play.words(winner.values, 0), override('out', best)])}")
     console.print("\n".join(lines))

@@ -16,7 +16,7 @@ from ..common.command import Command
 from ..common.ends import GONE, NO_ROOM, lacks_memory
 from ..common.errors import BadInput, naming
 from ..common.files import CannotBeWritten, write_atomic
-from ..common.reading import MEGABYTE, parse_json, read_text
+from ..common.reading import MEGABYTE, read_json
 from .settings import ObjectiveSettings
 from .space import Parameter, Values
 
@@ -112,9 +112,9 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     """The figure of a finished run; RunFailed if the file or figure is missing or not a number."""
     path = folder / objective.file
     try:
-        found: Any = parse_json(read_text(path, LARGEST_RESULT, "the command writes no such file"))
-    except ValueError as error:
-        raise RunFailed(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+        found = read_json(path, LARGEST_RESULT, "the command writes no such file")
+    except BadInput as error:
+        raise RunFailed(str(error)) from None
     for name in objective.figure.split("."):
         if not isinstance(found, Mapping) or name not in found:
             has = ", ".join(found) if isinstance(found, Mapping) else quoted(found)

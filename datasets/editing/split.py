@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
@@ -47,6 +48,7 @@ def run(settings: SplitSettings) -> None:
             write_dataset(folder / name, info, dataset.select(indices), len(indices), console, [dataset])
     for name in dealt:
         console.print(describe(out / name).table(f"{out / name}"))
+    console.print(clone_next(out / next(iter(dealt))))
 
 
 def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]]:

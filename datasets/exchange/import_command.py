@@ -17,9 +17,9 @@ from . import array_files, baselines, d3rlpy, huggingface, lerobot, minari, tabl
 from .imported import Imported, Unknown
 
 EXPECTED = (
-    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .parquet), the folder of a Minari or LeRobot dataset, "
-    "one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of stable-baselines "
-    "(.npz)"
+    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .tsv, .parquet), the folder of a Minari or LeRobot "
+    "dataset, one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of "
+    "stable-baselines (.npz)"
 )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
-from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
+from ...common.reading import MEGABYTE, parse_json, read_json
 from ...envs.actions import Space, action_at, action_count, form_names
 from ...envs.observed import plain_space, without_texts
 from ...envs.registration import NAMESPACE
@@ -53,9 +53,6 @@ NO_KEY = 255
 
 SHARED = ("actors", "policy_probabilities")
 """Arrays of an episode in which a policy and a person shared control."""
-
-LOST: tuple[str, ...] = ()
-"""A Minari dataset holds everything."""
 
 
 def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
@@ -158,12 +155,7 @@ def _buffers(episodes: Iterable[Episode], actions: Space) -> Iterator[Any]:
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    try:
-        found = parse_json(read_text(path, LARGEST_METADATA, EXPECTED))
-    except CannotBeRead:
-        raise
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}; {EXPECTED}") from None
+    found: Any = read_json(path, LARGEST_METADATA, EXPECTED)
     if not isinstance(found, dict):
         raise BadInput(f"{path}: is {quoted(found)}; {EXPECTED}")
     return found

@@ -40,19 +40,25 @@ def parts_of(
     observations: [n, …], or [n + E, …] with the last one of each of E episodes. following: the observations after the
     decisions, [n, …], where the file has them. BadInput for other lengths.
     """
+    columns = {"actions": actions, "observations": observations, "rewards": rewards, "next_observations": following}
+    for name, rows in columns.items():
+        if rows is not None and not rows.ndim:
+            raise BadInput(f"{name} are a single value, expected a row for each decision")
     n = len(actions)
     ends = np.zeros(n, dtype=np.bool_)
     flags = []
     for name, given in (("terminations", terminated), ("truncations", truncated)):
         found = np.zeros(n) if given is None else np.asarray(given).reshape(-1)
-        if len(found) != n or found.dtype.kind not in "fiub":
+        if found.dtype.kind not in "fiub":
+            raise BadInput(f"{name} are {found.dtype}, expected true or false (1 or 0)")
+        if len(found) != n:
             raise BadInput(f"{name} have {len(found):,} rows, expected {n:,} as actions have")
         if len(strange := np.flatnonzero((found != 0) & (found != 1))):
             raise BadInput(f"{name} of row {strange[0]} are {found[strange[0]]}, expected true or false (1 or 0)")
         flags.append(found.astype(np.bool_))
         ends |= flags[-1]
     if not n:
-        raise BadInput("actions have no rows")
+        raise BadInput("actions have no rows, expected one decision or more")
     bounds = np.unique([0, *(np.flatnonzero(ends) + 1).tolist(), n]).tolist()
     episodes = len(bounds) - 1
     whole = len(observations) == n + episodes
@@ -61,8 +67,8 @@ def parts_of(
             f"observations have {len(observations):,} rows, expected {n:,} as actions have, or {n + episodes:,} with "
             "the last one of every episode"
         )
-    for name, rows in (("rewards", rewards), ("next_observations", following)):
-        if rows is not None and len(rows) != n:
+    for name in ("rewards", "next_observations"):
+        if (rows := columns[name]) is not None and len(rows) != n:
             raise BadInput(f"{name} have {len(rows):,} rows, expected {n:,} as actions have")
     parts = []
     for number, (begin, end) in enumerate(pairwise(bounds)):

@@ -36,18 +36,18 @@ LARGEST = 1024 * MEGABYTE
 LOST = ("behaviour probabilities other than that of the action taken", "keys", "player, source, start and outcome")
 """Content of a dataset that these tables do not hold."""
 
-FORMATS = (".csv", ".parquet")
+FORMATS = (".csv", ".tsv", ".parquet")
 
 LONGEST_LINE = MEGABYTE
 """Bytes of the line with the names of a `.csv`'s columns."""
 
-EXPECTED = "expected a table of decisions (.csv or .parquet)"
+EXPECTED = "expected a table of decisions (.csv, .tsv or .parquet)"
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
 """Words for whether an episode ended, in small letters; nothing at all is false, too."""
 
-SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t", "|")
 """Of the columns of a `.csv`: the one that is most frequent in its first line."""
 
 Needed = Callable[[Sequence[str]], Collection[str]]
@@ -75,7 +75,7 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
 def is_tables(path: Path) -> bool:
     """True for a table's file, and for a folder of Parquet files alone."""
     if path.is_dir():
-        return {one.suffix.lower() for one in path.iterdir()} == {".parquet"}
+        return {one.suffix.lower() for one in _files(path)} == {".parquet"}
     return path.suffix.lower() in FORMATS
 
 
@@ -86,9 +86,13 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     list), where they differ. BadInput for a table that lacks one of them.
     """
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    table, starts = read_table(path, files, lambda found: columns_of(found, columns))
+    table, starts = read_table(path, _files(path), lambda found: columns_of(found, columns))
     return imported_table(table, columns, form, unknown, path, starts)
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a table: those of a folder but the hidden ones, which file managers leave there."""
+    return sorted(one for one in path.iterdir() if not one.name.startswith(".")) if path.is_dir() else [path]
 
 
 def columns_of(found: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
@@ -103,15 +107,18 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
     """
     if not files:
         raise BadInput(f"{path}: has no files of rows")
-    tables, memory, total = [], 0, 0
+    tables: list[pd.DataFrame] = []
+    memory = total = 0
     for file in files:
         try:
             with open_regular(file, LARGEST, EXPECTED) as (opened, size):
                 total += size
                 if total > LARGEST:
                     raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
-                read = _csv if file.suffix.lower() == ".csv" else _parquet
+                read = _parquet if file.suffix.lower() == ".parquet" else _csv
                 table, needs = read(opened, size, needed)
+                if tables and (differ := [*{*table.columns} ^ {*tables[0].columns}]):
+                    raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
                 memory += needs
                 require_permitted(memory, permitted(total), total)
                 tables.append(table)
@@ -119,6 +126,8 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
             raise
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"{path}: is not UTF-8 text; save it as UTF-8") from None
         except Exception as error:  # pandas raises errors of several libraries
             raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
     starts = [0, *accumulate(len(table) for table in tables[:-1])]
@@ -132,9 +141,13 @@ def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
     separator = max(SEPARATORS, key=first.decode(errors="replace").count)
     file.seek(0)
-    names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator).columns]
+    heads = pd.read_csv(file, nrows=1, sep=separator, header=None, dtype=str, skipinitialspace=True).iloc[0].dropna()
+    if len(twice := heads[heads.duplicated()]):
+        raise BadInput(f"column {quoted(twice.iloc[0])} is there twice")
     file.seek(0)
-    return pd.read_csv(file, usecols=[*needed(names)], sep=separator), size
+    names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator, skipinitialspace=True).columns]
+    file.seek(0)
+    return pd.read_csv(file, usecols=[*needed(names)], sep=separator, skipinitialspace=True), size
 
 
 def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
@@ -229,7 +242,9 @@ def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[s
     known = ("action", "reward", "episode", "terminated", "truncated", "observation")
     if strange := [name for name in columns if name not in known]:
         raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(known)}")
-    given = {name: [one] if isinstance(one, str) else [str(each) for each in one] for name, one in columns.items()}
+    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
+        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
+    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
     for name in (one for names in given.values() for one in names):
         if name not in found:
             raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found))}")
@@ -275,6 +290,8 @@ def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
     column = table[name]
     if column.dtype == bool:
         return column.to_numpy().astype(np.int64)
+    if column.dtype.kind in "mM":
+        raise BadInput(f"column {quoted(name)} holds times ({column.dtype}), expected numbers")
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from ...common.checks import quoted
+from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
@@ -114,6 +115,7 @@ def run(settings: ReconstructSettings) -> None:
     console.print(report.table())
     if next_number(out):
         console.print(describe(out).table(f"{out}"))
+        console.print(clone_next(out))
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}")
 

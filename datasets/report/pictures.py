@@ -77,20 +77,24 @@ def _with_seconds(raster: Image.Image, frames: int) -> Image.Image:
     return picture
 
 
-def strobe(clip: Clip) -> tuple[Image.Image, float, float]:
+def strobe(
+    clip: Clip, between: tuple[float, float] | None = None, density: int = 1
+) -> tuple[Image.Image, float, float]:
     """Figures at equal times through one and a half strides; the picture, and the seconds of the first and last one.
 
-    The stride is the most regular one of the middle of the run; of a run without any, the first seconds are shown.
+    The stride is the most regular one between these places of the track (units), by default of the middle of the run;
+    of a run without any, the first seconds are shown. density: pixels of the picture for each pixel shown.
     """
-    states = _states(clip)
-    first, frames = _stretch(states)
+    states = states_of(clip)
+    last = float(states[-1, 0, 0])
+    first, frames = _stretch(states, between or (0.3 * last, 0.9 * last))
     chosen = np.linspace(first, first + frames, FIGURES).round().astype(int)
-    wide, high = round(APART * FIGURES * UNIT), round(HIGH * UNIT)
+    wide, high = round(APART * FIGURES * UNIT * density), round(HIGH * UNIT * density)
     picture = Image.new("RGB", (wide * SMOOTH, high * SMOOTH), (255, 255, 255))
     draw = ImageDraw.Draw(picture)
-    ground = GROUND * UNIT * SMOOTH
-    draw.line([(0, ground), (picture.width, ground)], fill=(203, 96, 72), width=2 * SMOOTH)
-    scale = UNIT * SMOOTH
+    scale = UNIT * SMOOTH * density
+    ground = GROUND * scale
+    draw.line([(0, ground), (picture.width, ground)], fill=(203, 96, 72), width=2 * SMOOTH * density)
     for number, frame in enumerate(chosen.tolist()):
         x = (number + 0.5) * APART
         origin = (float(states[frame, 0, 0]) - x, GROUND_Y - ground / scale)
@@ -110,17 +114,16 @@ def as_html(picture: Image.Image, words: str, name: str) -> str:
     )
 
 
-def _stretch(states: NDArray[np.float64]) -> tuple[int, int]:
+def _stretch(states: NDArray[np.float64], between: tuple[float, float]) -> tuple[int, int]:
     """First frame and number of frames of the strides to show."""
-    last = float(states[-1, 0, 0])
     try:
-        stride = steady_stride(states, (0.3 * last, 0.9 * last))
+        stride = steady_stride(states, between)
     except (BadInput, ValueError, IndexError):  # too short, or not a run
         return 0, min(len(states) - 1, 2 * FRAMES_A_SECOND)
     return stride.start, min(round(STRIDES * stride.length), len(states) - 1 - stride.start)
 
 
-def _states(clip: Clip) -> NDArray[np.float64]:
+def states_of(clip: Clip) -> NDArray[np.float64]:
     """States with the poses of the rows, float64 [n, 14, 6]; velocities are 0."""
     poses = clip.rows[:, :POSE].reshape(-1, len(BODIES), 3).astype(np.float64)
     return np.concatenate([poses, np.zeros_like(poses)], axis=2)

@@ -21,9 +21,21 @@ def compiled(function: Function) -> Function:
 
     Never with `fastmath`: every operation rounds as written.
     """
-    dispatcher: Any = numba.njit(**_OPTIONS)(function)
+    dispatcher: Any = numba.njit(**_OPTIONS, pipeline_class=linking.Whole)(function)
     dispatcher._cache = KernelCache(dispatcher.py_func)
     return cast(Function, dispatcher)
+
+
+def machine_code(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of a `compiled` kernel for arguments of these types.
+
+    It is called without looking at the types again, which takes half the time of a call: with others, anything can
+    happen.
+    """
+    dispatcher: Any = kernel
+    kinds = tuple(map(numba.typeof, arguments))
+    dispatcher.compile(kinds)
+    return cast(Callable[..., Any], dispatcher.get_overload(kinds))
 
 
 def shared(function: Function) -> Function:

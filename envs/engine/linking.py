@@ -19,6 +19,8 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
+from .signatures import remembered
+
 whole = False
 """True where a kernel's code has to be complete: all is compiled as numba does by itself. Set it before that."""
 
@@ -99,20 +101,25 @@ def _forwarding(context: Any, library: Any, described: Any) -> Any:
 
 
 def _with(lowering: type) -> Any:
-    """Numba's compiler with another last step."""
+    """Numba's compiler with another last step, which remembers signatures."""
+
+    def compile_extra(self: Any, function: Any) -> Any:
+        with remembered():
+            return super(compiler, self).compile_extra(function)  # type: ignore[arg-type]
 
     def define_pipelines(self: Any) -> Any:
         pipelines = super(compiler, self).define_pipelines()  # type: ignore[arg-type]
         for pipeline in pipelines:
-            pipeline.add_pass_after(lowering, NativeLowering)
-            pipeline.passes = [one for one in pipeline.passes if one[0] is not NativeLowering]
+            pipeline.passes = [(lowering if one is NativeLowering else one, why) for one, why in pipeline.passes]
             pipeline._finalized = False
             pipeline.finalize()
         return pipelines
 
-    compiler = type("_Compiler", (Compiler,), {"define_pipelines": define_pipelines})
+    members = {"define_pipelines": define_pipelines, "compile_extra": compile_extra}
+    compiler = type("_Compiler", (Compiler,), members)
     return compiler
 
 
+Whole = _with(NativeLowering)
 Part = _with(_PartLowering)
 Shared = _with(_SharedLowering)

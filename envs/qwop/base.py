@@ -19,6 +19,12 @@ from .task import FRAMES_A_SECOND, QWOPTask
 
 Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
+_NO_GAME = "no game has begun"
+
+_KEYS = tuple(ACTION_KEYS.tolist())
+# Reading an attribute costs less than making the union of two types at every step.
+_TRUTHS = (bool, np.bool_)
+
 
 def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
     """Raise BadInput for a render mode that is not known."""
@@ -35,13 +41,11 @@ def require_options(options: Any) -> None:
 def _checked_action(action: Any) -> int:
     # True is a whole number to Python, but nobody means an action by it.
     try:
-        chosen = -1 if isinstance(action, bool | np.bool_) else index(action)
+        chosen = -1 if isinstance(action, _TRUTHS) else index(action)
     except TypeError:
         chosen = -1
-    if not 0 <= chosen < len(ACTION_KEYS):
-        raise gymnasium.error.InvalidAction(
-            f"action {action!r:.60}, expected a whole number, 0 ... {len(ACTION_KEYS) - 1}"
-        )
+    if not 0 <= chosen < len(_KEYS):
+        raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {len(_KEYS) - 1}")
     return chosen
 
 
@@ -99,12 +103,13 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         if render_mode == "human":
             require_pygame()
         self.render_mode = render_mode
-        self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
+        self._rate = self.task.decisions_per_second
+        self.metadata = {**self.metadata, "render_fps": self._rate}
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._keys = 0
         self._late = False
-        self._needs_reset = "no game has begun"
+        self._needs_reset = _NO_GAME
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
         self._window: Window | None = None
@@ -127,16 +132,16 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         observation = self._begin(idle)
         self._needs_reset = ""
         if self.render_mode == "human":
-            self._show(self.task.decisions_per_second)
+            self._show(self._rate)
         return observation, self._info()
 
     def step(self, action: Any) -> Step:
         chosen = _checked_action(action)
         self._require_game()
-        before, self._keys = self._keys, int(ACTION_KEYS[chosen])
+        before, self._keys = self._keys, _KEYS[chosen]
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         first = before if self._late else self._keys
-        return self._after(self._play(first, self._keys, self.task.frames_per_step), self.task.decisions_per_second)
+        return self._after(self._play(first, self._keys, self.task.frames_per_step), self._rate)
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
@@ -151,8 +156,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
     def _after(self, played: Step, fps: float) -> Step:
-        _, _, terminated, truncated, _ = played
-        if terminated or truncated:
+        if played[2] or played[3]:
             self._needs_reset = "the game has ended"
         if self.render_mode == "human":
             self._show(fps)
@@ -176,6 +180,8 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         """Return a picture, uint8 [400, 640, 3]; None with a window, which `reset` and `step` keep up to date."""
         if self.render_mode is None:
             gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array' or 'human'")
+        if self._needs_reset == _NO_GAME:
+            raise gymnasium.error.ResetNeeded(f"{_NO_GAME}: call reset before the first picture")
         return self._picture() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:

@@ -197,11 +197,9 @@ class QWOPEnv(OneGame):
         self._orders[batch.FRAMES_TO_PLAY] = frames
         self._games.play(0, 1, False, *self._games.workspace)
         self._look(begun=False)
-        info = self._info()
-        outcome = info["outcome"]
-        stopped = outcome == "stopped"
-        ended = outcome != "running" and not stopped
-        return self._seen(), float(self._numbers[batch.REWARD]), ended, stopped, info
+        numbers, counters = self._numbers.tolist(), self._counters.tolist()
+        reward, ended, stopped = numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0
+        return self._seen(), reward, ended, stopped, self._described(numbers, counters)
 
     def _look(self, begun: bool) -> None:
         if self._games.pictures is not None:
@@ -214,13 +212,14 @@ class QWOPEnv(OneGame):
         return self._observation.copy()
 
     def _info(self) -> dict[str, Any]:
-        _, distance, score, clock, time, *_ = self._numbers.tolist()
-        counters = self._counters.tolist()
+        return self._described(self._numbers.tolist(), self._counters.tolist())
+
+    def _described(self, numbers: list[float], counters: list[int]) -> dict[str, Any]:
         return {
-            "distance": distance,
-            "score": score,
-            "clock": clock,
-            "time": time,
+            "distance": numbers[batch.DISTANCE],
+            "score": numbers[batch.SCORE],
+            "clock": numbers[batch.CLOCK],
+            "time": numbers[batch.TIME],
             "frames": counters[batch.PLAYED],
             "idle_frames": counters[batch.IDLE_BEFORE],
             "late": self._late,

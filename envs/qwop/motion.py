@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
 from ..engine import layout as at
-from ..names import BODIES, FEATURES, FRAMES_A_SECOND
+from ..names import BODIES, FEATURES
 
 FRAME_SECONDS = 0.04
 """Time step of the physics, seconds of simulation per frame."""
@@ -30,11 +30,6 @@ class Stride:
     start: int
     length: int
     distance: float
-
-    @property
-    def speed(self) -> float:
-        """Metres per second of the game's clock."""
-        return self.distance / 10 / (self.length / FRAMES_A_SECOND)
 
 
 def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArray[np.float64]:
@@ -70,19 +65,19 @@ def lean(states: NDArray[np.float64]) -> NDArray[np.float64]:
     return leaning
 
 
-def steady_stride(states: NDArray[np.float64], between: Sequence[float], strides: float = 2.0) -> Stride:
+def steady_stride(states: NDArray[np.float64], between: Sequence[float]) -> Stride:
     """Return the most regular stride between two places of the track (units).
 
     It minimises the sum, in units, of two differences: between the feet's distance in it and in the next stride, and
-    between its length and the average one there. It begins as the right foot passes the left one, and at least
-    `strides` more strides follow it. BadInput without periodic motion.
+    between its length and the average one there. It begins as the right foot passes the left one, and another stride
+    follows it. BadInput without periodic motion.
     """
     x = states[:, at.TORSO, at.X]
     first, last = np.searchsorted(x, between).tolist()
     signal = feet_apart(states)[first:last]
     length = _period(signal)
     passing = np.flatnonzero((signal[:-1] < 0) & (signal[1:] >= 0))
-    passing = passing[passing + round(max(strides, 2.0) * length) < len(signal)]
+    passing = passing[passing + 2 * length < len(signal)]
     if not len(passing):
         raise BadInput("no steady strides: the game has no stretch in which the feet repeat themselves")
     usual = (x[last - 1] - x[first]) / (last - 1 - first) * length

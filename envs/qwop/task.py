@@ -1,5 +1,6 @@
 """The task of `QWOP-v1`: its settings, and the games that its single and vector forms play."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.ahead import compile_ahead
+from ..engine.compiled import machine_code
 from ..engine.features import CONTACT, FEATURES_ONLY, FULL
 from ..engine.lanes import ALL_LANES, ONE_LANE
 from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
@@ -128,8 +130,8 @@ class Games:
 
     def __init__(self, task: QWOPTask, count: int) -> None:
         self.task = task.numbers()
-        self._lanes = ONE_LANE if count == 1 else ALL_LANES
-        compile_ahead(self._lanes)
+        lanes = ONE_LANE if count == 1 else ALL_LANES
+        compile_ahead(lanes)
         fresh = new_games(1)
         self.fresh_reals, self.fresh_integers = fresh[0][0], fresh[1][0]
         self.reals, self.integers = new_games(count)
@@ -144,6 +146,14 @@ class Games:
         self.orders[:, batch.DO] = batch.DECIDE
         self.orders[:, batch.FRAMES_TO_PLAY] = task.frames_per_step
         self.workspace = workspace()
+        self._arguments = (
+            lanes, self.reals, self.integers, self.counters, self.numbers, self.observations,
+            self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers,
+        )  # fmt: skip
+        self._kernel: Callable[..., None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kernel": None}  # machine code cannot be copied
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
         """Begin new games where `mask`, bool [n], is true, with `idle` frames, int64 [n], without a key."""
@@ -154,11 +164,10 @@ class Games:
 
     def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
         """Carry out the orders of rows first … last − 1, in a workspace of this thread; see `batch.play_games`."""
-        batch.play_games(
-            self._lanes, self.reals, self.integers, self.counters, self.numbers, self.observations,
-            self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work,
-            first, last, follow,
-        )  # fmt: skip
+        arguments = *self._arguments, memory, work, first, last, follow
+        if self._kernel is None:
+            self._kernel = machine_code(batch.play_games, arguments)
+        self._kernel(*arguments)
 
     def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
         """Draw the games where `chosen`, bool [n], if pictures are observed; those that have `begun` have no older."""

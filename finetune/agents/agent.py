@@ -1,6 +1,7 @@
 """The interface between the training loop and a learning agent."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import torch
 
@@ -12,7 +13,10 @@ from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
 from .learner import HasParts, Learner, LiveLearner, Part
 
-MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
+N = TypeVar("N", bound=LayeredNetwork)
+
+Makes = Callable[[ObservationSpec | int, int, torch.Generator], N]
+MakeNetwork = Makes[LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 

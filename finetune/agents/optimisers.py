@@ -39,10 +39,16 @@ class FusedAdam(torch.optim.Adam):
     step.hooked = True  # type: ignore[attr-defined]  # without the profiler's entry for every step
 
 
-class _RMSprop(Optimizer):
-    """θ ← θ − lr·g/√(v + ε), where subclasses define the estimate v of the variance of the gradient g."""
+class RMSpropTF(Optimizer):
+    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
 
-    def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
+    PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
+    longer. Defaults are those of ACER in stable-baselines.
+    """
+
+    start = 1.0
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
 
     @torch.no_grad()
@@ -58,14 +64,8 @@ class _RMSprop(Optimizer):
                 torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
 
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
-        """v of each parameter, after these gradients."""
-        raise NotImplementedError
-
-    def _mean_squares(
-        self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float
-    ) -> list[Tensor]:
-        """Decaying means of the squared gradients, including the current ones."""
-        mean_squares = self._averages("mean_square", parameters, start)
+        """What stands for the gradients' variance, v, of each parameter, after these gradients."""
+        mean_squares = self._averages("mean_square", parameters, self.start)
         torch._foreach_mul_(mean_squares, decay)
         torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)
         return mean_squares
@@ -78,25 +78,13 @@ class _RMSprop(Optimizer):
         return [self.state[parameter][name] for parameter in parameters]
 
 
-class RMSpropTF(_RMSprop):
-    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
-
-    PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
-    longer. Defaults are those of ACER in stable-baselines.
-    """
-
-    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
-        super().__init__(params, lr, decay, epsilon)
-
-    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
-        return self._mean_squares(parameters, gradients, decay, start=1.0)
-
-
-class CentredRMSprop(_RMSprop):
+class CentredRMSprop(RMSpropTF):
     """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
 
     Mnih et al. 2015 sum the gradients of 32 samples, with d = 0.95 and ε = 0.01; for their mean, ε is 0.01/32².
     """
+
+    start = 0.0
 
     def __init__(
         self, params: Iterable[Tensor], lr: float = 2.5e-4, decay: float = 0.95, epsilon: float = 0.01 / 32**2
@@ -106,7 +94,7 @@ class CentredRMSprop(_RMSprop):
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         means = self._averages("mean", parameters, 0.0)
         torch._foreach_lerp_(means, gradients, 1.0 - decay)
-        mean_squares = self._mean_squares(parameters, gradients, decay, start=0.0)
+        mean_squares = super()._variances(parameters, gradients, decay)
         variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
         torch._foreach_clamp_min_(variances, 0.0)  # rounding
         return variances

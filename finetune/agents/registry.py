@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...common.settings import Settings
 from .acer.settings import AcerLoopSettings, AcerSettings
 from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
-from .ftw.settings import FtwLoopSettings, FtwSettings
+from .ftw.settings import FtwSettings
 from .ppo.settings import PpoLoopSettings, PpoSettings
 from .rlpd.settings import RlpdLoopSettings, RlpdSettings
 from .settings import Discounted, LiveSettings
@@ -77,7 +77,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         kickstarts=True,
     ),
     "ftw": Algorithm(
-        FtwSettings, FtwLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, kickstarts=True
+        FtwSettings, VtraceLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, kickstarts=True
     ),
 }
 """Algorithms by `algorithm.name`."""

@@ -110,15 +110,11 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         np.concatenate([part.finals.step for part in parts]),
         np.concatenate([part.finals.observations for part in parts]),
     )
+    names = ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated", "source")
+    arrays: dict[str, Any] = {name: joined(name) for name in names}
     return Sequences(
-        observations=joined("observations"),
-        actions=joined("actions"),
-        rewards=joined("rewards"),
-        behaviour_probabilities=joined("behaviour_probabilities"),
-        terminated=joined("terminated"),
-        truncated=joined("truncated"),
+        **arrays,
         finals=finals,
-        source=joined("source"),
         state=select_rows(concatenate_rows([part.state for part in parts]), order),
         teacher=None if any(part.teacher is None for part in parts) else joined("teacher"),
         player=filled("player"),

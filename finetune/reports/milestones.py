@@ -1,7 +1,6 @@
 """Milestones of a run, read from its log of live play."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
@@ -13,24 +12,15 @@ TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the bes
 """Times over 100 m, in seconds, that count as milestones."""
 
 
-@dataclass(frozen=True)
-class Milestone:
-    """Decisions, game frames and seconds of computing until the first row of a log that meets a condition.
-
-    None if no row does, or if the log has no frames.
-    """
-
-    name: str
-    phase: str | None = None
-    decisions: int | None = None
-    frames: int | None = None
-    seconds: float | None = None
+COLUMNS = ("", "phase", "decisions", "game frames", "computing")
 
 
-def milestones(rows: list[Row]) -> list[Milestone]:
-    """Find the milestones of a runner; none in a log without finished games.
+def milestones(rows: list[Row]) -> list[tuple[str, ...]]:
+    """Milestones of a runner as text, by `COLUMNS`; – if not reached or not logged. None in a log without finished
+    games.
 
-    Live play explores, so greedy play may have reached them sooner.
+    Each is the first row of the log that meets a condition. Live play explores, so greedy play may have been there
+    sooner.
     """
     if not any(row.get("live/finish_share") for row in rows):
         return []
@@ -47,12 +37,14 @@ def milestones(rows: list[Row]) -> list[Milestone]:
     found = []
     for name, test in tests.items():
         number = next((number for number, row in enumerate(rows) if test(row)), None)
-        if number is None:
-            found.append(Milestone(name))
-        else:
-            row = rows[number]
-            found.append(Milestone(name, row["phase"], row["decisions"], row.get("live/frames"), elapsed[number]))
+        found.append((name, *("–" * 4 if number is None else _cells(rows[number], elapsed[number]))))
     return found
+
+
+def _cells(row: Row, seconds: float) -> tuple[str, ...]:
+    counts = (row["decisions"], row.get("live/frames"))
+    millions = ("–" if count is None else f"{count / 1e6:.1f} M" for count in counts)
+    return row["phase"], *millions, f"{seconds // 3600:.0f} h {seconds % 3600 / 60:02.0f} min"
 
 
 def seconds_of(rows: list[Row]) -> list[float]:

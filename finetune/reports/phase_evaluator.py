@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...common.errors import BadInput
 from ...common.files import write_atomic
-from ...common.reading import MEGABYTE, parse_json, read_text
+from ...common.reading import MEGABYTE, read_json
 from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
 from ...evaluation.settings import EvaluationSettings
@@ -162,12 +162,7 @@ class PhaseEvaluator:
 
 def read_evaluation(path: Path) -> dict[str, Any]:
     """Read the evaluation at a phase's end; BadInput if the file is not one."""
-    try:
-        document = parse_json(read_text(path, MEGABYTE, "remove it"))
-    except BadInput:
-        raise
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}; remove it") from None
+    document: Any = read_json(path, MEGABYTE, "remove it")
     if not isinstance(document, dict) or "episodes" not in document:
         raise BadInput(f"{path}: not an evaluation; remove it")
     return document

@@ -12,7 +12,7 @@ from ...common.command import CONFIGURATION
 from ...common.files import write_atomic
 from ...common.page import figures, origin, page, tiles, video
 from ..experience.sequences import SOURCES
-from .milestones import milestones
+from .milestones import COLUMNS, milestones
 from .phase_evaluator import read_evaluation
 from .run_log import read_metrics
 
@@ -70,8 +70,8 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
-    if reached := milestone_rows(rows):
-        parts += ["<h2>Milestones</h2>", figures(MILESTONE_COLUMNS, reached)]
+    if reached := milestones(rows):
+        parts += ["<h2>Milestones</h2>", figures(COLUMNS, reached)]
         parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
     bands = phase_bands(rows)
     for heading, charts in SECTIONS.items():
@@ -94,19 +94,6 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
         bands.append(Band(start, inside[-1]["decisions"], name, shown))
         start = inside[-1]["decisions"]
     return bands
-
-
-MILESTONE_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
-
-
-def milestone_rows(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Milestones of a log as text, by MILESTONE_COLUMNS; – if not reached or not logged."""
-    table = []
-    for one in milestones(rows):
-        counts = ("–" if count is None else f"{count / 1e6:.1f} M" for count in (one.decisions, one.frames))
-        hours = "–" if one.seconds is None else f"{one.seconds // 3600:.0f} h {one.seconds % 3600 / 60:02.0f} min"
-        table.append((one.name, one.phase or "–", *counts, hours))
-    return table
 
 
 Chart = tuple[str, dict[str, str], bool]

@@ -43,7 +43,8 @@ class Schedule:
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self._monitor = monitor
-        self._index = 0
+        self.index = 0
+        """Number of the current phase, from 0; the number of phases once all are over."""
         self._played = 0
         self._skip_empty()
 
@@ -55,45 +56,40 @@ class Schedule:
     @property
     def values(self) -> PhaseValues:
         """Current values of the current phase."""
-        return self.phase.at(self.progress, self._gammas[self._index])
-
-    @property
-    def index(self) -> int:
-        """Number of the current phase, from 0; the number of phases once all are over."""
-        return self._index
+        return self.phase.at(self.progress, self._gammas[self.index])
 
     @property
     def place(self) -> int:
         """Number of the current phase or, once all are over, of the last one played."""
         played = [number for number, length in enumerate(self.lengths) if length]
-        return played[-1] if self.finished else self._index
+        return played[-1] if self.finished else self.index
 
     @property
     def finished(self) -> bool:
-        return self._index == len(self.phases)
+        return self.index == len(self.phases)
 
     @property
     def phase(self) -> Phase:
-        return self.phases[self._index]
+        return self.phases[self.index]
 
     @property
     def progress(self) -> float:
         """Progress of the current phase, 0 to 1."""
-        return self._played / self.lengths[self._index]
+        return self._played / self.lengths[self.index]
 
     @property
     def remaining(self) -> int:
         """Decisions until the end of the last phase."""
-        return sum(self.lengths[self._index :]) - self._played
+        return sum(self.lengths[self.index :]) - self._played
 
     def advance(self, decisions: int, live_returns: Sequence[float] = ()) -> bool:
         """Count decisions and the returns of finished live episodes; true if this ends a phase."""
         self._played += decisions
         for one in live_returns:
             self._monitor.add(one)
-        over = self._played >= self.lengths[self._index]
+        over = self._played >= self.lengths[self.index]
         if over or (self.phase.until_unstable and self._monitor.unstable):
-            self._index += 1
+            self.index += 1
             self._played = 0
             self._monitor.restart()
             self._skip_empty()
@@ -102,21 +98,21 @@ class Schedule:
 
     def get_state(self) -> dict[str, object]:
         """Position in the schedule. Trailing empty phases stay open so that a longer schedule can fill them."""
-        index = self._index
+        index = self.index
         while not self._played and index and not self.lengths[index - 1]:
             index -= 1
         return {"index": index, "played": self._played, "monitor": self._monitor.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`. The phases up to that position must be the same."""
-        self._index = int(state["index"])
+        self.index = int(state["index"])
         self._played = int(state["played"])
         self._monitor.set_state(state["monitor"])
         self._skip_empty()
 
     def _skip_empty(self) -> None:
-        while not self.finished and not self.lengths[self._index]:
-            self._index += 1
+        while not self.finished and not self.lengths[self.index]:
+            self.index += 1
 
 
 def _in_all(decisions: int, lengths: Sequence[float]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTIONS, FEATURES
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ..settings import ImportSettings
-from ..source import Source, recorded_games
+from ..source import Source, require_new
 from .conversion import Converted, convert
 
 OBSERVATION_LAG = 1
@@ -28,7 +28,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     """
     paths = find_files(settings.files)
     recordings = [read_recording(path) for path in paths]
-    _require_new(paths, recordings, folder)
+    require_new(paths, [recording.digest for recording in recordings], folder)
     converted = []
     for path, recording in zip(paths, recordings, strict=True):
         with naming(path):
@@ -62,16 +62,6 @@ def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", ex
         for match in matches:
             found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
     return list(found.values())
-
-
-def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -> None:
-    seen: dict[str, str] = {}
-    for game in recorded_games(folder):
-        seen[str(game.origin.sha256)] = f"{folder} already contains it"
-    for path, recording in zip(paths, recordings, strict=True):
-        if recording.digest in seen:
-            raise BadInput(f"{path}: {seen[recording.digest]}; remove it from source.files")
-        seen[recording.digest] = f"the same as {path}"
 
 
 def _common_frames(paths: list[Path], converted: list[Converted]) -> int:

@@ -25,7 +25,7 @@ def test_two_gaits(tmp_path: Path) -> None:
     out = tmp_path / "gait.png"
     draw("gait_picture.py", "--demonstrations", embedded_dataset(), "--name", "The embedded runner", "--out", out)
     with Image.open(out) as image:
-        assert image.width == 2000
+        assert image.width == 2024
         colours = {colour for _, colour in image.convert("RGB").getcolors(1_000_000)}
     assert len(colours) > 50
 

@@ -73,7 +73,7 @@ def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
     out = tmp_path / "rounds"
-    words = [f"out={out}", "who=scripted", "decisions=30000", "games=4"]
+    words = [f"out={out}", "who=scripted", "decisions=8000", "games=4"]
     first = run_command(main, f"policy={policy}", *words, "minutes=0.05")
     assert first.code == 0, first.err
     assert "round 1: finished" in first.out

@@ -76,9 +76,12 @@ def test_a_folder_here_does_not_take_the_place_of_an_installed_package(folder: P
     [
         ("no_such_module:Named-v0", "the module no_such_module cannot be imported .* run the command in its folder"),
         ("no such:Named-v0", "is no name of a module"),
+        ("my/walk.py:Named-v0", r"my/walk\.py is no name of a module; expected one such as walk"),
+        ("leaving:Named-v0", r"the module leaving cannot be imported \(SystemExit: no display"),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_named(folder: Path, id: str, said: str) -> None:
+    (folder / "leaving.py").write_text("import sys; sys.exit('no display')")
     with pytest.raises(BadInput, match=said):
         EnvironmentSpec(id)
 

@@ -3,10 +3,12 @@
 import shlex
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from qwop.common.command import Command
 from qwop.common.command_line import clone_next, next_command
+from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.main import main as dataset
 from qwop.datasets.writer import DatasetWriter
@@ -33,6 +35,64 @@ def test_a_line_can_be_copied_whatever_its_paths_hold() -> None:
     assert next_command("qwop-finetune", scale=0.5, games=["a", "b"]) == "next: qwop-finetune scale=0.5 'games=[a, b]'"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ann's games",
+        "two  words",
+        'say "hi"',
+        "a=b, {c} [d]",
+        "$HOME",
+        "back\\slash",
+        "-x",
+        "~me",
+        "1e3",
+        "null",
+        "été",
+    ],
+)
+def test_a_shell_and_the_command_read_any_folder_as_it_was(name: str) -> None:
+    program, *words = shlex.split(clone_next(Path("data") / name).removeprefix("next: "))
+    settings = pretrain.read(words)
+    assert (program, settings.dataset, settings.out) == ("qwop-pretrain", f"data/{name}", f"runs/{name}")
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs/me").mkdir(parents=True)
+    assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me-2"
+    Path("runs/me-2").mkdir()
+    assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me-3"
+
+
+@pytest.mark.slow
+def test_the_way_of_another_environment_is_a_chain_of_last_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    env = gymnasium.make("CartPole-v1")
+    for seed in range(4):
+        observation, _ = env.reset(seed=seed)
+        observations, actions, rewards, over = [observation], [], [], False
+        while not over:
+            actions.append(int(observation[2] + observation[3] > 0))
+            observation, reward, terminated, truncated, _ = env.step(actions[-1])
+            observations.append(observation)
+            rewards.append(float(reward))
+            over = terminated or truncated
+        write_episode(
+            "data/ann's carts",
+            observations,
+            actions,
+            rewards,
+            environment="CartPole-v1",
+            terminated=terminated,
+            seed=seed,
+        )
+    assert followed(clone_next(Path("data/ann's carts")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
+    assert Path("runs/ann's carts-better/policy.safetensors").is_file()
+
+
 @pytest.mark.slow
 def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -43,16 +103,21 @@ def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
     for game in range(4):
         keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
         writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-    line, followed = clone_next(Path("data/me")), []
+    assert followed(clone_next(Path("data/me")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
+    assert Path("runs/me-faster/policy.safetensors").is_file()
+
+
+def followed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Run the command of this line, and those that the last lines name, until one watches; the programs."""
+    programs = []
     while not line.startswith("next: qwop-watch"):
         program, *words = shlex.split(line.removeprefix("next: "))
-        followed.append(program)
+        programs.append(program)
         command = MAINS[program]
         command.run(command.read([*words, *SHORT[program]]))
         line = capsys.readouterr().out.splitlines()[-1]
-    assert followed == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
     watch.read(shlex.split(line)[2:])
-    assert Path("runs/me-faster/policy.safetensors").is_file()
+    return programs
 
 
 @pytest.mark.parametrize(
@@ -60,6 +125,10 @@ def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
     [
         (["qwop-dataset", "verify", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
         (["qwop-dataset", "describe", "data/me"], "next: qwop-dataset verify dataset=data/me"),
+        (
+            ["qwop-dataset", "split", "data/me", "out=data/parts", "parts={train: 0.5, test: 0.5}"],
+            "next: qwop-pretrain dataset=data/parts/train out=runs/train",
+        ),
         (["qwop-dataset", "report", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
         (
             ["qwop-dataset", "export", "data/me", "to=baselines", "out=me.npz"],
@@ -80,8 +149,10 @@ def test_commands_that_look_at_games_name_the_next_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     info = qwop_info(frames_per_step=3, reward="shaped")
-    keys = np.array(([0] * 3 + [9] * 11 + [6] * 9) * 12, dtype=np.uint8)
-    DatasetWriter("data/me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    writer = DatasetWriter("data/me", info)
+    for game in range(2):
+        keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * 9) * 12, dtype=np.uint8)
+        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
     monkeypatch.setattr("sys.argv", words)
     {"qwop-dataset": dataset, "qwop-watch": watch, "qwop-play": play}[words[0]]()
     assert capsys.readouterr().out.splitlines()[-1] == following

@@ -74,6 +74,16 @@ def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
     assert said in str(wrong.value)
 
 
+def test_a_value_in_the_place_of_named_settings_says_how_to_name_them() -> None:
+    with pytest.raises(BadInput, match=r"behaviour=\[a\]: expected settings by name, such as behaviour\.name=value"):
+        finetune.read(["schedule=kurodo", "behaviour=[a]"])
+
+
+def test_commas_of_a_number_are_no_plus() -> None:
+    with pytest.raises(BadInput, match=r"^schedule\.decisions=4,096: several values"):
+        finetune.read(["schedule.decisions=4,096"])
+
+
 def test_lengths_alone_change_the_default_schedule() -> None:
     schedule = finetune.read(["schedule.scale=0.1"]).schedule
     assert [phase.name for phase in schedule.phases] == ["mixed", "values", "fade", "polish"]

@@ -19,3 +19,13 @@ def test_the_bar_shows_count_rate_and_time(seconds: float, rate: str) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     for expected in ("recording", "10/20", rate, "left"):
         assert expected in text
+
+
+def test_no_time_is_left_where_nobody_knows_how_much_there_is_to_do() -> None:
+    console = Console(width=120, file=io.StringIO(), force_terminal=True)
+    progress = progress_bar("games", console)
+    progress.update(progress.add_task("recording", total=None), completed=9)
+    console.print(progress)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "9/?" in text
+    assert "left" not in text

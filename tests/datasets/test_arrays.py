@@ -121,7 +121,7 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
     assert first.observations[0].tolist() == [1, 0, 0, 0, 0.5, 0.5, 0, 0]
     for wrong, said in (
         (taken[:, :2], r"actions of row 0 are \[3, 0\], expected what .* such as \[\{'k': 3\}, \[0, 0\]\]"),
-        (taken + 0.5, r"actions are float64 \[3, 3\]"),
+        (taken + 0.5, r"actions of row 0 are \[3.5, 0.5, 1.5\]"),
         ([*"abc"], "actions of row 0 are a"),
         (7, "actions hold 7, expected rows"),
         (({"k": taken[:, 0]}, taken[:2, 1:]), "columns of different lengths"),
@@ -141,7 +141,7 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
     ("given", "said"),
     [
         ({"actions": [0, 2]}, r"actions of row 1 are 2, expected what Discrete\(2\) has"),
-        ({"actions": [0.5, 1]}, "actions are float64"),
+        ({"actions": [0.5, 1]}, "actions of row 0 are 0.5"),
         ({"observations": np.zeros((3, 5))}, r"observations have shape \[5\], expected float32 \[4\]"),
         ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 3"),
         ({"observations": np.full((3, 4), np.nan)}, "not finite"),

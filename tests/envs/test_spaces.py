@@ -1,5 +1,6 @@
 """Environments of others: every discrete action, observations as numbers, and what they say of themselves."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,8 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
     ) as met:
         play(odd(see=fail).make())
     assert isinstance(met.value.__cause__, KeyError)
+    with pytest.raises(BadInput, match=r"its reset failed \(SystemExit: no display"):
+        odd(see=lambda n: sys.exit("no display")).make().reset()
     with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):
         odd(see=lambda n: 1 // n).make().reset()
     env = odd().make(render_mode="rgb_array")
@@ -326,8 +329,11 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
         ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
+        ({"end": str}, "terminated is False, expected true or false"),
+        ({"pay": lambda n: "1"}, "its reward is 1, expected a finite number"),
+        ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):

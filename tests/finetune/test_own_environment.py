@@ -98,3 +98,33 @@ def test_a_policy_trained_with_its_module_named_is_evaluated_without(
     gymnasium.registry.pop("KeyWorld-v0")
     sys.modules.pop("key_world")
     assert run_command(evaluate, "policy=run/policy.safetensors", "episodes=1", "video=false").code == 0
+
+
+class Unpaid(gymnasium.Env[Any, Any]):
+    """An environment with a mistake that only play shows: no reward."""
+
+    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (2,)), gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, np.float32), None, True, False, {}
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_mistake_in_the_first_decisions_leaves_nothing(
+    earlier: bool, home: Path, run_command: Callable[..., Any]
+) -> None:
+    gymnasium.register("Unpaid-v0", Unpaid)
+    settings = ["environment=Unpaid-v0", "algorithm=ppo-small", "schedule.decisions=5000", "out=run", "video=false"]
+    if earlier:
+        (home / "run").mkdir()
+        (home / "run" / "notes.txt").touch()
+    try:
+        done = run_command(finetune, *settings)
+    finally:
+        gymnasium.registry.pop("Unpaid-v0", None)
+    assert done.code == 2
+    assert "its reward is null, expected a finite number" in done.err
+    assert (home / "run" / "notes.txt").exists() == (home / "run").exists() == earlier

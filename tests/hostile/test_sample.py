@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory and /proc are Linux's")
 def test_hostile_files_are_read_or_refused_in_a_line() -> None:
-    command = [sys.executable, "-m", "tests.hostile", "70", "policy", "keys", "dataset.json", "samples", "recording"]
+    command = [sys.executable, "-m", "tests.hostile", "35", "policy", "keys", "dataset.json", "samples", "recording"]
     command += [f"import of {name}" for name in ("episodes/train-00000.parquet", "data/metadata.json")]
     command += ["checkpoint of a population", "journal of a study", "policy of two-timescale-actor-critic"]
     command += [f"import of {name}" for name in ("arrays.hdf5", "rows.csv", "rows.parquet", "robot")]

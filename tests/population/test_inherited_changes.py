@@ -54,7 +54,3 @@ def test_hyper_parameters_count_too() -> None:
     assert [(change.kind, change.name, change.after) for change in carried_changes(rows)] == [
         ("genes", "learning_rate", 2e-3)
     ]
-
-
-def test_a_history_without_rows_has_no_changes() -> None:
-    assert carried_changes([]) == []

@@ -21,16 +21,17 @@ def test_matches_that_are_counted_together_rate_as_the_same_matches_one_by_one()
     record = Record(2)
     record.add(0, 1, 0.7, 10.0)
     results = np.array([1.0] * 7 + [0.0] * 3)
-    expected = fit_ratings(np.array([[1.0, -1.0]] * 10), results, relative=True)
+    expected = fit_ratings(np.array([[1.0, -1.0]] * 10), results)
     assert record.ratings().ratings == pytest.approx(expected.ratings)
     assert record.ratings().errors == pytest.approx(expected.errors)
 
 
-def test_seven_of_ten_matches_are_147_points_without_a_prior() -> None:
+def test_the_first_rival_is_pinned() -> None:
     record = Record(2)
-    record.add(0, 1, 0.7, 10.0)
-    found = record.ratings(pinned=1, prior=np.inf).ratings
-    assert found == pytest.approx([1147.1907, 1000.0], abs=1e-3)
+    record.add(0, 1, 0.7, 1e6)  # so many that the prior hardly counts
+    found = record.ratings(pinned=1)
+    assert found.ratings == pytest.approx([1147.1907, 1000.0], abs=1e-2)
+    assert found.errors[1] == 0.0
 
 
 def test_old_matches_fade_and_errors_grow() -> None:

@@ -18,7 +18,7 @@ from qwop.finetune.metrics import UpdateStats
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
-from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
+from qwop.population.rewards import HAND_MADE, event_rewards, initial_rewards
 from qwop.population.rival_races import Rival, RivalRaces
 from qwop.population.settings import WorkSettings
 from qwop.population.training import AgentTrainer, RivalState, TrainingTask, teacher_of
@@ -43,7 +43,7 @@ def genes_of(agents: PopulationAgents, seed: int = 0) -> dict[str, float]:
 
 
 def task_for(trainer: AgentTrainer, agents: PopulationAgents, seed: int = 0) -> TrainingTask:
-    genes, rewards = genes_of(agents, seed), drawn_rewards(np.random.default_rng(seed))
+    genes, rewards = genes_of(agents, seed), initial_rewards("drawn", np.random.default_rng(seed))
     other = genes_of(agents, seed + 1)
     rival = RivalState(other, HAND_MADE, trainer.begin(other, seed + 1)["network"])
     return TrainingTask(genes, rewards, trainer.begin(genes, seed), None, 5, {1: rival}, (1,))

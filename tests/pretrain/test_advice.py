@@ -26,5 +26,6 @@ def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_
     assert command == "qwop-finetune"
     settings = finetune.read(words)
     assert settings.policy == "runs/me/policy.safetensors"
-    assert settings.schedule.decisions == 200_000
+    assert settings.schedule.phases[0].critic_only  # a critic that begins new ruins a clone
+    assert sum(phase.decisions for phase in settings.schedule.phases) == 200_000
     assert settings.schedule.keep == "best"

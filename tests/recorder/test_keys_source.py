@@ -44,9 +44,9 @@ def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(fil
     record(tmp_path / "data", files / "one.txt")
     write_keys(files / "copy.txt", RUN, "another title")
     for name in ("copy.txt", "one.txt"):
-        with pytest.raises(BadInput, match=f"{name}: .*data already contains its game"):
+        with pytest.raises(BadInput, match=f"{name}: .*data already contains it"):
             record(tmp_path / "data", files / name)
-    with pytest.raises(BadInput, match=r"the same game as .*copy\.txt"):
+    with pytest.raises(BadInput, match=r"the same as .*copy\.txt"):
         record(tmp_path / "new", files / "copy.txt", files / "one.txt")
     record(tmp_path / "data", files / "two.txt")
     assert len(open_dataset(tmp_path / "data")) == 2

@@ -34,6 +34,9 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
     done = run(f"study={TINY}", "out=study")
     assert done.code == 0, done.err
     assert "fresh seeds (in the search" in done.out
+    following = done.out.splitlines()[-1]
+    assert following.startswith("next: qwop-finetune ")
+    assert following.endswith(" seed=0 out=study-best")
     found = json.loads((tmp_path / "study" / "study.json").read_text())
     assert [one["state"] for one in found["trials"]] == ["complete", "complete"]
     (winner,) = (one for one in found["trials"] if one["number"] == found["winner"])

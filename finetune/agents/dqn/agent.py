@@ -1,11 +1,12 @@
 """DQN agent: stores n-step transitions in memory and updates on samples from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
-from ....common.errors import BadInput
 from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
@@ -14,7 +15,8 @@ from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import MakeNetwork
+from ..agent import Makes
+from ..distillation import distilled_values
 from ..learner import Part
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
@@ -110,7 +112,7 @@ class DqnAgent(QAgent):
         return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._settings.decisions))
 
 
-def new_network(settings: DqnSettings) -> MakeNetwork:
+def new_network(settings: DqnSettings) -> Makes[QNetwork]:
     """The untrained network of these settings."""
     quantiles = max(settings.quantiles, 1)
     if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
@@ -123,19 +125,34 @@ def new_network(settings: DqnSettings) -> MakeNetwork:
     )
 
 
+TAUGHT_COPIES = 100
+"""Updates between copies of the target network while a policy is distilled."""
+
+
+def _teaching(learner: DqnLearner) -> Callable[[Transitions, PhaseValues], None]:
+    """An update that copies the target network in time."""
+    updates = count()
+
+    def update(batch: Transitions, now: PhaseValues) -> None:
+        if next(updates) % TAUGHT_COPIES == 0:
+            learner.copy_target()
+        learner.update(batch, now, np.ones(len(batch), dtype=np.float32))
+
+    return update
+
+
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
-    """Make the agent, which trains the policy's network in place."""
+    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
     policy, loop, algorithm, phases = run.policy, run.loop, run.algorithm, run.settings.phases
-    network = policy.network
-    if not isinstance(network, QNetwork):
-        raise BadInput(
-            f"algorithm=dqn or ddqn: the policy is an {network.architecture}, whose weights say nothing about Q "
-            "values; record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
-        )
     refuse_critic_only(phases, "dqn or ddqn")
     live = loop.num_envs * (loop.steps + algorithm.n_steps)
     most_demonstrated = max(phase.demonstrations.largest for phase in phases)
     require_capacity(loop.capacity, loop.start, live + round(loop.decisions * most_demonstrated))
+    network = policy.network
+    if not isinstance(network, QNetwork):
+        generator = torch.Generator().manual_seed(run.settings.seed)
+        new = new_network(algorithm)(policy.observation, policy.actions, generator)
+        network = distilled_values(run, new, lambda one: _teaching(DqnLearner(one, algorithm, run.device)))
     demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:

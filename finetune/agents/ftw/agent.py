@@ -8,8 +8,9 @@ import torch
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ..agent import LiveAgent, MakeNetwork
 from ..vtrace.agent import network_of
+from ..vtrace.settings import VtraceLoopSettings
 from .learner import FtwLearner
-from .settings import FtwLoopSettings, FtwSettings
+from .settings import FtwSettings
 
 if TYPE_CHECKING:
     from ...run import Run
@@ -27,7 +28,7 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
     return FtwLearner(network, settings, device, np.random.default_rng(seed))
 
 
-def build(run: "Run[FtwSettings, FtwLoopSettings]") -> LiveAgent:
+def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
     network = network_of(run, TwoTimescaleActorCritic, "ftw")
     return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

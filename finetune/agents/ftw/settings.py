@@ -1,10 +1,10 @@
-"""Settings of the two-timescale agent and of its loop."""
+"""Settings of the two-timescale agent; its loop has those of V-trace."""
 
 from dataclasses import dataclass
 
 from ....common.settings import setting
 from ....policies.sizes import LATENT, LONGEST_PERIOD, PERIOD
-from ..vtrace.settings import VtraceLoopSettings, VtraceSettings
+from ..vtrace.settings import VtraceSettings
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,3 @@ class FtwSettings(VtraceSettings):
     prediction_batch: int = setting(
         32, "Predictions in an update, half of them of rewards and half of none.", at_least=2, at_most=65_536
     )
-
-
-@dataclass(frozen=True)
-class FtwLoopSettings(VtraceLoopSettings):
-    """Settings of the agent's loop: those of V-trace, with unrolls long enough for several ticks."""

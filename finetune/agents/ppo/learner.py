@@ -20,6 +20,7 @@ from ..running_scale import RunningScale
 from . import losses as ppo
 from .dense_gradients import DenseGradients
 from .minibatch import Demonstrated, Minibatch, StepStats
+from .return_scale import ReturnScale
 from .settings import PpoSettings
 
 PATIENCE = 1.5
@@ -51,6 +52,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
+        self._return_scale = ReturnScale(_head(network, values)) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
         # Otherwise MKL would start one thread per core from that thread.
@@ -59,7 +61,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are sampled anew for each step."""
-        n, k = played.actions.shape
         played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
             with torch.no_grad():
@@ -83,20 +84,12 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
             every = Minibatch(inputs[:, :-1].flatten(0, 1), actions, log_mu, advantage, returns, teacher)
-
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-            steps: list[StepStats] = []
-            epochs = 0
-            for _ in range(self.settings.epochs):
-                order = self._tensor(self._shuffle.permutation(n * k))
-                epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
-                steps += epoch
-                epochs += 1
-                if (
-                    float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch])))
-                    > PATIENCE * self.settings.target_kl
-                ):
-                    break
+            if self._return_scale is None:
+                steps, epochs = self._passes(every, now)
+            else:
+                with self._return_scale.learning_from(returns) as targets:
+                    steps, epochs = self._passes(every._replace(returns=targets), now)
         scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
@@ -107,13 +100,29 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     @property
     def parts(self) -> dict[str, Part]:
         values = {} if self.values is None else {"values": self.values}
+        scale = {} if self._return_scale is None else {"return_scale": self._return_scale}
         return {
             "network": self.network,
             **values,
+            **scale,
             "optimiser": self._optimiser,
             "seen": self._scale,
             "shuffle": self._shuffle,
         }
+
+    def _passes(self, every: Minibatch, now: PhaseValues) -> tuple[list[StepStats], int]:
+        """Take up to `epochs` passes; return the results of all steps, and the number of passes."""
+        steps: list[StepStats] = []
+        epochs = 0
+        for _ in range(self.settings.epochs):
+            order = self._tensor(self._shuffle.permutation(len(every.actions)))
+            found = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
+            steps += found
+            epochs += 1
+            kl = float(ppo.kl_estimate(torch.cat([one.log_ratio for one in found])))
+            if kl > PATIENCE * self.settings.target_kl:
+                break
+        return steps, epochs
 
     def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
         demonstrated = None
@@ -217,3 +226,11 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             features = critic.features(inputs)
         values: Tensor = critic.head(features.to(critic.head.weight.dtype)).squeeze(-1)
         return values
+
+
+def _head(network: Actor | ActorCritic, values: Values | None) -> torch.nn.Linear:
+    """The last layer of V(s)."""
+    if isinstance(network, ValuedActor):
+        return network.value_head
+    assert values is not None
+    return values.head

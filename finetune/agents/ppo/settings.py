@@ -30,6 +30,11 @@ class PpoSettings(ClipsRewards, Discounted):
         above=0,
     )
     epsilon: float = setting(1e-5, "Adam's ε, which keeps its divisor from 0.", above=0)
+    scale_returns: bool = setting(
+        False,
+        "Let V(s) learn in units of the returns' root mean square so far, so that neither learning rate nor norm "
+        "depend on the size of an environment's rewards (published: false).",
+    )
     max_gradient_norm: float = setting(0.5, "Gradients longer than this are scaled down.", above=0)
     imitation_minibatch: int = setting(
         256, "Demonstrated decisions beside each minibatch, in phases with imitation.", at_least=1

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from ....common.errors import BadInput
 from ....policies.q_networks import EnsembleQ
@@ -11,7 +12,8 @@ from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...schedules.phase import PhaseValues
-from ..agent import MakeNetwork
+from ..agent import Makes
+from ..distillation import distilled_values
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
@@ -74,7 +76,7 @@ class RlpdAgent(QAgent):
         return joined(parts)
 
 
-def new_network(settings: RlpdSettings) -> MakeNetwork:
+def new_network(settings: RlpdSettings) -> Makes[EnsembleQ]:
     """The untrained network of these settings."""
     return lambda observation, actions, generator: EnsembleQ(
         observation, actions, settings.hidden, generator, settings.members
@@ -82,17 +84,16 @@ def new_network(settings: RlpdSettings) -> MakeNetwork:
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
-    """Make the agent, which trains the policy's network in place."""
+    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
     network, loop, algorithm = run.policy.network, run.loop, run.algorithm
-    if not isinstance(network, EnsembleQ):
-        raise BadInput(
-            f"algorithm=rlpd: the policy's network is {network.architecture}, whose weights say nothing about the Q "
-            "values of an ensemble; start from policy=scratch, with demonstrations"
-        )
-    if network.members < algorithm.subset:
-        raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     refuse_critic_only(run.settings.phases, "rlpd")
     require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
+    if not isinstance(network, EnsembleQ):
+        generator = torch.Generator().manual_seed(run.settings.seed)
+        new = new_network(algorithm)(run.policy.observation, run.policy.actions, generator)
+        network = distilled_values(run, new, lambda one: RlpdLearner(one, algorithm, run.device, run.for_agent).update)
+    if network.members < algorithm.subset:
+        raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     demonstrated = transitions_for(run)
     memory = PrioritisedMemory(loop.capacity, run.policy.observation, PrioritySettings(alpha=0.0))
     learner = RlpdLearner(network, algorithm, run.device, run.for_agent)

@@ -30,7 +30,8 @@ def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[N], al
     if not isinstance(network, kind):
         raise BadInput(
             f"algorithm={algorithm}: the policy's network is {network.architecture}, expected {kind.architecture}; "
-            f"start from policy=scratch or a policy that algorithm={algorithm} made"
+            f"start from policy=scratch or a policy that algorithm={algorithm} made, or let algorithm=vtrace be taught "
+            "(policy=scratch teacher=FILE schedule=vtrace-kickstarted)"
         )
     for phase in run.settings.phases:
         if phase.uses_demonstrations or phase.imitates or not phase.live:

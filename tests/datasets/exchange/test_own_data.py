@@ -117,7 +117,9 @@ def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any
     require_equal(brought(tmp_path / "mine.parquet", columns=columns), played, last=False)
 
 
-@pytest.mark.parametrize(("separator", "name"), [(";", "mine.csv"), ("\t", "MINE.CSV")])
+@pytest.mark.parametrize(
+    ("separator", "name"), [(";", "mine.csv"), ("\t", "MINE.CSV"), ("\t", "mine.tsv"), ("|", "mine.csv")]
+)
 def test_a_csv_may_have_other_separators(
     tmp_path: Path, played: list[dict[str, Any]], separator: str, name: str
 ) -> None:
@@ -160,6 +162,49 @@ def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
     assert not (tmp_path / "dataset").exists()
 
 
+def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    (tmp_path / "mine.csv").write_text(table_of(played).to_csv(index=False).replace(",", ", "))
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace(b"x1", b"x0"), "column x0 is there twice"),
+        (lambda text: text.decode().encode("utf-16"), "is not UTF-8 text; save it as UTF-8"),
+        (lambda text: text.replace(b"reward", "prämie".encode("latin-1")), "is not UTF-8 text"),
+    ],
+    ids=range(3),
+)
+def test_a_csv_that_is_not_clear_is_refused(
+    tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
+) -> None:
+    (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
+    with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
+        brought(tmp_path / "mine.csv")
+
+
+def test_times_are_no_observations(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table_of(played).assign(x3=pd.Timestamp(0)).to_parquet(tmp_path / "mine.parquet")
+    with pytest.raises(BadInput, match=r"column x3 holds times .* expected numbers"):
+        brought(tmp_path / "mine.parquet")
+
+
+def test_files_of_a_table_have_the_same_columns(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    (tmp_path / "mine").mkdir()
+    table_of(played).to_parquet(tmp_path / "mine" / "a.parquet")
+    table_of(played).rename(columns={"x3": "y"}).to_parquet(tmp_path / "mine" / "b.parquet")
+    with pytest.raises(BadInput, match=r"(x3|y) is a column of b\.parquet or of a\.parquet, not of both"):
+        brought(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}])
+def test_a_column_has_a_name(tmp_path: Path, played: list[dict[str, Any]], value: Any) -> None:
+    table_of(played).to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(BadInput, match=r"columns\.action=.*: expected the name of a column"):
+        brought(tmp_path / "mine.csv", columns={"action": value})
+
+
 @pytest.mark.parametrize(("files", "episodes"), [([[0, 4], [0, 4]], [4, 4]), ([[0, 2], [2, 5], [5, 11]], [4, 1, 6])])
 def test_files_may_number_their_own_episodes_or_go_on_with_one(
     tmp_path: Path, played: list[dict[str, Any]], files: list[list[int]], episodes: list[int]
@@ -167,6 +212,7 @@ def test_files_may_number_their_own_episodes_or_go_on_with_one(
     (tmp_path / "mine").mkdir()
     for number, (begin, end) in enumerate(files):
         table_of(played)[begin:end].to_parquet(tmp_path / "mine" / f"{number}.parquet")
+    (tmp_path / "mine" / ".DS_Store").touch()  # of a file manager
     assert [len(episode) for episode in brought(tmp_path / "mine")] == episodes
 
 
@@ -192,8 +238,16 @@ def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict
         ({"observations": np.full((11, 4), np.inf)}, "episode 0: .*not finite"),
         ({"actions": np.full(11, 7)}, "episode 0: actions of row 0 are 7"),
         ({"truncations": np.full(11, np.nan)}, "truncations of row 0 are nan, expected true or false"),
+        ({"truncations": np.full(11, "no")}, "truncations are <U2, expected true or false"),
+        ({"actions": np.full(11, 0.5)}, "actions of row 0 are 0.5, expected what Discrete.2. has, such as 0"),
+        ({"actions": np.where(np.arange(11) == 3, np.nan, 0)}, "episode 0: actions of row 3 are nan"),
+        ({"actions": np.full(11, 1e30)}, "actions of row 0 are 1e.30, expected"),
+        ({"actions": np.full(11, "left")}, r"actions are <U4 \[4\], expected what Discrete.2. has, such as 0"),
+        ({"actions": np.int64(1)}, "actions are a single value, expected a row for each decision"),
+        ({"observations": np.float64(1)}, "observations are a single value"),
+        ({"rewards": np.float64(1)}, "rewards are a single value"),
     ],
-    ids=range(6),
+    ids=range(14),
 )
 def test_damaged_arrays_are_named_and_leave_nothing(
     tmp_path: Path, played: list[dict[str, Any]], change: dict[str, Any], said: str

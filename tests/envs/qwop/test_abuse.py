@@ -115,10 +115,12 @@ def test_a_closed_batch_says_so(batch: QWOPVectorEnv) -> None:
 
 
 def test_through_gymnasium_the_errors_are_the_same() -> None:
-    env = gymnasium.make("QWOP-v1", disable_env_checker=True)
-    with pytest.raises(ResetNeeded):
-        env.step(0)
+    env = gymnasium.make("QWOP-v1", render_mode="rgb_array")
+    for use in (lambda: env.step(0), env.render):
+        with pytest.raises(ResetNeeded, match="no game has begun"):
+            use()
     env.reset()
+    assert env.render() is not None
     with pytest.raises(InvalidAction):
         env.step(11)
 

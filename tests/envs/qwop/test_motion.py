@@ -54,14 +54,13 @@ def test_a_stride_is_as_long_as_the_feet_take_to_repeat_themselves(length: int, 
     stride = steady_stride(states, (2 * speed * length, 8 * speed * length))
     assert stride.length == length
     assert stride.distance == pytest.approx(speed * length)
-    assert stride.speed == pytest.approx(3 * speed)  # of 30 frames a second, 10 units to a metre
     assert abs(feet_apart(states)[stride.start]) < 5 * 2 * np.pi / length
     assert feet_apart(states)[stride.start + length // 4] > 4
 
 
 def test_a_runner_has_strides_and_stays_upright(run: NDArray[np.float64]) -> None:
     stride = steady_stride(run, (600.0, 950.0))
-    assert 1.5 < stride.speed < 3.5
+    assert 0.5 < stride.distance / stride.length < 1.2  # units a frame
     shown = run[stride.start : stride.start + stride.length]
     assert np.abs(lean(shown)).max() < 1
 

@@ -1,7 +1,9 @@
 """Distillation of policies that a learner cannot continue."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents import distillation
+from qwop.finetune.agents.rlpd.settings import RlpdSettings
+from qwop.finetune.experience.sequences import DEMONSTRATIONS
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic, Network
 from qwop.policies.policy import Policy
@@ -21,6 +25,7 @@ SPEC = EnvironmentSpec("CartPole-v1")
 @pytest.fixture(autouse=True)
 def little_play(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distillation, "DECISIONS", 300)
+    monkeypatch.setattr(distillation, "UPDATES", 60)
 
 
 def network(kind: str) -> Network:
@@ -30,13 +35,55 @@ def network(kind: str) -> Network:
     return RecurrentActorCritic(4, 2, (16,), 8, generator)
 
 
+def run_of(policy: Policy) -> Any:
+    """What distillation needs of a run."""
+    settings = SimpleNamespace(seed=0, max_idle_frames=0)
+    return SimpleNamespace(policy=policy, settings=settings, environments=SimpleNamespace(specs=(policy.environment,)))
+
+
 def test_own_play_is_whole_games_with_the_probabilities_that_actions_were_drawn_with() -> None:
-    policy = Policy(network("recurrent"), SPEC, ObservationSpec((4,)))
-    rows = distillation.own_play(policy, seed=0)
+    rows = distillation._rows(distillation.own_play(run_of(Policy(network("recurrent"), SPEC, ObservationSpec((4,))))))
     assert len(rows) >= 300
     assert rows.probabilities is not None
     np.testing.assert_allclose(rows.probabilities.sum(axis=1), 1, rtol=1e-5)
     assert (rows.previous == -1).sum() % distillation.AT_ONCE == 0  # games are whole
+
+
+def test_transitions_of_own_play_are_its_games_as_demonstrations() -> None:
+    games = distillation.own_play(run_of(Policy(network("q"), SPEC, ObservationSpec((4,)))))[:3]
+    games[1] = replace(games[1], terminated=False, truncated=True)
+    shown = distillation._transitions(games, RlpdSettings(n_steps=2), 0.5)
+    assert len(shown) == sum(map(len, games))
+    assert (shown.source == DEMONSTRATIONS).all()
+    ends = np.cumsum([len(game) for game in games]) - 1
+    assert shown.rewards[ends].tolist() == [1.0, 1.0, 1.0]
+    assert shown.discounts[ends].tolist() == [0.0, 0.5, 0.0]  # only a truncated game has a value after its end
+    np.testing.assert_array_equal(shown.next_observations[ends[1]], games[1].observations[-1])
+    assert shown.rewards[0] == 1.5
+    assert shown.discounts[0] == 0.25
+
+
+@pytest.mark.parametrize("algorithm", ["rlpd-small", "dqn-small", "ddqn"])
+def test_q_values_are_distilled_until_they_choose_as_the_policy_does(
+    finetune: Callable[..., Any], tmp_path: Path, algorithm: str
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    actor = ActorCritic(4, 2, (16,), generator)
+    with torch.no_grad():
+        actor.policy_head.weight.zero_()
+        actor.policy_head.bias.copy_(torch.tensor([0.0, 9.0]))  # right, whatever it sees
+    save_policy(tmp_path / "policy.safetensors", Policy(actor, SPEC, ObservationSpec((4,))))
+    done = finetune(
+        "policy=policy.safetensors", f"algorithm={algorithm}", "schedule=live-only", "schedule.decisions=160",
+        "algorithm.epsilon_start=0", "algorithm.epsilon_end=0", "loop.start=1000",
+        "evaluation.episodes=0", "video=false", "out=run",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "in 100% of which it chooses alike" in done.out
+    after = load_policy(tmp_path / "run" / "policy.safetensors")
+    assert after.network.architecture in ("q", "dueling-q", "ensemble-q")
+    actions, _ = after.act(np.random.default_rng(0).normal(0, 0.02, (20, 4)).astype(np.float32))
+    assert (actions == 1).all()
 
 
 @pytest.mark.parametrize(("kind", "algorithm"), [("q", "ppo-small"), ("recurrent", "acer-small")])

@@ -23,7 +23,6 @@ from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
@@ -241,12 +240,6 @@ def test_demonstrations_of_another_environment_than_the_phase_are_refused(
 def test_what_means_nothing_here_is_refused(tmp_path: Path, phase: Phase, loop: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         Run(tmp_path, (phase,), **loop)
-
-
-def test_an_actor_critic_is_refused_with_a_way_to_go_on() -> None:
-    policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
-    with pytest.raises(BadInput, match="qwop-record source=policy"):
-        build(make_run((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings(), policy))
 
 
 @pytest.mark.slow

@@ -28,7 +28,6 @@ from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import build as build_loop
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ
 
@@ -186,7 +185,6 @@ def build_small(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any
 @pytest.mark.parametrize(
     ("phase", "more", "message"),
     [
-        ({}, {"network": ActorCritic(4, 2, (4,))}, "start from policy=scratch"),
         ({"critic_only": True}, {}, "schedule.phases.one.critic_only: algorithm=rlpd"),
         ({}, {"capacity": 13, "start": 5}, "loop.capacity=13: fewer transitions than loop.start=5, or .* .14."),
         ({}, {"capacity": 20, "start": 21}, "loop.capacity=20: fewer transitions than loop.start=21"),
