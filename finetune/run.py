@@ -34,7 +34,8 @@ class Run(Generic[A, L]):
 
     policy: trained in place. teacher: the policy that phases with kickstarting imitate, and its name. folder: for
     checkpoints. stage: number among the `stages` of a schedule. begun_at: decisions of the earlier stages. whole: the
-    phases of all stages, if there are several. The seed determines everything random.
+    phases of all stages, if there are several. rehearsed: nothing is distilled, because the agent is built only to see
+    that it can be, or gets the state of a checkpoint. The seed determines everything random.
     """
 
     settings: FinetuneSettings
@@ -48,6 +49,7 @@ class Run(Generic[A, L]):
     stage: int = 0
     begun_at: int = 0
     whole: tuple[Phase, ...] | None = None
+    rehearsed: bool = False
 
     @property
     def algorithm(self) -> A:

@@ -102,8 +102,9 @@ class Training(Observer):
         with unbegun, self._bar, closing(self._log), closing(self._background):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
-                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy), observer=Observer()))
-            loop = build(runs[number])
+                rehearsed = replace(later, policy=copy.deepcopy(policy), observer=Observer(), rehearsed=True)
+                later.settings.chosen_algorithm.build(rehearsed)
+            loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
                 self._say(note)

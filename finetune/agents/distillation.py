@@ -37,9 +37,11 @@ def distilled(run: "Run[Discounted, LiveSettings]", hidden: Sequence[int], convo
     """An `ActorCritic` without a memory that decides as the run's policy does: fitted to the probabilities that the
     policy draws its actions from, in whole games of its own. Its Q head is untrained."""
     policy, seed = run.policy, run.settings.seed
-    rows = _rows(own_play(run))
     generator = torch.Generator().manual_seed(seed)
     network = ActorCritic(policy.observation, policy.actions, hidden, generator, convolutions)
+    if run.rehearsed:
+        return network
+    rows = _rows(own_play(run))
     network.scaler.fit(rows.observations)
     *_, nats = cloning_epochs(network, rows, CloningSettings(epochs=PASSES), seed)
     _note(run, len(rows), f"with a loss of {nats:.3f} nats")
@@ -56,6 +58,8 @@ def distilled_values(
 
     begin: makes the network's learner, and returns its update.
     """
+    if run.rehearsed:
+        return network
     games, seed = own_play(run), run.settings.seed
     observations = np.concatenate([game.observations[:-1].reshape(len(game), -1) for game in games])
     network.scaler.fit(observations)

@@ -358,7 +358,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     [
         ("algorithm: pop", ["schedule.phases.alone.algorithm", "pop"]),
         ("algorithm: ppo, demonstrations: 1", ["schedule.phases.alone: algorithm=ppo has no memory"]),
-        ("algorithm: dqn", ["algorithm=dqn", "actor-critic"]),
+        ("algorithm: dqn, critic_only: true", ["schedule.phases.alone.critic_only", "algorithm=dqn"]),
     ],
 )
 def test_an_algorithm_that_cannot_take_over_is_refused_at_once(

@@ -86,6 +86,21 @@ def test_q_values_are_distilled_until_they_choose_as_the_policy_does(
     assert (actions == 1).all()
 
 
+def test_a_resumed_run_distils_nothing_and_has_the_same_weights(finetune: Callable[..., Any], tmp_path: Path) -> None:
+    save_policy(tmp_path / "policy.safetensors", Policy(network("recurrent"), SPEC, ObservationSpec((4,))))
+    words = [
+        "policy=policy.safetensors", "algorithm=rlpd-small", "schedule=live-only", "schedule.decisions=160",
+        "evaluation.episodes=0", "video=false", "out=run",
+    ]  # fmt: skip
+    assert finetune(*words).code == 0
+    before = load_policy(tmp_path / "run" / "policy.safetensors").network.state_dict()
+    again = finetune(*words, "resume=true")
+    assert again.code == 0, again.err
+    assert "distilled" not in again.out
+    after = load_policy(tmp_path / "run" / "policy.safetensors").network.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
 @pytest.mark.parametrize(("kind", "algorithm"), [("q", "ppo-small"), ("recurrent", "acer-small")])
 def test_a_policy_of_another_kind_is_distilled_and_goes_on(
     finetune: Callable[..., Any], tmp_path: Path, kind: str, algorithm: str
