@@ -47,7 +47,13 @@ GAMES = 13
 MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
 ROWS = ("corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone")
 QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
-SMALL = ("algorithm=ppo-small", "loop.steps=64", "algorithm.epochs=8")
+SMALL = (
+    "algorithm=ppo-small",
+    "loop.steps=64",
+    "algorithm.epochs=8",
+    "algorithm.learning_rate=1e-3",
+    "algorithm.scale_returns=false",
+)
 """The learner of other environments, with the settings that it had when the published figures were made."""
 
 JUDGED, JUDGED_ELSEWHERE = 100, 50
