@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import load_policy
 from qwop.policies.q_networks import DuelingQ
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
@@ -61,7 +59,6 @@ def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["policy=actor.safetensors", "demonstrations=demos"], "qwop-record source=policy"),
         (["demonstrations=demos", "algorithm.n_steps=0"], "algorithm.n_steps=0"),
         (["demonstrations=demos", "loop.batch_size=0"], "loop.batch_size=0"),
         (["demonstrations=demos", "+loop.replay_ratio=4"], "loop.replay_ratio"),
@@ -71,7 +68,6 @@ def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_p
 def test_bad_input_is_one_line_and_writes_nothing(
     finetune: Finetune, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, ObservationSpec((4,))))
     code, _, said = finetune(*SMALL, *arguments, "out=run")
     assert code == 2
     assert message in said
