@@ -83,6 +83,7 @@ def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., Reco
     assert (tmp_path / "clone.mp4").read_bytes()[4:8] == b"ftyp"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs(module="ale_py")
 def test_an_atari_game_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
     page = open_page("ALE/Breakout-v5", "source.settings={obs_type: ram}", "source.fps=60")
