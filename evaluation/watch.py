@@ -32,7 +32,7 @@ from .film import film, film_actions, film_keys, film_replay
 from .watch_command import FILM, WatchSettings
 
 COACHED = Path("runs/coach")
-"""Where `qwop-coach` has its rounds; those of another policy are in a folder of their own."""
+"""Default folder of the rounds of `qwop-coach`; those of another policy need one of their own."""
 
 MOST = 50
 """Largest number of episodes in a page; each takes about 70 kB."""

@@ -16,6 +16,7 @@ from ...pretrain.settings import CloningSettings
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
 from ..experience.transitions import NStep, Transitions, joined
 from ..schedules.phase import PhaseValues
+from .agent import Makes
 from .settings import ClipsRewards, Discounted, LiveSettings, QSettings
 
 if TYPE_CHECKING:
@@ -50,27 +51,29 @@ def distilled(run: "Run[Discounted, LiveSettings]", hidden: Sequence[int], convo
 
 def distilled_values(
     run: "Run[QSettings, LiveSettings]",
-    network: Q,
+    make: Makes[Q],
     begin: Callable[[Q], Callable[[Transitions, PhaseValues], object]],
 ) -> Q:
-    """The network of Q values, untrained so far, fitted to whole games of the run's policy as if to demonstrations: by
-    their rewards, and by the margin loss of their actions (Hester et al. 2018).
+    """A network of Q values, fitted to whole games of the run's policy as if to demonstrations: by their rewards, and
+    by the margin loss of their actions (Hester et al. 2018).
 
-    begin: makes the network's learner, and returns its update.
+    make: makes the untrained network. begin: makes its learner, and returns its update.
     """
+    policy, seed = run.policy, run.settings.seed
+    network = make(policy.observation, policy.actions, torch.Generator().manual_seed(seed))
     if run.rehearsed:
         return network
-    games, seed = own_play(run), run.settings.seed
-    observations = np.concatenate([game.observations[:-1].reshape(len(game), -1) for game in games])
-    network.scaler.fit(observations)
+    games = own_play(run)
+    rows = _rows(games)
+    network.scaler.fit(rows.observations)
     update, shown = begin(network), _transitions(games, run.algorithm, run.gammas[0])
     now, generator = PhaseValues(run.gammas[0], imitation=1.0), np.random.default_rng(seed)
     for _ in range(UPDATES):
         update(shown[generator.integers(len(shown), size=BATCH)], now)
     with torch.no_grad():
-        best = network(torch.from_numpy(observations).to(run.device)).argmax(-1).cpu().numpy()
-    alike = np.mean(best == np.concatenate([game.probabilities for game in games]).argmax(-1))
-    _note(run, len(shown), f"in {alike:.0%} of which it chooses alike")
+        best = network(torch.from_numpy(rows.observations).to(run.device)).argmax(-1).cpu().numpy()
+    assert rows.probabilities is not None
+    _note(run, len(rows), f"in {np.mean(best == rows.probabilities.argmax(-1)):.0%} of which it chooses alike")
     return network
 
 

@@ -64,7 +64,7 @@ class RMSpropTF(Optimizer):
                 torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
 
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
-        """What stands for the gradients' variance, v, of each parameter, after these gradients."""
+        """Update and return v of each parameter, the mean square of its gradients."""
         mean_squares = self._averages("mean_square", parameters, self.start)
         torch._foreach_mul_(mean_squares, decay)
         torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)

@@ -5,7 +5,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
@@ -150,9 +149,9 @@ def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     require_capacity(loop.capacity, loop.start, live + round(loop.decisions * most_demonstrated))
     network = policy.network
     if not isinstance(network, QNetwork):
-        generator = torch.Generator().manual_seed(run.settings.seed)
-        new = new_network(algorithm)(policy.observation, policy.actions, generator)
-        network = distilled_values(run, new, lambda one: _teaching(DqnLearner(one, algorithm, run.device)))
+        network = distilled_values(
+            run, new_network(algorithm), lambda new: _teaching(DqnLearner(new, algorithm, run.device))
+        )
     demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:

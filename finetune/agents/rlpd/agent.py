@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
 from ....policies.q_networks import EnsembleQ
@@ -89,9 +88,9 @@ def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
     refuse_critic_only(run.settings.phases, "rlpd")
     require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
     if not isinstance(network, EnsembleQ):
-        generator = torch.Generator().manual_seed(run.settings.seed)
-        new = new_network(algorithm)(run.policy.observation, run.policy.actions, generator)
-        network = distilled_values(run, new, lambda one: RlpdLearner(one, algorithm, run.device, run.for_agent).update)
+        network = distilled_values(
+            run, new_network(algorithm), lambda new: RlpdLearner(new, algorithm, run.device, run.for_agent).update
+        )
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     demonstrated = transitions_for(run)

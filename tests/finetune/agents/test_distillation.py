@@ -36,7 +36,7 @@ def network(kind: str) -> Network:
 
 
 def run_of(policy: Policy) -> Any:
-    """What distillation needs of a run."""
+    """A run, as far as distillation needs one."""
     settings = SimpleNamespace(seed=0, max_idle_frames=0)
     return SimpleNamespace(policy=policy, settings=settings, environments=SimpleNamespace(specs=(policy.environment,)))
 
