@@ -11,6 +11,7 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents import distillation
+from qwop.finetune.agents.dqn.agent import TAUGHT_COPIES, _teaching
 from qwop.finetune.agents.rlpd.settings import RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS
 from qwop.policies.files import load_policy, save_policy
@@ -84,6 +85,32 @@ def test_q_values_are_distilled_until_they_choose_as_the_policy_does(
     assert after.network.architecture in ("q", "dueling-q", "ensemble-q")
     actions, _ = after.act(np.random.default_rng(0).normal(0, 0.02, (20, 4)).astype(np.float32))
     assert (actions == 1).all()
+
+
+def test_a_target_network_follows_while_dqn_is_taught() -> None:
+    done: list[str] = []
+    learner = SimpleNamespace(copy_target=lambda: done.append("copy"), update=lambda *_: done.append("update"))
+    update = _teaching(learner)  # type: ignore[arg-type]
+    for _ in range(TAUGHT_COPIES + 1):
+        update(np.zeros(3), None)  # type: ignore[arg-type]
+    assert done == ["copy", *["update"] * TAUGHT_COPIES, "copy", "update"]
+
+
+def test_a_later_algorithm_distils_once_when_its_phase_begins(
+    finetune: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Any] = []
+    play = distillation.own_play
+    monkeypatch.setattr(distillation, "own_play", lambda run: played.append(run.stage) or play(run))
+    (tmp_path / "act.yaml").write_text(
+        "algorithm: ppo-small\nphases: {first: {decisions: 64}, then: {decisions: 64, algorithm: rlpd-small}}\n"
+    )
+    save_policy(tmp_path / "policy.safetensors", Policy(ActorCritic(4, 2, (16,)), SPEC, ObservationSpec((4,))))
+    done = finetune(
+        "policy=policy.safetensors", "schedule=act.yaml", "evaluation.episodes=0", "video=false", "out=run",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert played == [1]
 
 
 def test_a_resumed_run_distils_nothing_and_has_the_same_weights(finetune: Callable[..., Any], tmp_path: Path) -> None:
