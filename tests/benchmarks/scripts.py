@@ -1,4 +1,4 @@
-"""The scripts of `benchmarks/` as modules."""
+"""Scripts of `benchmarks/` and other folders as modules."""
 
 import importlib.util
 import sys
@@ -8,9 +8,8 @@ from types import ModuleType
 ROOT = Path(__file__).parents[2]
 
 
-def load_script(name: str) -> ModuleType:
+def load_script(name: str, folder: Path = ROOT / "benchmarks") -> ModuleType:
     """Import the script of this name, which finds its neighbours as when it is run."""
-    folder = ROOT / "benchmarks"
     sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None

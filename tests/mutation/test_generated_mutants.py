@@ -1,12 +1,13 @@
 """Mechanical mutants: which changes are made of a source, and which are not."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from .scripts import ROOT, load_script
+from ..benchmarks.scripts import ROOT, load_script
 
-MADE = load_script("generated_mutants")
+MADE = load_script("generated_mutants", Path(__file__).parent)
 
 
 def mutants(source: str) -> list[str]:

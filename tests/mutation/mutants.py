@@ -1,8 +1,8 @@
 """Mutation testing of the learning code: faults, put into a copy of the source one by one, and tests to notice.
 
-    python benchmarks/mutants.py
-    python benchmarks/mutants.py --only acer --out mutants.md
-    python benchmarks/mutants.py --generated 150 --seed 0
+    python tests/mutation/mutants.py
+    python tests/mutation/mutants.py --only acer --out mutants.md
+    python tests/mutation/mutants.py --generated 150 --seed 0
 
 A mutant is killed if the tests beside the changed file fail, or take for ever. Without `--generated`, which draws
 mechanical faults from all of the learning code, they are those of `named_faults.py`. Prints a line for each and the
@@ -30,7 +30,7 @@ import pytest
 from generated_mutants import Change, sample
 from named_faults import FAULTS, Mutant
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COPIED = shutil.ignore_patterns(
     ".git", "runs", "data", "site", "__pycache__", ".*_cache", ".hypothesis", ".venv", "build"
 )

@@ -1,13 +1,14 @@
 """The faults of the mutation test: each still has its place in the source, and tests beside it."""
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .scripts import ROOT, load_script
+from ..benchmarks.scripts import ROOT, load_script
 
-MUTANTS = load_script("mutants")
+MUTANTS = load_script("mutants", Path(__file__).parent)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.FAULTS, ids=lambda mutant: mutant.name)
