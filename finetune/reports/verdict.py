@@ -21,6 +21,8 @@ def verdict(before: Figures, after: Figures, decisions: int, entropy: float | No
         return "learned"
     if is_worse(after, before):
         said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
+    elif _is_better_throughout(after, before):
+        return "learned a little: finishes and times improved, but by no more than chance may do"
     else:
         said, remedy = "did not learn", "more decisions (schedule.scale), or another schedule"
     if entropy is not None and entropy < CERTAIN and not _runs(after):
@@ -48,6 +50,19 @@ def _faster_or_farther(now: Figures, then: Figures) -> bool:
     if None not in times and times[0] < FASTER * times[1]:
         return True
     return bool(then["finishes"] == 0 and now["mean_metres"] > then["mean_metres"] + FARTHER)
+
+
+def _is_better_throughout(after: Figures, before: Figures) -> bool:
+    """True if runs finish at least as often and as fast, greedy and drawn, and one of these improved."""
+    pairs = list(greedy_and_drawn(after, before))
+    if not all(one.get("median_seconds") for pair in pairs for one in pair):
+        return False
+    gains = [
+        gain
+        for now, then in pairs
+        for gain in (now["finishes"] - then["finishes"], then["median_seconds"] - now["median_seconds"])
+    ]
+    return min(gains) >= 0 and max(gains) > 0
 
 
 def _runs(figures: Figures) -> bool:

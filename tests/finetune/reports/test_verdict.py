@@ -49,3 +49,12 @@ def test_a_policy_that_tries_nothing_new_is_told_from_one_that_had_little_time()
 
 def test_a_run_that_lost_what_it_could_do_says_so() -> None:
     assert verdict(games(30, 99, 47.0), games(10, 60, 50.0), 10**6, 0.5).startswith("became worse: ")
+
+
+def test_a_small_gain_in_every_figure_is_told_from_none() -> None:
+    before = games(30, 99, 41.95) | {"drawn": games(92, 97, 43.13, episodes=100)}
+    after = games(31, 100, 41.47) | {"drawn": games(98, 99, 42.40, episodes=100)}
+    assert verdict(before, after, 10**6, 0.3).startswith("learned a little: ")
+    slower = after | {"drawn": games(98, 99, 43.20, episodes=100)}
+    assert verdict(before, slower, 10**6, 0.3).startswith("did not learn: ")
+    assert verdict(before, before, 10**6, 0.3).startswith("did not learn: ")
