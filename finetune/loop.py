@@ -124,9 +124,10 @@ class Loop:
         return self._schedule.finished and self._evaluation_due is None
 
     def policy_in(self, phase: int) -> Policy:
-        """Current policy, labelled with the environment of this phase."""
+        """Current policy, with the mean of its weights where the phase averages them, labelled with the environment of
+        this phase."""
         spec = self._environments.specs[phase]
-        return replace(self._policy, environment=spec, network=self.agent.network, values=self.agent.values)
+        return replace(self._policy, environment=spec, network=self._average.network, values=self.agent.values)
 
     def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""

@@ -1,5 +1,7 @@
 """Means of a network's weights: over the last part of a phase, and over the most recent decisions."""
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,6 +18,7 @@ class WeightAverage:
     """
 
     def __init__(self, network: Network) -> None:
+        self._network = network
         self._weights: list[Tensor] = list(network.parameters())
         self._sums: list[Tensor] = []
         self._count = 0
@@ -28,12 +31,19 @@ class WeightAverage:
         torch._foreach_add_(self._sums, [one.double() for one in self._weights])
         self._count += 1
 
-    @torch.no_grad()
+    @property
+    def network(self) -> Network:
+        """A copy of the network with the mean of its weights; the network itself if none were added."""
+        return _set_weights(copy.deepcopy(self._network), self._mean()) if self._count else self._network
+
     def settle(self) -> None:
         """Set the network's weights to the mean, if any were added, and reset it."""
         if self._count:
-            torch._foreach_copy_(self._weights, torch._foreach_div(self._sums, self._count))
+            _set_weights(self._network, self._mean())
         self._sums, self._count = [], 0
+
+    def _mean(self) -> tuple[Tensor, ...]:
+        return torch._foreach_div(self._sums, self._count)
 
     def get_state(self) -> dict[str, object]:
         return {"sums": [one.clone() for one in self._sums], "count": self._count}
@@ -41,6 +51,12 @@ class WeightAverage:
     def set_state(self, state: dict[str, Any]) -> None:
         self._count = int(state["count"])
         self._sums = [one.to(like.device) for one, like in zip(state["sums"], self._weights, strict=self._count > 0)]
+
+
+@torch.no_grad()
+def _set_weights(network: Network, weights: Sequence[Tensor]) -> Network:
+    torch._foreach_copy_(list(network.parameters()), weights)
+    return network
 
 
 SHARE = 0.1

@@ -127,7 +127,9 @@ class Run(Observer):
         self._interrupt(loop.decisions, evaluating=True)
         name = self.phases[index].name
         self.events.append(("evaluation", name, loop.decisions) if within else ("phase ended", index, name))
-        self.left[name] = float(loop.agent.network.policy_head.bias[1].detach().exp()) - 1.0
+        network = loop.policy_in(index).network
+        assert isinstance(network, Actor)
+        self.left[f"{name} so far" if within else name] = float(network.policy_head.bias[1].detach().exp()) - 1.0
 
     def checkpoint(self, loop: Loop) -> None:
         self.events.append(("checkpoint", loop.decisions))
@@ -191,6 +193,15 @@ def test_a_phase_leaves_the_mean_weights_of_its_last_iterations(tmp_path: Path) 
     run.loop.run()
     # A network after v updates has the bias log(v + 1).
     assert run.left == pytest.approx({"none": 4.0, "last": 8.0, "half": math.sqrt(12.0 * 13.0) - 1.0})
+
+
+def test_an_evaluation_within_a_phase_judges_the_mean_of_its_weights_so_far(tmp_path: Path) -> None:
+    phases = (phase("early", 4, weight_average=0.25, evaluations=1), phase("late", 4, weight_average=1, evaluations=1))
+    run = Run(tmp_path, phases)
+    run.loop.run()
+    assert run.left["early so far"] == pytest.approx(2.0)  # the weights as they are: the mean has not begun
+    assert run.left["late so far"] == pytest.approx(math.sqrt(6.0 * 7.0) - 1.0)
+    assert run.left["late"] == pytest.approx((6.0 * 7.0 * 8.0 * 9.0) ** 0.25 - 1.0)  # judging has changed nothing
 
 
 def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:
