@@ -38,7 +38,7 @@ class _Targets(NamedTuple):
 
 
 class _ActorStep(NamedTuple):
-    """The gradient g of the actor's gain with respect to φ, its projection z*, and π_avg: [n, k, A] each."""
+    """The gradient g of the actor's gain with respect to the logits, its projection z*, and π_avg: [n, k, A] each."""
 
     g: Tensor
     z: Tensor
@@ -137,8 +137,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         step = self._actor_step(inputs[: n * k], targets, now.entropy)
         demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
         z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
-        in_logits = self.settings.trust_region == "logits"
-        to_logits.copy_(z if in_logits else acer.logit_gradient(targets.pi, z)).div_(-n * k)
+        to_logits.copy_(z).div_(-n * k)
         if now.imitation and batch.player is not None and bool(demonstrated.any()):
             weights = demonstrated * self._imitation_weights(batch, targets)
             player = self._tensor(batch.player)
@@ -219,12 +218,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
         )
         weight = entropy * self.settings.entropy_coefficient
-        g += weight * acer.entropy_gradient(pi)
-        if self.settings.trust_region == "logits":
-            g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
-        else:
-            g -= weight  # the constant of ∂H/∂φ, which has no effect on logits
-            direction = acer.kl_gradient(pi, pi_average)
+        g = acer.logit_gradient(pi, g + weight * acer.entropy_gradient(pi))
+        direction = acer.kl_gradient(pi, pi_average)
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
@@ -263,10 +258,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if batch.known is not None and bool((known := self._tensor(batch.known)).any()):
             figures |= {"value": targets.values[known].mean(), "achieved": self._returns(batch)[known].mean()}
         if step is not None:
-            push = torch.zeros_like(targets.pi)
-            if not self.settings.achieved_returns:
-                in_logits = self.settings.trust_region == "logits"
-                push = step.z if in_logits else acer.logit_gradient(targets.pi, step.z)
+            push = torch.zeros_like(targets.pi) if self.settings.achieved_returns else step.z
             if imitation and batch.player is not None:
                 weights = self._imitation_weights(batch, targets).unsqueeze(-1)
                 push = push + imitation * weights * (self._tensor(batch.player) - targets.pi)
