@@ -54,7 +54,7 @@ def sessions(games: int, seed: int) -> Iterator[Session]:
             kind = generator.integers(4)
             if kind == 0:
                 keys = random_keys(generator, int(generator.integers(30, 900)))
-            elif kind == 1:  # a run to the end, after idle frames that nobody trained for: it may fall
+            elif kind == 1:  # a run to the end, after idle frames unseen in training: it may fall
                 keys = np.concatenate([np.zeros(generator.integers(0, 3), np.uint8), record])
             else:  # disturbed: early, or beyond the hurdle, which stands at half of the way
                 at = int(generator.integers(30, 540) if kind == 2 else generator.integers(560, 1080))

@@ -13,8 +13,8 @@ from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservati
 
 
 def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
-    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 wherever nobody is imitated: in
-    the policy's decisions."""
+    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 in the policy's own
+    decisions."""
     if all(episode.actors is None for episode in episodes):
         recorded = rows_of(episodes, observations=False).probabilities
         if recorded is not None:

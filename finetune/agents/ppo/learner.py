@@ -202,7 +202,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return cloning_loss(logits, shown.actions, probabilities=shown.probabilities)
 
     def _features(self, inputs: Tensor) -> Tensor:
-        """Inputs of the policy's heads, which have their own precision whatever that of the layers below."""
+        """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
         with autocast(self.settings.precision, self._device):
             features: Tensor = self.network.trunk(inputs)
         return features.to(self.network.policy_head.weight.dtype)
