@@ -18,7 +18,13 @@ OPTIONS = {
 SETTINGS = {"teaching": "kickstarting"}
 """Former names of settings, and today's; not of an environment's own settings."""
 
-GONE = {"trust_region": "logits"}
+GONE: Mapping[str, Any] = {
+    "trust_region": "logits",
+    "literal": False,
+    "control_gamma": 0.9,
+    "prediction_capacity": 800,
+    "prediction_batch": 32,
+}
 """Settings that are gone, and the value that they would have today: given so, they are left out."""
 
 PHASES = {"wheels": "shaped"}
@@ -37,7 +43,8 @@ def current_overrides(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     made, notes = [], []
     for override in overrides:
         key, equals, value = override.partition("=")
-        if GONE.get(key.rpartition(".")[2]) == value:
+        name = key.rpartition(".")[2]
+        if name in GONE and value == str(GONE[name]).lower():
             notes.append(f"{override} is the only choice now, and no setting")
             continue
         now = _current_place(key, schedule) + equals + _current_value(key.lstrip("+~"), value)
