@@ -47,12 +47,16 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     ) -> None:
         """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrated: decisions
         to imitate."""
-        assert (values is None) == isinstance(network, ValuedActor)
+        if isinstance(network, ValuedActor):
+            assert values is None
+            head = network.value_head
+        else:
+            assert values is not None
+            head = values.head
         super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
-        head = network.value_head if isinstance(network, ValuedActor) else self.values.head
         self._return_scale = ReturnScale(head) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
