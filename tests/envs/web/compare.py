@@ -1,4 +1,6 @@
-"""The engine and the champion in Node, Chromium and Firefox, beside the simulator: python benchmarks/web_engine.py
+"""The engine and the champion in Node, Chromium and Firefox, beside the simulator.
+
+    python -m tests.envs.web.compare
 
 Plays 1,000 games (`games=N`) in sessions: random keys, held and quick; runs of the champion's to the end, disturbed on
 their way or beyond the hurdle; the first and the second reset of a page, and sessions of eight games. Every state of
@@ -19,12 +21,13 @@ from numpy.typing import NDArray
 from qwop.envs.engine import new_games, play_keys
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.web.runners import RUNNERS, call, program_of
 from qwop.play.site import SCRIPTS
 from qwop.policies.champion import keys_path, policy_path
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
 from qwop.policies.threads import use_one_thread
+
+from .runners import RUNNERS, call, program_of
 
 Session = list[tuple[NDArray[np.uint8], Opening]]
 
