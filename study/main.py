@@ -36,7 +36,7 @@ def run(settings: StudyCommandSettings) -> None:
     play.check(asked.space)
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
-        remove_leftovers([out])  # of killed processes: a process that writes here holds the lock
+        remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
         require_no_other_run(out, StudyCommandSettings, (STUDY,))
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
