@@ -164,7 +164,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
-    @torch.no_grad()
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, finals: Tensor, gamma: float) -> _Targets:
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
         actions, mu = self._by_step(batch.actions), self._by_step(batch.behaviour_probabilities)
@@ -190,7 +189,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
         )
 
-    @torch.no_grad()
     def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
         """Imitation weight of each step, [n, k]: 1, reduced where the demonstrator's return is known, learned from and
         below V."""
@@ -206,7 +204,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         assert batch.returns is not None
         return self._tensor(batch.returns) * self.settings.reward_scale
 
-    @torch.no_grad()
     def _actor_step(self, inputs: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
         """The policy gradient where the trunk's inputs are [k·n, size], before and after its projection on the trust
         region."""
