@@ -127,7 +127,7 @@ def _call(command: str, limit: float | None = None) -> None:
 def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> None:
     """Run the commands of a row that are not done yet; write its figures, also if the time is up before they are done.
 
-    short: end after the phase `alone`; the same row without it goes on from there.
+    short: end after the phase `alone`; the same row without it continues from there.
     """
     run = runs / f"{row}-{seed}"
     began = time.monotonic()

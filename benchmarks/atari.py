@@ -111,7 +111,7 @@ def measure_training(decisions: int, cleanrl: Path | None) -> None:
 
 
 def trained(decisions: int, settings: list[str]) -> str:
-    """Learn for so many decisions; return the shares of its time in the end."""
+    """Learn for this number of decisions; return the shares of its time in the end."""
     with tempfile.TemporaryDirectory() as folder:
         scale = decisions / 3600 / 15 / 18.52
         finetune.run(
@@ -127,7 +127,7 @@ def trained(decisions: int, settings: list[str]) -> str:
 
 
 def cleanrl_trained(decisions: int, checkout: Path) -> str:
-    """Run CleanRL's script for so many decisions."""
+    """Run CleanRL's script for this number of decisions."""
     flags = [
         "--env-id", "PongNoFrameskip-v4", "--total-timesteps", str(decisions), "--learning-starts",
         str(WITHOUT_LEARNING), "--buffer-size", "20000", "--no-cuda",

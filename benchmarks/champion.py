@@ -1,4 +1,4 @@
-"""The champion from scratch, in one go: training, and a lesson of searched games.
+"""The champion from scratch, in one go: training, and distillation of searched games.
 
     python benchmarks/champion.py
 
@@ -28,7 +28,7 @@ LESSON = {
     "found": ("qwop-search", "policy={any-start}", "games={starts}", *SURE),
     "champion": ("qwop-distil", "policy={any-start}", "games=[{out}/found/games]"),
 }
-"""The search and the lesson, in the same way."""
+"""The search and the distillation, in the same way."""
 
 
 class Stage(NamedTuple):
@@ -56,7 +56,7 @@ def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/from-nothing"))
-    parser.add_argument("--starts", type=int, default=301, help="games of the lesson")
+    parser.add_argument("--starts", type=int, default=301, help="games to distil")
     parser.add_argument("more", nargs="*", help="further settings of all training: algorithm.precision=bfloat16")
     asked = parser.parse_args()
     for stage in stages(asked.out, asked.starts, asked.more):

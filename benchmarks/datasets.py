@@ -108,7 +108,7 @@ def measured(program: str, folder: Path) -> dict[str, float | str]:
 
 
 def make(folder: Path, steps: int) -> None:
-    """Generate a dataset of at least so many decisions: the embedded games without keys, each with other noise."""
+    """Generate a dataset of at least `steps` decisions: the embedded games without keys, each with other noise."""
     games = open_dataset(embedded_dataset())
     generator = np.random.default_rng(0)
     writer = DatasetWriter(folder, games.info)

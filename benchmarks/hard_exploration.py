@@ -1,16 +1,16 @@
-"""Three environments with a distant goal, few decisions: learners with twenty demonstrations and with none.
+"""Three environments with a distant goal, few decisions: RLPD with twenty demonstrations and with none.
 
     pip install '.[train,minigrid]'
-    python benchmarks/hard_exploration.py --seeds 10 --learners rlpd --out runs/hard_exploration
+    python benchmarks/hard_exploration.py --seeds 10 --out runs/hard_exploration
 
 MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random hardly ever reaches. MiniGrid's DoorKey
 pays only at the end of a chain: fetch the key, open the door, go to the goal; its rooms are new in each episode. 2,000
 decisions are ten episodes of the first that miss the goal; 3,000 are six of the second and twelve of the third.
 
-Demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. A learner
-has the same decisions, updates and settings with the demonstrations (in its batches, in its memory, imitated, or cloned
-before) and without. Rewards are scaled so that the values of a solved episode are between 1 and 10 in size: DoorKey's
-single reward of at most 1 is multiplied by 10, the others' costs by 0.1.
+Demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. Decisions,
+updates and settings are the same with the demonstrations in the batches and without. Rewards are scaled so that the
+values of a solved episode are between 1 and 10 in size: DoorKey's single reward of at most 1 is multiplied by 10, the
+others' costs by 0.1.
 
 Every result is kept in `results.jsonl`, and a result that is there is not computed again.
 """
@@ -18,9 +18,10 @@ Every result is kept in `results.jsonl`, and a result that is there is not compu
 import argparse
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +35,19 @@ from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
-from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import Run, build
-from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.schedules.phase import FULL, Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.policies.policy import Policy
-from qwop.pretrain.clone import clone
 from qwop.recorder.page.environment_play import EnvironmentPlay
 from repeated import Results, markdown
+
+SHOWN = (True, False)
+"""Runs with demonstrations, and without."""
 
 Choose = Callable[[Env, NDArray[Any]], int]
 """The demonstrator's own choice, of the environment and what it shows."""
@@ -55,10 +55,9 @@ Choose = Callable[[Env, NDArray[Any]], int]
 
 @dataclass(frozen=True)
 class Task:
-    """An environment and its demonstrator, who presses anything in a fraction `careless` of its decisions.
+    """An environment and its demonstrator, a fraction `careless` of whose decisions is random.
 
-    solved: mean return of 50 greedy episodes that counts as solved. shown: episodes. decisions: of each learner.
-    reward_scale: of every learner that has such a setting.
+    solved: mean return of 50 greedy episodes that counts as solved. shown: episodes. decisions: of each run.
     """
 
     id: str
@@ -72,17 +71,6 @@ class Task:
     @property
     def spec(self) -> EnvironmentSpec:
         return EnvironmentSpec(self.id)
-
-
-@dataclass(frozen=True)
-class Learner:
-    """An algorithm with its settings, and its phase with demonstrations. clones: starts from a clone with them."""
-
-    name: str
-    algorithm: Any
-    loop: Any
-    phase: dict[str, Any]
-    clones: bool
 
 
 class DoorKey(gymnasium.ObservationWrapper[Any, Any, Any]):
@@ -150,87 +138,40 @@ TASKS = {
     "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 3_000, 10.0),
 }
 
-FALLING, KEPT = Ramp(1.0, 0.05), Ramp(1.0, 1.0)
+FALLING = Ramp(1.0, 0.05)
 
-LEARNERS = {
-    one.name: one
-    for one in (
-        Learner(
-            "rlpd",
-            RlpdSettings(
-                gamma=0.99,
-                hidden=(64, 64),
-                members=3,
-                learning_rate=2e-3,
-                epsilon_start=0.1,
-                epsilon_end=0.02,
-                tau=0.02,
-            ),
-            RlpdLoopSettings(updates_per_decision=4),
-            {"demonstrations": KEPT, "imitation": FALLING},
-            clones=False,
-        ),
-        Learner(
-            "ddqn",
-            DdqnSettings(learning_rate=5e-4, n_steps=10, epsilon_start=1.0, epsilon_end=0.02, epsilon_share=0.2),
-            DdqnLoopSettings(num_envs=8, steps=8, start=500, overlap=False),
-            {"demonstrations": Ramp(0.5, 0.5), "imitation": FALLING},
-            clones=False,
-        ),
-        Learner(
-            "ppo",
-            PpoSettings(gamma=0.99, epochs=8, minibatch=256, learning_rate=1e-3),
-            PpoLoopSettings(num_envs=16),
-            {"imitation": Ramp(0.3, 0.0)},
-            clones=True,
-        ),
-        Learner(
-            "acer",
-            AcerSettings(entropy_coefficient=1e-3, learning_rate=1e-3),
-            AcerLoopSettings(num_envs=8, overlap=False),
-            {"demonstrations": KEPT},
-            clones=True,
-        ),
-    )
-}
-"""By name. An hour without a clock is 9 decisions a second, γ's own rate, so γ is that of each decision."""
+RLPD = RlpdSettings(
+    gamma=0.99, hidden=(64, 64), members=3, learning_rate=2e-3, epsilon_start=0.1, epsilon_end=0.02, tau=0.02
+)
+"""An hour without a clock is 9 decisions a second, γ's own rate, so γ is that of each decision."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
-    parser.add_argument("--learners", nargs="*", choices=list(LEARNERS), default=list(LEARNERS))
     parser.add_argument("--out", type=Path, default=Path("runs/hard_exploration"))
     asked = parser.parse_args()
     torch.set_num_threads(1)
     results = Results(asked.out)
     for seed in range(asked.seeds):
-        for task, learner, shown in cells(asked.tasks, asked.learners):
-            key = key_of(task, learner, shown)
-            results.compute(key | {"seed": seed}, partial(result, task, learner, shown, seed, asked.out))
-    print(table(results, asked.tasks, asked.learners))
+        for task, shown in product(asked.tasks, SHOWN):
+            key = key_of(task, shown)
+            results.compute(key | {"seed": seed}, partial(result, task, shown, seed, asked.out))
+    print(table(results, asked.tasks))
 
 
-def key_of(task: str, learner: str, shown: bool) -> dict[str, Any]:
-    return {"task": task, "learner": learner, "demonstrations": shown, "decisions": TASKS[task].decisions}
+def key_of(task: str, shown: bool) -> dict[str, Any]:
+    return {"task": task, "learner": "rlpd", "demonstrations": shown, "decisions": TASKS[task].decisions}
 
 
-def result(name: str, learner: str, shown: bool, seed: int, out: Path) -> dict[str, Any]:
+def result(name: str, shown: bool, seed: int, out: Path) -> dict[str, Any]:
     """Figures of one run."""
     task, start = TASKS[name], time.process_time()
     dataset = demonstrations(task, out / f"{name}-demonstrations-{seed}", seed)
-    end = learn(task, LEARNERS[learner], dataset, shown, seed, out / f"{name}-{learner}-{shown}-{seed}")
+    end = learn(task, dataset, shown, seed, out / f"{name}-rlpd-{shown}-{seed}")
     showed = float(np.mean([episode.rewards.sum() for episode in dataset]))
     return {"return": end, "seconds": time.process_time() - start, "demonstrator": showed}
-
-
-def cells(tasks: list[str], learners: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Each learner in each environment, with demonstrations and without."""
-    for task in tasks:
-        for learner in learners:
-            for shown in (True, False):
-                yield task, learner, shown
 
 
 def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
@@ -257,24 +198,20 @@ def play(task: Task, env: Env, info: DatasetInfo, random: np.random.Generator, s
     return replace(played, behaviour_probabilities=behaviour, probabilities_from=RECORDED)
 
 
-def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:
+def learn(task: Task, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:
     """Mean return of fifty greedy episodes after learning."""
-    algorithm, info, learning = ALGORITHMS[learner.name], dataset.info, learner.algorithm
-    if hasattr(learning, "reward_scale"):
-        learning = replace(learning, reward_scale=task.reward_scale)
-    if shown and learner.clones:
-        policy = clone(list(dataset), info, seed=seed).policy
-    else:
-        make = algorithm.new_network(learning)
-        network = make(info.observation.size, info.actions, torch.Generator().manual_seed(seed))
-        # The scale of what can be seen is given to both, so that the demonstrations themselves are the difference.
-        network.scaler.fit(np.concatenate([episode.observations for episode in dataset]))
-        policy = Policy(network, task.spec, info.observation)
-    phase = Phase(
-        "learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING, **(learner.phase if shown else {})
-    )
+    info, learning = dataset.info, replace(RLPD, reward_scale=task.reward_scale)
+    make = ALGORITHMS["rlpd"].new_network(learning)
+    network = make(info.observation.size, info.actions, torch.Generator().manual_seed(seed))
+    # Both are given the scale of what can be seen, so that the demonstrations themselves are the difference.
+    network.scaler.fit(np.concatenate([episode.observations for episode in dataset]))
+    policy = Policy(network, task.spec, info.observation)
+    phase = Phase("learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING)
+    if shown:
+        phase = replace(phase, demonstrations=FULL, imitation=FALLING)
+    loop = RlpdLoopSettings(updates_per_decision=4)
     schedule = ScheduleSettings(phases=(phase,))
-    settings = FinetuneSettings(schedule=schedule, algorithm=learning, loop=learner.loop, seed=seed)
+    settings = FinetuneSettings(schedule=schedule, algorithm=learning, loop=loop, seed=seed)
     log = RunLog(folder)
     log.open()
     build(Run(settings, policy, dataset if shown else None, torch.device("cpu"), log, folder / "checkpoints")).run()
@@ -282,17 +219,17 @@ def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int
     return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
 
 
-def table(results: Results, tasks: list[str], learners: list[str]) -> str:
+def table(results: Results, tasks: list[str]) -> str:
     rows = []
-    for name, learner, shown in cells(tasks, learners):
-        if mine := results.of(**key_of(name, learner, shown)):
+    for name, shown in product(tasks, SHOWN):
+        if mine := results.of(**key_of(name, shown)):
             task, ends = TASKS[name], [one["return"] for one in mine]
             solved = sum(end >= task.solved for end in ends)
             showed, took = (np.mean([one[figure] for one in mine]) for figure in ("demonstrator", "seconds"))
             each = ", ".join(f"{end:.2f}" if abs(end) < 10 else f"{end:.0f}" for end in ends)
-            given = f"{task.id} (≥ {task.solved:g})", f"{showed:.3g}", learner, "yes" if shown else "no"
+            given = f"{task.id} (≥ {task.solved:g})", f"{showed:.3g}", "yes" if shown else "no"
             rows.append([*given, f"{solved} of {len(ends)}", each, f"{took:.0f}"])
-    header = ["", "demonstrator", "learner", "demonstrations", "solved", "return, each seed", "seconds of one core"]
+    header = ["", "demonstrator", "demonstrations", "solved", "return, each seed", "seconds of one core"]
     return markdown(header, rows)
 
 

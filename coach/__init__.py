@@ -1,1 +1,1 @@
-"""Rounds of coaching: correct a policy, learn from it, say how much better it became."""
+"""Rounds of coaching: correct a policy, learn from the corrections, and measure the gain."""

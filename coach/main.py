@@ -34,7 +34,7 @@ POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 
 
 def run(settings: CoachSettings) -> None:
-    """Make the rounds, each in a folder of its own; a round that was interrupted goes on."""
+    """Make the rounds, each in a folder of its own; an interrupted round is continued."""
     out = Path(settings.out)
     with exclusive_lock(out, "out", within=[path.name for path in out.glob("round-*")]):
         console = plain_console()
@@ -112,7 +112,7 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
 
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
-    """Fine-tune the policy on the round's corrections; go on with what was interrupted."""
+    """Fine-tune the policy on the round's corrections; continue an interrupted run."""
     learned = folder / "learned"
     words = [
         f"schedule={settings.schedule}",
@@ -131,7 +131,7 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
     if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
         words.append("resume=true")
     elif learned.exists():
-        shutil.rmtree(learned)  # begun, and nothing to go on with
+        shutil.rmtree(learned)  # begun, without a checkpoint to continue from
     finetune.run(finetune.read(words))
     return learned / "policy.safetensors"
 

@@ -1,4 +1,4 @@
-"""The play of a round: a person corrects a policy, for so many minutes."""
+"""The play of a round: a person corrects a policy for some minutes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -44,7 +44,7 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
 
 
 def limited(episodes: Iterator[Episode], seconds: float, fps: float) -> Iterator[Episode]:
-    """The episodes until so many seconds of play are over."""
+    """The episodes of the first `seconds` of play."""
     for episode in episodes:
         yield episode
         seconds -= seconds_of(episode, fps)

@@ -44,7 +44,7 @@ Point = tuple[float, float]
 Points = list[Point]
 
 Interval = tuple[float, float, float]
-"""A place on the horizontal axis, and the low and high end of what is there."""
+"""A place on the horizontal axis, and the low and high end of the values there."""
 
 MOST_POINTS = 200
 """Points of a cumulative distribution, at most."""
@@ -175,7 +175,7 @@ def side_by_side(charts: Sequence[str], columns: int | None = None) -> str:
 
 
 def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str, *, diagonal: bool = False) -> str:
-    """Draw points, each named, in groups of one colour; an empty text if there is none.
+    """Draw points, each named, in groups of one colour; an empty text without points.
 
     diagonal: show where both numbers are the same.
     """

@@ -110,7 +110,7 @@ class _Interrupt:
 def ending_signals() -> Iterator[list[int]]:
     """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
 
-    Gives the signals received so far, an inner context those of the outer one. Only the main thread can ask for that.
+    Yields the signals received so far; an inner context yields those of the outer one. Only for the main thread.
     """
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)]
     received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])

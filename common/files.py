@@ -35,7 +35,7 @@ def write_atomic(path: Path, content: Content) -> Path:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Context manager like `write_atomic`, for libraries that write by name: gives a name to write to, which becomes
+    """Context manager like `write_atomic`, for libraries that write by name: yields a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
         with _replacing(path) as partial:

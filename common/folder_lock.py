@@ -26,7 +26,7 @@ _REMOVING = 5.0
 """Seconds after which another process has certainly removed leftovers."""
 
 _PASSING = 0.5
-"""Seconds to wait for a process that has a folder for itself before writing a file beside its own."""
+"""Seconds to wait for a process that has locked a folder exclusively before writing a temporary file there."""
 
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 """Names that `files.temporary_sibling` gives to files while they are written, and `whole_folder` to folders."""
@@ -99,7 +99,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[bool]:
-    """Context with the folder for this process alone; gives False, at once, where another process has it.
+    """Context with the folder for this process alone; yields False immediately if another process has it.
 
     Makes the folder, and leaves it. Where folders cannot be locked, every claim succeeds.
     """
@@ -139,13 +139,13 @@ def remove_leftovers(folders: Sequence[Path]) -> None:
 
 @contextmanager
 def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
-    """Context that gives a folder to fill, which becomes `folder` at the end, whole or not at all.
+    """Context that yields a folder to fill, which becomes `folder` at the end, whole or not at all.
 
     BadInput, naming the setting, if the folder is not empty. Files go into a temporary folder next to it; one left by a
     killed process is removed.
     """
     _require_empty(folder, setting)
-    asked, folder = folder, folder.resolve()  # a link cannot be replaced by a folder, what it leads to can
+    asked, folder = folder, folder.resolve()  # a folder can replace the target of a link, but not the link
     if folder == Path.cwd():
         raise BadInput(f"{setting}={asked}: is the working folder; give {setting}= a new folder")
     parent = folder.parent

@@ -1,4 +1,5 @@
-"""Names that settings, options and phases had in earlier versions: still taken, with a note."""
+"""Names that settings, options and phases had in earlier versions, and settings that are gone: still taken, with a
+note."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,15 @@ OPTIONS = {
 SETTINGS = {"teaching": "kickstarting"}
 """Former names of settings, and today's; not of an environment's own settings."""
 
+GONE: Mapping[str, Any] = {
+    "trust_region": "logits",
+    "literal": False,
+    "control_gamma": 0.9,
+    "prediction_capacity": 800,
+    "prediction_batch": 32,
+}
+"""Settings that are gone, and the value that they would have today: given so, they are left out."""
+
 PHASES = {"wheels": "shaped"}
 """Former names of phases in the schedules of `WITH_NEW_PHASES`, and today's."""
 
@@ -33,6 +43,10 @@ def current_overrides(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     made, notes = [], []
     for override in overrides:
         key, equals, value = override.partition("=")
+        name = key.rpartition(".")[2]
+        if name in GONE and value == str(GONE[name]).lower():
+            notes.append(f"{override} is the only choice now, and no setting")
+            continue
         now = _current_place(key, schedule) + equals + _current_value(key.lstrip("+~"), value)
         made.append(now)
         if now != override:
@@ -47,6 +61,7 @@ def current_settings(node: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping) and name != ENVIRONMENT
         else value
         for name, value in node.items()
+        if name not in GONE or value != GONE[name]
     }
 
 

@@ -67,7 +67,7 @@ def restoring(checkpoint: Path) -> Iterator[None]:
 
 @contextmanager
 def saying_how_to_continue(console: Console, after: Callable[[], str], resumable: Callable[[], bool]) -> Iterator[None]:
-    """Context manager: if the run is interrupted, print how far it got (`after`) and how it goes on."""
+    """Context manager: if the run is interrupted, print how far it got (`after`) and how to continue it."""
     try:
         yield
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from .checks import Declaration, checked, expected, one_of, quoted, without_none
 from .errors import BadInput
 
 NOT_SET = "???"
-"""OmegaConf's mark of a required value that nobody has given yet."""
+"""OmegaConf's mark of a required value that is not set yet."""
 
 _HINTS: dict[type[Any], dict[str, Any]] = {}
 
@@ -121,7 +121,7 @@ def type_of(cls: type[Settings], name: str) -> Any:
 
 
 def defaults(cls: type[Settings]) -> dict[str, Any]:
-    """The defaults as plain data, for Hydra to compose. What is required is `???`; groups are left to Hydra."""
+    """The defaults as plain data, for Hydra to compose. Required values are `???`; groups are left to Hydra."""
     tree: dict[str, Any] = {}
     for one in _fields(cls):
         spec = declarations(cls)[one.name]

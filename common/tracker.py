@@ -1,4 +1,4 @@
-"""Trackers: where the figures of a run are shown while it goes on.
+"""Trackers: programs that show the figures of a run while it trains.
 
 `metrics.jsonl`, reports and results do not depend on them. Trackio (the extra `trackio`) keeps its figures in the
 user's own files and shows them by `trackio show`, without an account.

@@ -104,7 +104,7 @@ def _split(inner: str) -> Iterator[str]:
         elif character in _PAIRS and closing[-1:] not in ("'", '"'):
             closing += _PAIRS[character]
         item += character
-    if closing and "," in item:  # brackets or quotes that nobody closes are characters like others
+    if closing and "," in item:  # unclosed brackets and quotes are ordinary characters
         yield from item.split(",")
     else:
         yield item

@@ -49,7 +49,7 @@ def write_episode(
         cloning.
     environment: its id, with its module in front if one registers it, or a specification with settings; None: that of
         the dataset in `folder`.
-    terminated, truncated: the ending, or bool [T] of every decision, as Gymnasium says them. Neither: truncated.
+    terminated, truncated: the ending, or bool [T] of every decision, as in Gymnasium. Neither: truncated.
     epsilon: smoothing of the behaviour probabilities (`smoothed`). known: other fields of `Episode`, such as seed or
         behaviour_probabilities.
 
@@ -77,7 +77,7 @@ class ArrayForm:
 
     @classmethod
     def of(cls, environment: EnvironmentSpec | None) -> "ArrayForm":
-        """Ask the environment for its form; BadInput for None, and for an environment that cannot be made here."""
+        """Find the form of an environment; BadInput for None, and for an environment that cannot be made here."""
         info = info_of(environment)
         return cls(info, *info.environment.own_spaces())
 

@@ -72,7 +72,7 @@ def require_footer(file: BinaryIO, size: int) -> None:
 def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: DatasetInfo) -> None:
     """Raise BadInput unless the columns of an episode have the types of `info` and fit the memory that is permitted.
 
-    file: the opened file that `parquet` reads, of so many bytes.
+    file: the opened file that `parquet` reads, of `size` bytes.
     """
     found, names = parquet.schema_arrow, arrow_schema(info).names
     require_types(found, info)
@@ -87,7 +87,7 @@ def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection
     """Raise BadInput unless the columns of a Parquet file, or all, fit the memory that is permitted for it; returns the
     bytes that they need.
 
-    file: of so many bytes. width: bytes of a value that is binary of a fixed length.
+    file: of `size` bytes. width: bytes of a value that is binary of a fixed length.
     """
     most = permitted(size)
     needed = 0
@@ -102,12 +102,12 @@ def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection
 
 
 def permitted(size: int) -> int:
-    """Bytes of memory that the content of a file of so many bytes may take."""
+    """Bytes of memory that the content of a file of `size` bytes may take."""
     return max(LARGEST, RATIO * size)
 
 
 def require_permitted(needed: int, most: int, size: int) -> None:
-    """Raise BadInput if a file of so many bytes needs more than `most` bytes of memory."""
+    """Raise BadInput if a file of `size` bytes needs more than `most` bytes of memory."""
     if needed > most:
         raise BadInput(
             f"{needed / MEGABYTE:,.0f} MB or more in memory, more than the {most / MEGABYTE:,.0f} MB permitted "

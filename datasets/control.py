@@ -50,7 +50,7 @@ class Branch:
 
 
 def check_actors(actors: NDArray[np.int8], steps: int) -> None:
-    """Raise ValueError unless `actors` says for each of so many decisions who acted."""
+    """Raise ValueError unless `actors` has the actor of each decision."""
     if actors.dtype != np.int8 or actors.shape != (steps,):
         raise ValueError(f"actors are {actors.dtype.name} {list(actors.shape)}, expected int8 [{steps}]")
     wrong = np.flatnonzero((actors < 0) | (actors >= len(ACTORS)))
@@ -103,7 +103,7 @@ def corrected(episode: "Episode") -> NDArray[np.bool_]:
     """The decisions to learn from a person, bool [T]: all of a person's own episode.
 
     Where control was shared, those in which the person acted, without the last ones before the policy had it back if no
-    key was down in them: they say that the person let go, not what to do.
+    key was down in them: there the person had let go.
     """
     if episode.actors is None:
         return np.ones(len(episode), dtype=np.bool_)

@@ -317,7 +317,7 @@ def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.
 
 
 def check_distributions(name: str, probabilities: NDArray[np.float32], steps: int) -> None:
-    """Raise ValueError unless `probabilities` float32 [T, A] are a distribution for each of so many decisions."""
+    """Raise ValueError unless `probabilities` float32 [T, A] are a distribution for each decision."""
     _require_table(name, probabilities, steps)
     said = name.replace("_", " ")
     if (negative := probabilities < 0).any():

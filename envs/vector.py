@@ -120,7 +120,7 @@ def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.b
 
 
 def _has_compiled_form(spec: EnvironmentSpec) -> bool:
-    """Tell whether the environment registers a vector form that plays the same games as the single one."""
+    """True if the environment registers a vector form that plays the same games as the single one."""
     registered = gymnasium.envs.registration.registry.get(spec.registered_id)
     if registered is None or registered.vector_entry_point is None:
         return False

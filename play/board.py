@@ -1,4 +1,4 @@
-"""The board: runs as files of keys, each of which plays as it says, by their times."""
+"""The board: runs as files of keys, each verified by replay, ranked by their times."""
 
 import re
 from dataclasses import dataclass

@@ -81,16 +81,14 @@ class Member:
         return cls(**plain)
 
 
-def should_copy(member: Member, other: Member, burn_in: int, *, better: float = BETTER, literal: bool = False) -> bool:
+def should_copy(member: Member, other: Member, burn_in: int, *, better: float = BETTER) -> bool:
     """True if the member copies the other: it has learned from `burn_in` decisions, and the other is better.
 
-    Better means that it beats the member with a probability above `better`. literal: apply the rule as some articles
-    state it: the member wins with a probability below `better`, which also holds between equals.
+    Better means that it beats the member with a probability above `better`.
     """
     if member.decisions < burn_in or member.id == other.id:
         return False
-    wins = float(win_probability(member.rating - other.rating))
-    return wins < better if literal else 1.0 - wins > better
+    return 1.0 - float(win_probability(member.rating - other.rating)) > better
 
 
 def exploit(member: Member, parent: Member) -> Member:

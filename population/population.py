@@ -256,7 +256,7 @@ class Population:
             other = int(random.integers(len(self.members) - 1))
             other += other >= number
             member, parent = self.members[number], self.members[other]
-            if not should_copy(member, parent, how.burn_in, better=how.better, literal=how.literal):
+            if not should_copy(member, parent, how.burn_in, better=how.better):
                 continue
             self.members[number] = explore(
                 exploit(member, parent),

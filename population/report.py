@@ -134,9 +134,8 @@ def _explanation(settings: PopulationSettings) -> str:
     }[settings.opponents]
     play = f"races {meets}" if settings.is_race else f"plays {escape(settings.environment)}"
     evolution = settings.evolution
-    short = "win less" if evolution.literal else "lose more"
     after = (
-        f"An agent that would {short} than {evolution.better:.0%} of its matches against another copies it, and "
+        f"An agent that would lose more than {evolution.better:.0%} of its matches against another copies it, and "
         "changes a little of what it inherits."
         if evolution.enabled
         else "In this run no agent is copied."

@@ -103,9 +103,6 @@ class EvolutionSettings(Settings):
     better: float = setting(
         BETTER, "Probability of losing against a random other agent above which it is copied.", at_least=0.5, below=1
     )
-    literal: bool = setting(
-        False, "Apply the article's literal rule: copy an agent if the probability of beating it is below that."
-    )
     chance: float = setting(CHANCE, "Probability that an inherited value changes.", at_least=0, at_most=1)
     change: float = setting(CHANGE, "Relative size of such a change, up or down.", at_least=0, below=1)
     redraw: float = setting(

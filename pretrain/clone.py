@@ -89,7 +89,7 @@ def clone(
 
 
 def continued(start: Policy, info: DatasetInfo, settings: CloningSettings) -> tuple[TrunkedPolicy, CloningSettings]:
-    """A copy of a policy's network to go on with, and the settings without dropout and noise unless they are given.
+    """A copy of a policy's network to continue, and the settings without dropout and noise unless they are given.
 
     BadInput for a policy of another task, or with a memory.
     """

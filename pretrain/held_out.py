@@ -52,7 +52,7 @@ CLONE, REPEAT_LAST, MAJORITY = "clone", "repeat the last action", "majority"
 class HeldOut:
     """One split: the numbers of the episodes held out, and the measures on them by predictor.
 
-    learned: the clone learned from them, too, for want of others.
+    learned: the clone was trained on them, too, because there are no others.
     """
 
     episodes: tuple[int, ...]

@@ -11,7 +11,7 @@ from ..datasets.schema import Episode
 
 def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:
     """Indices of the training and the held-out episodes, out of `count`; both sorted, neither empty. A single
-    episode is in both: somebody's only game is better cloned without a check than not at all.
+    episode is in both: cloning a single game without a check is better than refusing it.
 
     The episodes are shuffled by `seed` and arranged in a circle, of which `part` p holds out the p-th arc: five parts
     of a fifth hold out each episode once.

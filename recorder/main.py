@@ -1,10 +1,11 @@
 """`qwop-record`: games from a source into a dataset."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
@@ -69,49 +70,28 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
 
 
+OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
+    RecorderPageSettings: (".play.source", "open_page"),
+    EnvironmentPageSettings: (".page.environment_source", "open_environment"),
+    BrowserSettings: (".original.source", "open_browser_source"),
+    KeyboardSettings: (".keyboard.source", "open_keyboard"),
+    PolicySettings: (".policy_source", "open_policy"),
+    ScriptedSettings: (".coaching.scripted_source", "open_scripted"),
+    ImportSettings: (".published.source", "open_import"),
+    KeysSettings: (".keys_source", "open_keys"),
+}
+"""The module and the function that open a source, by its settings."""
+
+COACHED = (".coaching.page_source", "open_coached_page")
+"""The same of a page on which a person corrects a policy."""
+
+
 def open_source(settings: SourceSettings, folder: Path) -> Source:
     """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
-    match settings:
-        case RecorderPageSettings() | EnvironmentPageSettings() if settings.policy is not None:
-            from .coaching.page_source import open_coached_page
-
-            return open_coached_page(settings, folder)
-        case RecorderPageSettings():
-            from .play.source import open_page
-
-            return open_page(settings, folder)
-        case EnvironmentPageSettings():
-            from .page.environment_source import open_environment
-
-            return open_environment(settings, folder)
-        case BrowserSettings():
-            from .original.source import open_browser_source
-
-            return open_browser_source(settings, folder)
-        case KeyboardSettings():
-            from .keyboard.source import open_keyboard
-
-            return open_keyboard(settings, folder)
-        case PolicySettings():
-            from ..policies.threads import use_one_thread
-            from .policy_source import open_policy
-
-            use_one_thread()
-            return open_policy(settings, folder)
-        case ScriptedSettings():
-            from ..policies.threads import use_one_thread
-            from .coaching.scripted_source import open_scripted
-
-            use_one_thread()
-            return open_scripted(settings, folder)
-        case ImportSettings():
-            from .published.source import open_import
-
-            return open_import(settings, folder)
-        case KeysSettings():
-            from .keys_source import open_keys
-
-            return open_keys(settings, folder)
+    coached = isinstance(settings, RecorderPageSettings | EnvironmentPageSettings) and settings.policy is not None
+    module, name = COACHED if coached else OPENERS[type(settings)]
+    source: Source = getattr(import_module(module, __package__), name)(settings, folder)
+    return source
 
 
 def record(source: Source, writer: RescuingWriter, console: Console) -> None:

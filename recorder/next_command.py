@@ -11,7 +11,7 @@ ENOUGH = 10
 
 
 class NextCommand:
-    """Names the command while games are recorded into a folder. report: says a line to the user."""
+    """Names the command while games are recorded into a folder. report: prints a line for the user."""
 
     def __init__(self, folder: Path, report: Callable[[str], None]) -> None:
         self._folder, self._report = folder, report

@@ -15,6 +15,7 @@ from ..policies.champion import policy_path
 from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
+from ..policies.threads import use_one_thread
 from .settings import PolicySettings
 from .source import Recorded, Source, recorded_games
 
@@ -26,6 +27,7 @@ def open_policy(
     maps the policy's environment to another one of the same game in which to play. Raises BadInput for a file that is
     not a policy and for invalid settings.
     """
+    use_one_thread()
     policy = load_policy(settings.policy, given=settings.environment.keys())
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))

@@ -10,34 +10,34 @@ from ..common.shared_settings import max_idle_frames, num_envs, seed, smoothing
 from ..envs.names import REWARDS
 
 
-def open_page() -> Any:
-    """The choice to open the page at once."""
-    return setting(True, "Open the browser.")
-
-
-def coached_policy() -> Any:
-    """The policy that a person corrects."""
-    return setting(
-        None,
-        "Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. "
-        "null: you play alone.",
-        path=True,
-    )
-
-
 def greedy() -> Any:
     """The way in which a policy chooses."""
     return setting(False, "Policy: always take the most probable action; else draw it.")
 
 
-def release() -> Any:
-    """The time after which the policy has control again."""
-    return setting(1.0, "Policy: seconds without a key after which it has control again.", at_least=0, at_most=3600)
+@dataclass(frozen=True, kw_only=True)
+class SharedControlSettings(Settings):
+    """Shared by the sources in which a person may correct a policy."""
+
+    greedy: bool = greedy()
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    release: float = setting(
+        1.0, "Policy: seconds without a key after which it has control again.", at_least=0, at_most=3600
+    )
+    back: float = setting(3.0, "Policy: seconds that you go back at a time.", above=0, at_most=3600)
 
 
-def back() -> Any:
-    """The time that one goes back."""
-    return setting(3.0, "Policy: seconds that you go back at a time.", above=0, at_most=3600)
+@dataclass(frozen=True, kw_only=True)
+class LocalPageSettings(SharedControlSettings):
+    """Shared by the sources in which a person plays on a page."""
+
+    policy: str | None = setting(
+        None,
+        "Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. "
+        "null: you play alone.",
+        path=True,
+    )
+    open: bool = setting(True, "Open the browser.")
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class PersonSettings(Settings):
     epsilon: float = smoothing(", which are unknown for a person")
 
 
-@dataclass(frozen=True)
-class RecorderPageSettings(PersonSettings):
+@dataclass(frozen=True, kw_only=True)
+class RecorderPageSettings(LocalPageSettings, PersonSettings):
     """You play, on a page in your browser."""
 
     ghost: str = setting(
@@ -66,23 +66,17 @@ class RecorderPageSettings(PersonSettings):
         "best), none, or a dataset's folder (its best game).",
         path=True,
     )
-    policy: str | None = coached_policy()
-    greedy: bool = greedy()
-    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
     max_idle_frames: int = max_idle_frames(30, "Policy")
-    release: float = release()
-    back: float = back()
     port: int = setting(
         0,
         "Port of the page, which only this machine can reach. What a killed recorder has not received is kept by the "
         "browser for each port. 0: 8767, or any free one.",
         at_least=0, at_most=65_535,
     )  # fmt: skip
-    open: bool = open_page()
 
 
-@dataclass(frozen=True)
-class EnvironmentPageSettings(Settings):
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentPageSettings(LocalPageSettings):
     """You play any Gymnasium environment with discrete actions, on a page in your browser."""
 
     id: str = setting(
@@ -106,15 +100,9 @@ class EnvironmentPageSettings(Settings):
         "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
     )
     epsilon: float = smoothing(", which are unknown for a person")
-    policy: str | None = coached_policy()
-    greedy: bool = greedy()
-    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
-    release: float = release()
-    back: float = back()
     port: int = setting(
         0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
     )
-    open: bool = open_page()
 
     @property
     def max_idle_frames(self) -> int:
@@ -180,8 +168,8 @@ class PolicySettings(Settings):
     )
 
 
-@dataclass(frozen=True)
-class ScriptedSettings(Settings):
+@dataclass(frozen=True, kw_only=True)
+class ScriptedSettings(SharedControlSettings):
     """A policy runs and a scripted person corrects it: another policy, late and with slips. For repeatable figures."""
 
     policy: str = setting(
@@ -198,11 +186,8 @@ class ScriptedSettings(Settings):
     attempts: int = setting(
         2, "Times that the person goes back from a fall and tries again, in one game.", at_least=0, at_most=100
     )
-    greedy: bool = greedy()
     seed: int = seed("Decides the games. Recording again continues with the next ones.")
     max_idle_frames: int = max_idle_frames(30)
-    release: float = release()
-    back: float = back()
     fps: float | None = setting(
         None, "Decisions a second, for other environments than QWOP. null: as they are shown.", above=0, at_most=1000
     )

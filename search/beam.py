@@ -121,7 +121,7 @@ class Search:
         return np.concatenate([opening, np.repeat(_trace_back(chosen), self._settings.hold)])
 
     def begins(self, idle_frames: int) -> bool:
-        """False if a game is over after so many frames without a key, or after any first decision."""
+        """False if a game is over after its idle frames, or after any first decision."""
         self._reset(idle_frames)
         return bool(np.isin(self._expand(1), (batch.RUNNING, batch.FINISHED)).any())
 

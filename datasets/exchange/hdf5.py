@@ -45,7 +45,7 @@ def foreign_hdf5(path: Path, reader: str, expected: str) -> Iterator["ForeignGro
 
 
 class ForeignGroup:
-    """A group of a file of so many bytes. What is read of one group is bounded together."""
+    """A group of a file of `size` bytes. The memory for all arrays of one group is bounded together."""
 
     def __init__(self, group: Any, size: int, name: str = "") -> None:
         self._group, self._size, self._name = group, size, name
@@ -105,7 +105,7 @@ class ForeignGroup:
         return found
 
     def require(self, needed: int, stored: int) -> None:
-        """Raise BadInput if that many bytes more, from so many in the file, are more than what is permitted."""
+        """Raise BadInput if `needed` more bytes, stored in `stored` bytes of the file, exceed the memory permitted."""
         self._needed += needed
         self._stored += min(stored, self._size)
         size = min(self._stored, self._size)

@@ -60,7 +60,7 @@ class ForeignParquet:
         self._parquet, self._columns, self._size = parquet, columns, size
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The rows, so many at a time, in the types asked for; texts as dictionaries, so that none is there twice."""
+        """The rows, in batches, in the types asked for; texts as dictionaries, so that each is stored once."""
         for batch in self._parquet.iter_batches(rows, columns=[*self._columns], use_threads=False):
             yield pa.table({name: self._converted(batch.column(name), name) for name in self._columns})
 

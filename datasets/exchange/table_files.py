@@ -135,7 +135,7 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
 
 
 def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a `.csv` of so many bytes, and its bytes."""
+    """The needed columns of a `.csv` file of this size, and its bytes."""
     first = file.readline(LONGEST_LINE)
     if len(first) == LONGEST_LINE:
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
@@ -151,7 +151,7 @@ def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
 
 
 def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a Parquet file of so many bytes, and the memory that they need."""
+    """The needed columns of a Parquet file of this size, and the memory that they need."""
     require_footer(file, size)
     with pq.ParquetFile(file) as parquet:
         schema = parquet.schema_arrow

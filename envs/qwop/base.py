@@ -39,7 +39,7 @@ def require_options(options: Any) -> None:
 
 
 def _checked_action(action: Any) -> int:
-    # True is a whole number to Python, but nobody means an action by it.
+    # True is a whole number in Python, but not meant as an action.
     try:
         chosen = -1 if isinstance(action, _TRUTHS) else index(action)
     except TypeError:

@@ -1,7 +1,7 @@
 """A game as one word of text, as links and files of the page of `qwop-play` have it (`play/static/packed.js`).
 
 It holds the keys of every frame, the result that it claims, and four check bits a frame, which follow from the states
-of all frames so far. A game that does not play as it says is refused at the frame where it differs.
+of all frames so far. A game whose replay differs is refused at the frame where it differs.
 """
 
 import base64
@@ -96,7 +96,7 @@ class PackedGame:
         return cls(np.array(keys, np.uint8), bits, outcome, tenths / 10, name or "somebody", day, tempo)
 
     def replay(self) -> Replay:
-        """Play the game. BadInput, with the frame, if it does not play as it says."""
+        """Play the game. BadInput, with the frame, if the replay differs from its claims."""
         game = GameStart().session().play(self.keys)
         frames = len(game.states) - 1
         if (frame := first_difference(self.bits, game)) is not None:

@@ -254,7 +254,7 @@ class QWOPVectorEnv(OwnVectorEnv):
             self._pool.shutdown()
 
     def _over(self) -> NDArray[np.bool_]:
-        """Tell which games' last decision ended them, bool [n]."""
+        """True for games whose last decision ended them, bool [n]."""
         counters = self._games.counters
         over: NDArray[np.bool_] = (counters[:, batch.TERMINATED] != 0) | (counters[:, batch.TRUNCATED] != 0)
         return over

@@ -130,5 +130,5 @@ def _transitions(games: list[Game], settings: QSettings, gamma: float) -> Transi
         )
         if isinstance(settings, ClipsRewards):
             one = settings.with_clipped_rewards(one)
-        parts.append(NStep(1, settings.n_steps).push(one, gamma))
+        parts.append(NStep(settings.n_steps).push(one, gamma))
     return joined(parts)

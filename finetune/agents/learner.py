@@ -59,13 +59,13 @@ class Learner(HasParts, Generic[N, S]):
     def __init__(self, network: N, settings: S, device: torch.device) -> None:
         self.settings = settings
         self.network = network.to(device)
-        # An earlier phase's learner may have trained more of the network: what it left would be followed for ever.
+        # An earlier phase's learner may have left gradients that this one never overwrites.
         self.network.zero_grad(set_to_none=True)
         self._device = device
 
     def _tensor(self, array: NDArray[np.generic]) -> Tensor:
         tensor = torch.from_numpy(array)
-        if self._device.type == "cuda":  # a copy from pinned memory goes on while the next one is prepared
+        if self._device.type == "cuda":  # copies from pinned memory overlap with other work
             return tensor.pin_memory().to(self._device, non_blocking=True)
         return tensor.to(self._device)
 

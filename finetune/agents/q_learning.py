@@ -44,7 +44,7 @@ class QAgent(Agent):
         self.learner = learner
         self.memory = memory
         self._settings, self._metrics, self._generator = settings, metrics, generator
-        self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
+        self._n_step = NStep(learner.settings.n_steps)
         self._demonstrations_due, self._updates_due = FractionalCounter(), FractionalCounter()
 
     @torch.no_grad()
@@ -115,4 +115,4 @@ def demonstrated_transitions(episodes: Sequence[Episode], settings: QSettings, g
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
     if isinstance(settings, ClipsRewards):
         whole = settings.with_clipped_rewards(whole)
-    return NStep(1, settings.n_steps).push(whole, gamma)
+    return NStep(settings.n_steps).push(whole, gamma)

@@ -71,7 +71,7 @@ class ClipsRewards(Settings):
     )
 
     def with_clipped_rewards(self, played: "Sequences") -> "Sequences":
-        """Return the sequences with rewards clipped if the settings say so."""
+        """Return the sequences, with clipped rewards if `clip_rewards` is set."""
         return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if self.clip_rewards else played
 
 

@@ -108,8 +108,8 @@ class Collector:
     def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Play the next sequence of every environment; return the sequences and the episodes that ended in them.
 
-        progress: fraction of the phase completed, for environments that depend on it (`follow`). Environments with a
-        teacher (`teacher_probabilities`) also return its probabilities π_T(·|s).
+        progress: fraction of the phase completed, for environments that depend on it (`set_phase_progress`). With a
+        teacher (`teacher_probabilities`) the sequences include its probabilities π_T(·|s).
         """
         if hasattr(self._env, "set_phase_progress"):
             self._env.set_phase_progress(progress)

@@ -1,7 +1,7 @@
 """Sequences of k steps: the unit of collecting, storing, sampling and learning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +85,10 @@ class Sequences:
         assert self.finals.observations.shape == (len(named), *self.observations.shape[2:])
 
 
+_TUPLES = ("finals", "state")
+"""Fields that are not one array with a row for each sequence."""
+
+
 def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = None) -> Sequences:
     """Join the sequences of all parts, or reorder that concatenation by the indices `order`."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
@@ -93,10 +97,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
     place = np.empty(total, dtype=np.int64)
     place[order] = np.arange(total)
 
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in parts])[order]
-
-    def filled(name: str) -> NDArray[Any] | None:
+    def joined(name: str) -> NDArray[Any] | None:
         """The concatenated field, with zeros for parts without it; None if no part has it."""
         found = [getattr(part, name) for part in parts]
         like = next((one for one in found if one is not None), None)
@@ -110,16 +111,9 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         np.concatenate([part.finals.step for part in parts]),
         np.concatenate([part.finals.observations for part in parts]),
     )
-    names = ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated", "source")
-    arrays: dict[str, Any] = {name: joined(name) for name in names}
+    arrays: dict[str, Any] = {one.name: joined(one.name) for one in fields(Sequences) if one.name not in _TUPLES}
     return Sequences(
-        **arrays,
-        finals=finals,
-        state=select_rows(concatenate_rows([part.state for part in parts]), order),
-        teacher=None if any(part.teacher is None for part in parts) else joined("teacher"),
-        player=filled("player"),
-        returns=filled("returns"),
-        known=filled("known"),
+        **arrays, finals=finals, state=select_rows(concatenate_rows([part.state for part in parts]), order)
     )
 
 

@@ -35,24 +35,19 @@ class Transitions:
 
 
 class NStep:
-    """Makes n-step transitions from the sequences of `streams` games, each continuing from one sequence to the next.
+    """Makes n-step transitions from the sequences of some games, each continuing from one sequence to the next.
 
     R = Σ_{j<m} γ^j r_{t+j} with m = n, or fewer at the end of an episode, and a bootstrap from s_{t+m} with discount
     γ^m: none if the episode terminated there, and from its final observation if it was truncated. Every decision starts
     one transition; incomplete transitions wait for the next sequences.
     """
 
-    def __init__(self, streams: int, n: int) -> None:
-        if n < 1:
-            raise ValueError(f"{n} steps, expected at least 1")
-        self._streams = streams
+    def __init__(self, n: int) -> None:
         self._n = n
         self._waiting: dict[str, NDArray[Any]] | None = None
 
     def push(self, sequences: Sequences, gamma: float) -> Transitions:
         """Return the transitions that these steps complete, with discount γ, stream by stream, in the order played."""
-        if len(sequences) != self._streams:
-            raise ValueError(f"{len(sequences)} sequences for {self._streams} streams")
         played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
         played["observations"] = sequences.observations[:, :-1]
         played["open"] = np.ones(sequences.actions.shape, dtype=np.bool_)
@@ -117,8 +112,6 @@ class TransitionStream:
     """Serves transitions in order, cyclically. Its state is the cursor."""
 
     def __init__(self, transitions: Transitions) -> None:
-        if not len(transitions):
-            raise ValueError("no transition to serve")
         self._transitions = transitions
         self._cursor = 0
 

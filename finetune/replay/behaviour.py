@@ -13,9 +13,8 @@ The modes differ in their effect on ACER where the policy gives a demonstrated a
 - `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. Closest to the theory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class Behaviour:
     """Sets the μ of demonstrations at the point that the mode defines."""
 
     def __init__(self, settings: BehaviourSettings) -> None:
-        self._settings, self._mode = settings, _MODES[settings.mode]
+        self._settings = settings
 
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
         """Set the μ of all demonstrations, in modes where it is known from the start.
@@ -46,16 +45,16 @@ class Behaviour:
         clone: policy for the mode `cloned`. name: of the demonstrations, for error messages. Raises BadInput for
         probabilities that cannot be used in importance weights.
         """
-        if self._mode.known is not None:
-            demonstrations.replace_behaviour(self._mode.known(demonstrations, clone, name, self._settings))
+        if (known := _KNOWN.get(self._settings.mode)) is not None:
+            demonstrations.replace_behaviour(known(demonstrations, clone, name, self._settings))
 
     def at_insertion(self, sequences: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of demonstrations that enter the memory."""
-        return _replaced(sequences, current) if self._mode.at_insertion else sequences
+        return _replaced(sequences, current) if self._settings.mode == "current" else sequences
 
     def at_sampling(self, batch: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of the demonstrations in a batch from memory, which may also hold live sequences."""
-        return _replaced(batch, current) if self._mode.at_sampling else batch
+        return _replaced(batch, current) if self._settings.mode == "current_at_sampling" else batch
 
 
 def is_uniform(probabilities: NDArray[np.float32]) -> bool:
@@ -100,21 +99,12 @@ def _cloned(
     return floored(probabilities, floor)
 
 
-class _Mode(NamedTuple):
-    """The point at which μ is set: at the start, by the function `known`, or later, from the learner's policy."""
-
-    known: Callable[[Demonstrations, Probabilities, str, BehaviourSettings], NDArray[np.float32]] | None = None
-    at_insertion: bool = False
-    at_sampling: bool = False
-
-
-_MODES = {
-    "recorded": _Mode(_recorded),
-    "current": _Mode(at_insertion=True),
-    "current_at_sampling": _Mode(at_sampling=True),
-    "smoothed": _Mode(_smoothed),
-    "cloned": _Mode(_cloned),
+_KNOWN: Mapping[str, Callable[[Demonstrations, Probabilities, str, BehaviourSettings], NDArray[np.float32]]] = {
+    "recorded": _recorded,
+    "smoothed": _smoothed,
+    "cloned": _cloned,
 }
+"""The μ of all demonstrations, in the modes that know it from the start."""
 
 
 def _replaced(sequences: Sequences, current: Probabilities) -> Sequences:

@@ -13,8 +13,8 @@ from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservati
 
 
 def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
-    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 wherever nobody is imitated: in
-    the policy's decisions."""
+    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 in the policy's own
+    decisions."""
     if all(episode.actors is None for episode in episodes):
         recorded = rows_of(episodes, observations=False).probabilities
         if recorded is not None:
@@ -37,8 +37,6 @@ class Demonstrations:
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
         kept = [without_shared(episode) for episode in episodes]
-        if not kept:
-            raise ValueError("demonstrations without an episode")
         lengths = np.array([len(episode) for episode in kept])
         ends = np.cumsum(lengths) - 1
         self._steps = steps
@@ -66,8 +64,6 @@ class Demonstrations:
 
     def replace_behaviour(self, probabilities: NDArray[np.float32]) -> None:
         """Serve these behaviour probabilities instead: float32 [len, A], in recorded order."""
-        if probabilities.shape != self.behaviour_probabilities.shape:
-            raise ValueError(f"probabilities {probabilities.shape}, expected {self.behaviour_probabilities.shape}")
         self.behaviour_probabilities = probabilities
 
     def discount_returns(self, gamma: float) -> float:

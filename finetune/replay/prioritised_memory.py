@@ -49,9 +49,7 @@ class PrioritisedMemory(TransitionMemory):
         return slots
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
-        """Sample n transitions, each with probability P(i). Raises ValueError while the memory is empty."""
-        if not len(self):
-            raise ValueError("nothing to sample: the memory is empty")
+        """Sample n transitions, each with probability P(i)."""
         total = self._tree.total
         slots = self._tree.find(generator.random(n) * total)
         weights = importance_weights(self._tree.get(slots) / total, len(self), beta)

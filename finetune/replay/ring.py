@@ -8,8 +8,6 @@ class Ring:
     """Slots 0 … capacity − 1, of which 0 … size − 1 are filled, the oldest at `start` (0 until the ring is full)."""
 
     def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity {capacity}, expected at least 1")
         self.capacity = capacity
         self.size = 0
         self.start = 0

@@ -50,8 +50,6 @@ class SequenceMemory:
 
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
         """Sample n sequences uniformly from the whole memory, with replacement."""
-        if not len(self):
-            raise ValueError("nothing to sample: the memory is empty")
         return self._take(generator.integers(len(self), size=n))
 
     def contents(self) -> Sequences:

@@ -13,8 +13,6 @@ class SumTree:
     """
 
     def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity {capacity}, expected at least 1")
         self.capacity = capacity
         self._width = 1 << (capacity - 1).bit_length()
         self._nodes = np.zeros(2 * self._width)
@@ -35,10 +33,6 @@ class SumTree:
 
     def set(self, slots: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Set values; if a slot occurs twice, its last value is used."""
-        slots = np.asarray(slots, dtype=np.int64)
-        values = np.broadcast_to(np.asarray(values, dtype=np.float64), slots.shape)
-        if len(slots) and (slots.min() < 0 or slots.max() >= self.capacity):
-            raise IndexError(f"slots from {slots.min()} to {slots.max()} in a tree of {self.capacity}")
         if not (np.isfinite(values).all() and (values >= 0).all()):
             raise ValueError("values of a sum tree are finite and at least 0")
         _set(self._nodes, self._width, slots, values)
@@ -46,11 +40,9 @@ class SumTree:
     def find(self, masses: NDArray[np.float64]) -> NDArray[np.int64]:
         """Find for each mass m in [0, total) the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
 
-        A slot of value 0 is never found.
+        A slot of value 0 is never found, unless all are 0.
         """
-        if not self.total > 0:
-            raise ValueError("nothing to find: every value is 0")
-        return np.asarray(_find(self._nodes, self._width, np.asarray(masses, dtype=np.float64)))
+        return np.asarray(_find(self._nodes, self._width, masses))
 
     def check_valid(self) -> None:
         """Assert that every node is the sum of its children."""

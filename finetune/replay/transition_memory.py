@@ -54,12 +54,7 @@ class TransitionMemory:
         return slots
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
-        """Sample n transitions uniformly from the whole memory, with replacement. beta is ignored; weights are 1.
-
-        Raises ValueError while the memory is empty.
-        """
-        if not len(self):
-            raise ValueError("nothing to sample: the memory is empty")
+        """Sample n transitions uniformly from the whole memory, with replacement. beta is ignored; weights are 1."""
         slots = generator.integers(len(self), size=n)
         return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
 

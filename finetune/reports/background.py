@@ -1,4 +1,4 @@
-"""Evaluations in the background: in a thread of their own, while training goes on."""
+"""Evaluations in a background thread while training continues."""
 
 import copy
 import threading
@@ -18,9 +18,9 @@ from ...policies.state import ArrayState
 
 
 class Background:
-    """Carries out tasks in order: in a second thread while the caller goes on or, with `inline`, at once.
+    """Runs tasks in order: in a second thread or, with `inline`, immediately in the caller.
 
-    An error in the thread is raised by the next `check` or `wait`, and the tasks after it are left out. A task that
+    An error in the thread is raised by the next `check` or `wait`, and later tasks are skipped. A task that
     evaluates a policy takes a copy of it (`snapshot`), because the caller changes the weights.
     """
 
@@ -33,14 +33,14 @@ class Background:
         self._stop = threading.Event()
 
     def run(self, task: Callable[[], None]) -> None:
-        """Carry out a task after those before it."""
+        """Run a task after those submitted before it."""
         if self._pool is None:
             task()
         else:
             self._tasks.append(self._pool.submit(self._carry_out, task))
 
     def snapshot(self, policy: Policy) -> Policy:
-        """The policy as it is now, for a task: a copy or, where tasks are carried out at once, itself."""
+        """The policy as it is now, for a task: a copy or, with `inline`, itself."""
         if self._pool is None:
             return policy
         parts = {one.name: getattr(policy, one.name) for one in fields(Policy)}
@@ -58,7 +58,7 @@ class Background:
             self._tasks.popleft().result()
 
     def close(self) -> None:
-        """Leave out the tasks that have not begun, and end an evaluation at its next decision."""
+        """Skip tasks that have not begun, and stop an evaluation at its next decision."""
         self._stop.set()
         if self._pool is not None:
             self._pool.shutdown()
@@ -81,7 +81,7 @@ def _use_one_core(threads: int) -> None:
 
 
 class _Stopped(Exception):
-    """The end of an evaluation whose run ends."""
+    """Raised in an evaluation when its run ends."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ class RunLog:
         self._folder = folder
         self._kind = tracker
         self._board: Tracker | None = None
-        self._showing = threading.Lock()  # evaluations may go on beside the rows
+        self._showing = threading.Lock()  # evaluations may log from another thread
         self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:

@@ -115,7 +115,7 @@ class CoachedGame:
         self.control.hand_over(held)
 
     def go_back(self, seconds: float) -> Episode | None:
-        """Return to the state at least so many seconds ago, at a decision's beginning, and wait for a key.
+        """Return to the state at least `seconds` ago, at a decision's beginning, and wait for a key.
 
         Returns the line that is left, None if all of it is in an episode already. BadInput if the stage cannot go back.
         """
@@ -177,7 +177,7 @@ class CoachedGame:
         return Decision(self.stage.frame, actor, int(actions[0]), drawn_with[0], asked[0])
 
     def _feed(self) -> None:
-        """Tell a policy with a memory what the decision before did, whoever made it."""
+        """Feed a policy with a memory the action and reward of the previous decision of either side."""
         if self.decisions and self._memory:
             action, reward = self.stage.chosen(self.decisions[-1].frame)
             self._memory = self._policy.feed(self._memory, np.array([action]), np.array([reward], dtype=np.float32))

@@ -52,7 +52,7 @@ class CoachedPageGame(ABC):
         return self._game.record()
 
     def leave(self) -> None:
-        """Remove the journal, for nobody will go back in this game, unless some of it is not recorded."""
+        """Remove the journal, because no one can go back in this game any more, unless some of it is not recorded."""
         if self._journal is not None and self._game.recorded:
             self._journal.close()
             self._journal = None

@@ -28,7 +28,7 @@ LONGEST_SLIP = 3
 """Frames for which a slip keeps the keys, at most."""
 
 UNLIKELY = 0.2
-"""Probability that the person would do what is done, below which it does not look right."""
+"""Probability of an action under the person's policy, below which it looks wrong."""
 
 LOOKED_BACK, AGREED = 15, 0.6
 """Decisions that the person has in mind, and the share of them that has to look right."""
@@ -73,7 +73,7 @@ class QwopEyes:
 
 
 class EnvironmentEyes:
-    """Plays as a policy of the same environment would, and judges by how often it would have done what was done."""
+    """Plays as a policy of the same environment would, and judges by the share of actions that it would have taken."""
 
     def __init__(self, policy: Policy, stage: EnvironmentStage) -> None:
         self._policy, self._stage = policy, stage

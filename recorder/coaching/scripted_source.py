@@ -8,6 +8,7 @@ import numpy as np
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
 from ...policies.files import load_policy
+from ...policies.threads import use_one_thread
 from ..settings import ScriptedSettings
 from ..source import Source
 from .environment_stage import EnvironmentStage
@@ -19,6 +20,7 @@ from .scripted import EnvironmentEyes, Eyes, Hands, QwopEyes, ScriptedPerson
 
 def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     """Play until the minutes are over; every game is played to its end. BadInput for invalid settings."""
+    use_one_thread()
     policy = load_policy(settings.policy)
     spec = policy.environment
     env = None if spec.capabilities.keys else spec.make()

@@ -71,10 +71,8 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
 def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     # Imported only here, because a person's recording starts sooner without them.
-    from ...policies.threads import use_one_thread
     from ..policy_source import open_policy
 
-    use_one_thread()
     asked = PolicySettings(
         policy=settings.policy or "",
         player=settings.player,

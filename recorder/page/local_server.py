@@ -162,7 +162,7 @@ class LocalServer(ABC):
         return self._response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
 
     def _from_the_page(self, headers: Headers, path: str) -> bool:
-        """Tell whether the page made the request, by the headers that no page can forge; programs leave them out."""
+        """True if the page made the request, by headers that no page can forge; programs leave them out."""
         origins = headers.get_all("Origin")
         own = [f"http://{self._host}"]
         if origins != own and (origins or path == "play"):

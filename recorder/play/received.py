@@ -71,7 +71,7 @@ class Receiver:
     file of keys. A game that was recorded before is not recorded twice; where more of it was played since, the longer
     one takes its place.
 
-    write: hands an episode over and returns its path once it is written. report: says a line to the user.
+    write: hands an episode over and returns its path once it is written. report: prints a line for the user.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ class PlayServer(LocalServer):
 
     When a page disconnects, its unfinished game is yielded as far as it got. The page sends it again if it comes back.
 
-    settings: sent to the page. report: says a line to the user.
+    settings: sent to the page. report: prints a line for the user.
     """
 
     def __init__(

@@ -22,6 +22,14 @@ def test_a_former_name_is_taken_with_a_note(given: str, now: str) -> None:
     assert current_overrides([given]) == ([now], [f"{given} is now {now}"])
 
 
+def test_a_setting_that_is_gone_is_left_out_if_it_had_today_s_value() -> None:
+    given, other = "algorithm.trust_region=logits", "algorithm.trust_region=probabilities"
+    assert current_overrides([given, other]) == ([other], [f"{given} is the only choice now, and no setting"])
+    assert current_overrides(["evolution.literal=false", "agent.control_gamma=0.9"])[0] == []
+    file = {"algorithm": {"trust_region": "logits", "delta": 1.0, "prediction_batch": 64}}
+    assert current_settings(file) == {"algorithm": {"delta": 1.0, "prediction_batch": 64}}
+
+
 @pytest.mark.parametrize("given", ["schedule=kurodo", "player=alone", "environment.teaching=1", "--help", "teaching"])
 def test_other_texts_stay(given: str) -> None:
     expected = "kickstarting" if given == "teaching" else given

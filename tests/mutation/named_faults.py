@@ -203,7 +203,7 @@ _BY_FILE = {
         ("q: γ of the first phase, not of the first with demonstrations", "run.gammas[first]", "run.gammas[0]"),
         ("q: rewards of demonstrations are not clipped",
          "        whole = settings.with_clipped_rewards(whole)\n", "        pass\n"),
-        ("q: transitions of one step from demonstrations", "NStep(1, settings.n_steps)", "NStep(1, 1)"),
+        ("q: transitions of one step from demonstrations", "NStep(settings.n_steps)", "NStep(1)"),
     ),
     "finetune/agents/rlpd/agent.py": (
         ("rlpd: demonstrations are never removed",

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
-from qwop.envs.web.runners import NODE, call, program_of
 from qwop.play.site import SCRIPTS
+
+from ..envs.web.runners import NODE, call, program_of
 
 
 @pytest.fixture

@@ -29,11 +29,6 @@ def test_an_agent_copies_one_that_beats_it_in_more_than_seven_of_ten(gap: float,
     assert should_copy(make(0), make(1, 1000.0 + gap), BURN_IN) is copies
 
 
-def test_by_the_literal_rule_equals_copy_each_other() -> None:
-    assert should_copy(make(0), make(1), BURN_IN, literal=True)
-    assert not should_copy(make(0, 1147.3), make(1), BURN_IN, literal=True)
-
-
 def test_nobody_copies_itself_or_soon_after_a_copy() -> None:
     assert not should_copy(make(0, decisions=BURN_IN - 1), make(1, 1500.0), BURN_IN)
     assert not should_copy(make(0), make(0, 1500.0), BURN_IN)

@@ -66,7 +66,6 @@ def test_a_report_names_the_inherited_changes_and_their_carriers(tmp_path: Path)
 def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
     for evolution, said in (
         (EvolutionSettings(), "An agent that would lose more than 70% of its matches against another copies it"),
-        (EvolutionSettings(literal=True), "An agent that would win less than 70% of its matches against another"),
         (EvolutionSettings(enabled=False), "no agent is copied"),
     ):
         assert said in write_report(tmp_path, PopulationSettings(evolution=evolution), [row(1, [])]).read_text()

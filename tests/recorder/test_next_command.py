@@ -52,7 +52,7 @@ def test_games_of_any_environment_are_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(LocalServer, "written", lambda *_: None)
-    source = open_environment(EnvironmentPageSettings("CartPole-v1"), tmp_path / "me")
+    source = open_environment(EnvironmentPageSettings(id="CartPole-v1"), tmp_path / "me")
     folder = add_games(ENOUGH)
     source.written(folder / "episode-000009.parquet")
     assert source.finish() == []

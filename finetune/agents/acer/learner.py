@@ -38,7 +38,7 @@ class _Targets(NamedTuple):
 
 
 class _ActorStep(NamedTuple):
-    """The gradient g of the actor's gain with respect to φ, its projection z*, and π_avg: [n, k, A] each."""
+    """The gradient g of the actor's gain with respect to the logits, its projection z*, and π_avg: [n, k, A] each."""
 
     g: Tensor
     z: Tensor
@@ -137,8 +137,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         step = self._actor_step(inputs[: n * k], targets, now.entropy)
         demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
         z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
-        in_logits = self.settings.trust_region == "logits"
-        to_logits.copy_(z if in_logits else acer.logit_gradient(targets.pi, z)).div_(-n * k)
+        to_logits.copy_(z).div_(-n * k)
         if now.imitation and batch.player is not None and bool(demonstrated.any()):
             weights = demonstrated * self._imitation_weights(batch, targets)
             player = self._tensor(batch.player)
@@ -165,7 +164,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
-    @torch.no_grad()
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, finals: Tensor, gamma: float) -> _Targets:
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
         actions, mu = self._by_step(batch.actions), self._by_step(batch.behaviour_probabilities)
@@ -191,7 +189,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
         )
 
-    @torch.no_grad()
     def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
         """Imitation weight of each step, [n, k]: 1, reduced where the demonstrator's return is known, learned from and
         below V."""
@@ -207,7 +204,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         assert batch.returns is not None
         return self._tensor(batch.returns) * self.settings.reward_scale
 
-    @torch.no_grad()
     def _actor_step(self, inputs: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
         """The policy gradient where the trunk's inputs are [k·n, size], before and after its projection on the trust
         region."""
@@ -219,12 +215,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
         )
         weight = entropy * self.settings.entropy_coefficient
-        g += weight * acer.entropy_gradient(pi)
-        if self.settings.trust_region == "logits":
-            g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
-        else:
-            g -= weight  # the constant of ∂H/∂φ, which has no effect on logits
-            direction = acer.kl_gradient(pi, pi_average)
+        g = acer.logit_gradient(pi, g + weight * acer.entropy_gradient(pi))
+        direction = acer.kl_gradient(pi, pi_average)
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
@@ -263,10 +255,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if batch.known is not None and bool((known := self._tensor(batch.known)).any()):
             figures |= {"value": targets.values[known].mean(), "achieved": self._returns(batch)[known].mean()}
         if step is not None:
-            push = torch.zeros_like(targets.pi)
-            if not self.settings.achieved_returns:
-                in_logits = self.settings.trust_region == "logits"
-                push = step.z if in_logits else acer.logit_gradient(targets.pi, step.z)
+            push = torch.zeros_like(targets.pi) if self.settings.achieved_returns else step.z
             if imitation and batch.player is not None:
                 weights = self._imitation_weights(batch, targets).unsqueeze(-1)
                 push = push + imitation * weights * (self._tensor(batch.player) - targets.pi)

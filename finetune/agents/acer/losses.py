@@ -1,13 +1,12 @@
 """ACER with discrete actions (Wang et al. 2017, "Sample Efficient Actor-Critic with Experience Replay"), as formulas.
 
 Symbols are the paper's: π the policy, μ the behaviour policy, ρ = π/μ, c the truncation of importance weights,
-Qret the Retrace target, φ the statistics of π on which the trust region is defined, δ its size.
+Qret the Retrace target, δ the size of the trust region.
 
-φ is either the probability vector π(·|s) itself, as in stable-baselines, with ∂KL/∂φ = −π_avg/π; or the logits, with
-∂KL/∂φ = π − π_avg. Both forbid the same steps but project them differently: the gradient of an almost impossible
-action's probability is of order 1/π(a), and the part that the projection removes is added to the other actions.
+The trust region is defined on the logits. stable-baselines defines it on the probabilities, where the gradient of an
+almost impossible action is of order 1/π(a), and the part that the projection removes is added to the other actions.
 
-Every function returns a target or a gradient with respect to φ; no result carries a gradient to the parameters.
+Every function returns a target or a gradient; no result carries a gradient to the parameters.
 """
 
 import torch
@@ -69,10 +68,10 @@ def policy_gradient(
     c: float,
     epsilon: float = EPSILON,
 ) -> Tensor:
-    """g = ∂G/∂φ [..., A] of the actor's gain with truncated importance weights and bias correction (equation 9).
+    """∂G/∂φ [..., A] of the actor's gain with truncated importance weights and bias correction (equation 9).
 
-    G = min(c, ρ_t)·log(φ(a_t) + ε)·(Qret_t − V) + Σ_a [1 − c/ρ(a)]₊·π(a)·log(φ(a) + ε)·(Q(s, a) − V), everything but φ
-    held constant, differentiated at φ = π.
+    G = min(c, ρ_t)·log(φ(a_t) + ε)·(Qret_t − V) + Σ_a [1 − c/ρ(a)]₊·π(a)·log(φ(a) + ε)·(Q(s, a) − V) of probabilities
+    φ, everything else held constant, differentiated at φ = π.
 
     pi, mu, q: [..., A]; actions int64, values V(s_t), q_ret: [...].
     """
@@ -86,27 +85,21 @@ def policy_gradient(
 
 
 def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
-    """∂H/∂φ + 1 = −log φ [..., A] of the entropy H = −Σ φ log φ.
+    """∂H/∂φ + 1 = −log φ [..., A] of the entropy H = −Σ φ log φ, at φ = π.
 
-    The constant −1 does not affect a gradient with respect to the logits. With respect to probabilities it is part of
-    g, because the trust region depends on k·g. The bonus is effective when added to g, with its weight, before the
-    trust region; stable-baselines adds it to the loss of the logits instead, where it never reaches φ.
+    The constant −1 does not affect the gradient with respect to the logits. The bonus is part of the gain that the
+    trust region limits; stable-baselines adds it to the loss of the logits, where it has no effect.
     """
     return -torch.log(pi + epsilon)
 
 
-def kl_gradient(pi: Tensor, pi_average: Tensor, epsilon: float = EPSILON) -> Tensor:
-    """k = ∂KL[π_avg ‖ φ]/∂φ = −π_avg/φ [..., A], at φ = π."""
-    return -pi_average / (pi + epsilon)
-
-
 def logit_gradient(pi: Tensor, g: Tensor) -> Tensor:
-    """(∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)), [..., A]: turns a gradient with respect to π into one for the
-    logits."""
+    """(∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)), [..., A]: turns a gradient with respect to π into that with
+    respect to the logits."""
     return pi * (g - (pi * g).sum(-1, keepdim=True))
 
 
-def kl_logit_gradient(pi: Tensor, pi_average: Tensor) -> Tensor:
+def kl_gradient(pi: Tensor, pi_average: Tensor) -> Tensor:
     """k = ∂KL[π_avg ‖ π]/∂logits = π − π_avg [..., A]."""
     return pi - pi_average
 

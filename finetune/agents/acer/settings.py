@@ -6,8 +6,6 @@ from ....common.settings import setting
 from ....policies.sizes import HIDDEN
 from ..settings import Discounted, LiveSettings, precision
 
-TRUST_REGIONS = ("probabilities", "logits")
-
 
 @dataclass(frozen=True)
 class AcerSettings(Discounted):
@@ -19,12 +17,6 @@ class AcerSettings(Discounted):
         1.0,
         "Size δ of the trust region (published: 1, which rarely limits a step; 0.001 keeps a cloned runner running).",
         above=0,
-    )
-    trust_region: str = setting(
-        "logits",
-        "Space of the trust region. In stable-baselines' probabilities, a demonstrated action that the policy thinks "
-        "all but impossible has a gradient a thousand times too large.",
-        choices=TRUST_REGIONS,
     )
     alpha: float = setting(0.99, "Decay of the average network, per update.", at_least=0, at_most=1)
     q_coefficient: float = setting(0.5, "Weight of the critic's loss.", at_least=0)

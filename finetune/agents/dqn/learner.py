@@ -48,8 +48,8 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
     ) -> tuple[Tensor, UpdateStats | None]:
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
-        weights: importance weights w, float32 [B]. Returns the TD errors
-        δ, float32 [B], and, if requested, update statistics.
+        weights: importance weights w, float32 [B]. Returns the TD errors δ, float32 [B], and, with `diagnose`, update
+        statistics.
         """
         imitation = None
         if now.imitation:

@@ -21,6 +21,15 @@ from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
 from .settings import FtwSettings
 
+CONTROL_GAMMA = 0.9
+"""Discount of feature control per decision, at any decision rate (UNREAL, Jaderberg et al. 2017)."""
+
+CAPACITY = 800
+"""Capacity for observations that precede a reward, and for as many that do not."""
+
+PREDICTIONS = 32
+"""Reward predictions in an update, half of them of rewards and half of none."""
+
 
 class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
     """Trains the policy's network, including its value head, in place, and the networks of the auxiliary tasks.
@@ -41,7 +50,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         self._generator = generator
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
-        self._stores = RewardStores(settings.prediction_capacity, generator)
+        self._stores = RewardStores(CAPACITY, generator)
         self._scale = RunningScale(network)
         parameters = [*network.parameters(), *self.auxiliary.parameters()]
         self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
@@ -100,11 +109,11 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         over = torch.from_numpy(played.terminated | played.truncated).to(self._device)
         q = control(latents)
         rewards = control.rewards(observations, self.network.scaler)
-        targets = ftw.control_targets(rewards, over, q.detach().amax(2), self.settings.control_gamma)
+        targets = ftw.control_targets(rewards, over, q.detach().amax(2), CONTROL_GAMMA)
         return ftw.control_loss(q[:, :-1], actions, targets, over)
 
     def _prediction(self) -> Tensor:
-        observations, rewards = self._stores.sample(self.settings.prediction_batch)
+        observations, rewards = self._stores.sample(PREDICTIONS)
         rows = torch.from_numpy(observations).to(self._device).flatten(2)
         classes = ftw.reward_classes(torch.from_numpy(rewards).to(self._device))
         return ftw.reward_prediction_loss(self.auxiliary.prediction(self.network.encode(rows)), classes)

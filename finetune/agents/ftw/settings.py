@@ -44,19 +44,8 @@ class FtwSettings(VtraceSettings):
         "Published: 0.01 to 0.1.",
         at_least=0,
     )
-    control_gamma: float = setting(
-        0.9, "Discount of that task per decision, at any decision rate.", at_least=0, below=1
-    )
     reward_prediction: float = setting(
         0.3,
         "Weight of predicting the sign of the next reward from three observations. Published: 0.1 to 1.",
         at_least=0,
-    )
-    prediction_capacity: int = setting(
-        800,
-        "Capacity for observations that precede a reward, and for as many that do not, to learn predictions from.",
-        at_least=1,
-    )
-    prediction_batch: int = setting(
-        32, "Predictions in an update, half of them of rewards and half of none.", at_least=2, at_most=65_536
     )

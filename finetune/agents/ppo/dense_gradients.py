@@ -16,7 +16,7 @@ from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
 
 WORTH_A_THREAD = 2**23
-"""Rows times weights of the critic, from which its gradient is computed beside the policy's."""
+"""Rows times weights of the critic, from which its gradient is computed in a thread of its own."""
 
 
 class DenseGradients:
@@ -70,7 +70,7 @@ class DenseGradients:
             parameter.grad = None if now.critic_only else view
         return StepStats(log_ratio, bonus, norm, losses)
 
-    @torch.inference_mode()  # in whatever thread
+    @torch.inference_mode()  # in either thread
     def _set_critic_gradient(self, batch: Minibatch) -> None:
         """∂/∂V of c·mean (V − R)² is 2c·(V − R)/m."""
         error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)

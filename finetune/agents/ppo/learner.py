@@ -1,6 +1,7 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -46,13 +47,17 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     ) -> None:
         """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrated: decisions
         to imitate."""
-        if (values is None) != isinstance(network, ValuedActor):
-            raise ValueError("a network of values is needed beside a policy without a value head, and only there")
+        if isinstance(network, ValuedActor):
+            assert values is None
+            head = network.value_head
+        else:
+            assert values is not None
+            head = values.head
         super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
-        self._return_scale = ReturnScale(_head(network, values)) if settings.scale_returns else None
+        self._return_scale = ReturnScale(head) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
         # Otherwise MKL would start one thread per core from that thread.
@@ -85,11 +90,9 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
             every = Minibatch(inputs[:, :-1].flatten(0, 1), actions, log_mu, advantage, returns, teacher)
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-            if self._return_scale is None:
-                steps, epochs = self._passes(every, now)
-            else:
-                with self._return_scale.learning_from(returns) as targets:
-                    steps, epochs = self._passes(every._replace(returns=targets), now)
+            scale = self._return_scale
+            with nullcontext(returns) if scale is None else scale.learning_from(returns) as targets:
+                steps, epochs = self._passes(every._replace(returns=targets), now)
         scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
@@ -203,7 +206,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return cloning_loss(logits, shown.actions, probabilities=shown.probabilities)
 
     def _features(self, inputs: Tensor) -> Tensor:
-        """Inputs of the policy's heads, which have their own precision whatever that of the layers below."""
+        """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
         with autocast(self.settings.precision, self._device):
             features: Tensor = self.network.trunk(inputs)
         return features.to(self.network.policy_head.weight.dtype)
@@ -226,11 +229,3 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             features = critic.features(inputs)
         values: Tensor = critic.head(features.to(critic.head.weight.dtype)).squeeze(-1)
         return values
-
-
-def _head(network: Actor | ActorCritic, values: Values | None) -> torch.nn.Linear:
-    """The last layer of V(s)."""
-    if isinstance(network, ValuedActor):
-        return network.value_head
-    assert values is not None
-    return values.head

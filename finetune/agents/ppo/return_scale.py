@@ -27,7 +27,7 @@ class ReturnScale:
 
     @contextmanager
     def learning_from(self, returns: Tensor) -> Iterator[Tensor]:
-        """Context manager around an update on these returns, [n], which are added first; gives the layer's targets."""
+        """Context manager around an update on these returns, [n], which are added first; yields the layer's targets."""
         self._count += returns.numel()
         self._squares += float(returns.double().square().sum())
         self._multiply(1.0 / self.sigma)

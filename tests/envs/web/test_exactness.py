@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe_as, observe_start
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.web.runners import NODE, PROGRAMS, RUNNERS, call, program_of
+
+from .runners import NODE, PROGRAMS, RUNNERS, call, program_of
 
 HERE = Path(__file__).parent
 

@@ -15,4 +15,3 @@ def test_what_a_teacher_said_stays_with_its_sequence(make_sequences: Callable[..
     joined = concatenate(taught, order)
     assert joined.teacher is not None
     np.testing.assert_array_equal(joined.teacher, np.concatenate(said)[order])
-    assert concatenate([taught[0], parts[1]]).teacher is None

@@ -44,26 +44,26 @@ NEVER = [[False] * 3]
 
 
 def test_three_rewards_and_what_comes_after() -> None:
-    (first,) = rows(NStep(1, 3).push(chunk([[0, 1, 2, 3]], [[1, 2, 3]], NEVER, NEVER, {}), 0.9))
+    (first,) = rows(NStep(3).push(chunk([[0, 1, 2, 3]], [[1, 2, 3]], NEVER, NEVER, {}), 0.9))
     s, a, reward, discount, after = first
     assert (s, a, after) == (0, 0, 3)
     assert reward + discount * 10 == pytest.approx(12.52, abs=1e-5)
 
 
 def test_the_end_of_an_episode_flushes_what_waits_and_nothing_comes_after() -> None:
-    found = rows(NStep(1, 3).push(chunk([[0, 1, 50]], [[1, 2]], [[False, True]], [[False] * 2], {}), 0.9))
+    found = rows(NStep(3).push(chunk([[0, 1, 50]], [[1, 2]], [[False, True]], [[False] * 2], {}), 0.9))
     assert [(s, d) for s, _, _, d, _ in found] == [(0, 0.0), (1, 0.0)]
     assert [reward for _, _, reward, _, _ in found] == pytest.approx([2.8, 2.0])
 
 
 def test_a_time_limit_is_not_an_end() -> None:
-    found = rows(NStep(1, 3).push(chunk([[0, 1, 50]], [[1, 2]], [[False] * 2], [[False, True]], {(0, 1): 7.0}), 0.9))
+    found = rows(NStep(3).push(chunk([[0, 1, 50]], [[1, 2]], [[False] * 2], [[False, True]], {(0, 1): 7.0}), 0.9))
     assert [(s, after) for s, _, _, _, after in found] == [(0, 7.0), (1, 7.0)]
     assert [d for _, _, _, d, _ in found] == pytest.approx([0.81, 0.9])
 
 
 def test_what_is_not_over_waits_for_the_next_sequences() -> None:
-    one = NStep(1, 3)
+    one = NStep(3)
     assert len(one.push(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {}), 0.9)) == 0
     (first,) = rows(one.push(chunk([[2, 3]], [[3]], [[False]], [[False]], {}), 0.9))
     assert first == pytest.approx((0, 0, 5.23, 0.729, 3), abs=1e-6)
@@ -104,7 +104,7 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(
     kinds = np.array(
         data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 2]), min_size=streams * total, max_size=streams * total))
     ).reshape(streams, total)
-    one, found, at = NStep(streams, n), [], 0
+    one, found, at = NStep(n), [], 0
     for k in cuts:
         here = slice(at, at + k)
         finals = {(int(i), int(t)): 1000.0 + observations[i, at + t] for i, t in np.argwhere(kinds[:, here] == 2)}
@@ -141,17 +141,12 @@ def test_demonstrations_are_spread_among_live_transitions() -> None:
     assert len(mixed(make_transitions(3), make_transitions(0))) == 3
 
 
-def test_another_number_of_streams_is_refused() -> None:
-    with pytest.raises(ValueError, match="2 sequences for 1 streams"):
-        NStep(1, 3).push(chunk([[0, 1]] * 2, [[1]] * 2, [[False]] * 2, [[False]] * 2, {}), 0.9)
-
-
 def test_images_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at() -> None:
     def images(sequences: Sequences) -> Sequences:
         finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
         return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
 
-    one = NStep(1, 3)
+    one = NStep(3)
     one.push(images(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {})), 0.9)
     made = one.push(images(chunk([[2, 3, 50]], [[3, 4]], [[False] * 2], [[False, True]], {(0, 1): 7.0})), 0.9)
     assert made.observations.dtype == made.next_observations.dtype == np.uint8

@@ -97,8 +97,3 @@ def test_a_policy_is_imitated_by_its_probabilities_and_a_person_by_the_actions(
         one = Demonstrations([episode], streams=1, steps=2).next(1)
         assert one.player is not None
         assert one.player[0].tolist() == expected
-
-
-def test_no_demonstrations_are_refused() -> None:
-    with pytest.raises(ValueError, match="without an episode"):
-        Demonstrations([], streams=1, steps=4)

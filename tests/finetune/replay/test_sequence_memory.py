@@ -105,11 +105,7 @@ def test_a_sample_brings_the_observations_that_time_limits_stopped_at(
     assert np.array_equal(sampled.finals.observations, stopped.astype(np.float32))
 
 
-def test_too_many_at_once_and_sampling_from_nothing_are_refused(
-    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
-) -> None:
-    with pytest.raises(ValueError, match="empty"):
-        memory.sample(1, np.random.default_rng(0))
+def test_too_many_at_once_are_refused(memory: SequenceMemory, make_sequences: Callable[..., Sequences]) -> None:
     with pytest.raises(ValueError, match="memory of 10"):
         memory.push(make_sequences(11))
 

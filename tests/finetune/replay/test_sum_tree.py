@@ -79,10 +79,3 @@ def test_it_does_not_drift() -> None:
 def test_values_that_cannot_be_are_refused(four: SumTree, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="at least 0"):
         four.set(np.array([0]), np.array([wrong]))
-    with pytest.raises(IndexError):
-        four.set(np.array([4]), np.array([1.0]))
-
-
-def test_nothing_is_found_where_nothing_is() -> None:
-    with pytest.raises(ValueError, match="every value is 0"):
-        SumTree(4).find(np.array([0.0]))

@@ -46,11 +46,6 @@ def test_the_oldest_leave_first() -> None:
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
 
-def test_nothing_comes_of_nothing() -> None:
-    with pytest.raises(ValueError, match="empty"):
-        TransitionMemory(4, ObservationSpec((1,))).sample(1, 1.0, np.random.default_rng(0))
-
-
 def test_a_removed_source_is_gone_with_its_pictures() -> None:
     one = TransitionMemory(40, PICTURES)
     shown = replace(pictures(10, first=500), source=np.full(10, DEMONSTRATIONS, dtype=np.int8))

@@ -181,7 +181,7 @@ def test_keys_of_an_atari_game_mean_its_own_actions_and_no_key_does_nothing() ->
 
 
 def test_a_module_in_front_of_an_id_is_imported_and_not_kept(tmp_path: Path) -> None:
-    source = open_environment(EnvironmentPageSettings("gymnasium.envs.classic_control:CartPole-v1"), tmp_path)
+    source = open_environment(EnvironmentPageSettings(id="gymnasium.envs.classic_control:CartPole-v1"), tmp_path)
     assert source.info.environment.id == "CartPole-v1"
     assert source.finish() == []
 

@@ -101,10 +101,9 @@ class Reference:
         observation = torch.from_numpy(batch.observations[i, t]).double()
         logits, q = self.outputs(self.theta, observation)
         critic = 0.5 * (q_ret - q[action]) ** 2
-        # φ is a leaf: ∂G/∂φ and ∂KL/∂φ by differentiation of the gain and of the divergence themselves.
-        in_logits = s["trust_region"] == "logits"
-        phi = (logits if in_logits else logits.softmax(0)).detach().requires_grad_()
-        distribution = phi.softmax(0) if in_logits else phi
+        # φ, the logits, is a leaf: ∂G/∂φ and ∂KL/∂φ by differentiation of the gain and of the divergence themselves.
+        phi = logits.detach().requires_grad_()
+        distribution = phi.softmax(0)
         pi, q_now = distribution.detach(), q.detach()
         v = self.bounded((pi * q_now).sum())
         rho = pi / (torch.from_numpy(batch.behaviour_probabilities[i, t]).double() + EPSILON)
@@ -112,17 +111,17 @@ class Reference:
         gain = rho[action].clamp(max=c) * log_phi[action] * (q_ret - v)
         gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_phi * (q_now - v)).sum()
         # ε must not enter φ·log φ's other derivative: H = −Σ φ log φ gives −log φ − 1.
-        bonus = -(distribution * log_phi.detach()).sum() - (0 if in_logits else distribution.sum())
+        bonus = -(distribution * log_phi.detach()).sum()
         (g,) = torch.autograd.grad(gain + entropy * s["entropy_coefficient"] * bonus, phi, retain_graph=True)
         pi_average = self.outputs(self.average, observation)[0].softmax(0)
-        divergence = -(pi_average * (distribution if in_logits else distribution + EPSILON).log()).sum()
+        divergence = -(pi_average * distribution.log()).sum()
         (direction,) = torch.autograd.grad(divergence, phi)
         excess = (direction @ g - s["delta"]) / (direction @ direction + EPSILON)
         z = g - excess.clamp(min=0) * direction
         loss = s["q_coefficient"] * critic
         shown, by_return = batch.source[i] == DEMONSTRATIONS, s.get("achieved_returns", False)
         if not (shown and by_return):
-            loss = loss - ((logits if in_logits else logits.softmax(0)) * z).sum()
+            loss = loss - (logits * z).sum()
         if shown:
             weight = torch.ones(())
             if by_return and batch.known[i, t]:
@@ -238,23 +237,22 @@ def assert_equal(learner: AcerLearner, reference: Reference) -> None:
 THRICE: list[dict[str, Any]] = [{}, {"learning_rate": 0.5}, {"entropy": 3.0}]
 
 
-@pytest.mark.parametrize("space", ["probabilities", "logits"])
 @pytest.mark.parametrize("delta", [1000.0, 0.02])
-def test_three_updates_are_those_of_the_paper(space: str, delta: float) -> None:
-    learner, reference, stats = trained(BASE | {"trust_region": space, "delta": delta}, THRICE)
+def test_three_updates_are_those_of_the_paper(delta: float) -> None:
+    learner, reference, stats = trained(BASE | {"delta": delta}, THRICE)
     assert_equal(learner, reference)
     assert (stats.scalars["trust_region_active"] > 0.2) is (delta < 1)
     assert stats.by_source["live"]["truncated_share"] > 0  # so the bias correction has something to correct
 
 
 def test_the_gradient_is_clipped_by_its_norm_over_all_parameters() -> None:
-    learner, reference, stats = trained(BASE | {"trust_region": "logits", "max_gradient_norm": 0.1}, THRICE)
+    learner, reference, stats = trained(BASE | {"max_gradient_norm": 0.1}, THRICE)
     assert stats.scalars["gradient_norm"] > 0.2
     assert_equal(learner, reference)
 
 
 def test_imitation_adds_the_cross_entropy_with_the_player_of_demonstrations() -> None:
-    learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"imitation": 0.7}, {"imitation": 0.2}])
+    learner, reference, _ = trained(BASE, [{"imitation": 0.7}, {"imitation": 0.2}])
     assert_equal(learner, reference)
 
 
@@ -262,25 +260,25 @@ def test_imitation_adds_the_cross_entropy_with_the_player_of_demonstrations() ->
 def test_achieved_returns_are_targets_and_end_imitation_where_they_fall_short(
     returns: tuple[float, float] | None,
 ) -> None:
-    settings = BASE | {"trust_region": "logits", "achieved_returns": True}
+    settings = BASE | {"achieved_returns": True}
     learner, reference, _ = trained(settings, [{"imitation": 0.7}, {}, {"imitation": 0.2}], returns)
     assert_equal(learner, reference)
 
 
 def test_critic_only_is_the_critics_part_on_its_own_head() -> None:
-    learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"critic_only": True}, {}])
+    learner, reference, _ = trained(BASE, [{"critic_only": True}, {}])
     assert_equal(learner, reference)
 
 
 def test_values_and_targets_stay_within_the_returns_that_were_seen() -> None:
-    learner, reference, stats = trained(BASE | {"trust_region": "logits"}, THRICE, returns=(-0.2, 0.5))
+    learner, reference, stats = trained(BASE, THRICE, returns=(-0.2, 0.5))
     assert 0.0 < stats.scalars["values_outside"] < 1.0
     assert_equal(learner, reference)
 
 
 @pytest.mark.parametrize("returns", [None, (-0.2, 0.5)])
 def test_the_diagnosis_is_of_the_batch_before_the_update(returns: tuple[float, float] | None) -> None:
-    settings = BASE | {"trust_region": "logits"}
+    settings = BASE
     _, _, stats = trained(settings, [{}], returns)
     _, reference, _ = trained(settings, [], returns)
     for name, expected in reference.stats(make_batch(0)).items():

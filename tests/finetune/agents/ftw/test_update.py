@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.finetune.agents.ftw.learner import FtwLearner
+from qwop.finetune.agents.ftw.learner import CONTROL_GAMMA, FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.phase import PhaseValues
@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
     "gamma": 0.9, "rho_bar": 1.2, "c_bar": 0.8, "value_coefficient": 0.7, "entropy_coefficient": 0.05,
     "learning_rate": 0.01, "epsilon": 1e-3, "max_gradient_norm": 0.4, "hidden": (7,), "memory": MEMORY,
     "latent": LATENT, "period": 3, "slow_gradient": 0.25, "posterior_kl": 0.3, "prior_kl": 0.2, "feature_control": 0.15,
-    "control_gamma": 0.7, "reward_prediction": 0.0,
+    "reward_prediction": 0.0,
 }  # fmt: skip
 
 
@@ -160,7 +160,7 @@ class Reference(AdamReference):
             scaled = self.scaled(batch.observations[row])
             aim = qs[k].max(0).values.detach()
             for t in reversed(range(k)):
-                aim = (scaled[t + 1] - scaled[t]).abs() + self.s["control_gamma"] * aim
+                aim = (scaled[t + 1] - scaled[t]).abs() + CONTROL_GAMMA * aim
                 if over[t]:
                     aim = qs[t].max(0).values.detach()
                     continue

@@ -125,9 +125,3 @@ def test_policies_whose_layers_cannot_be_shared_are_refused(
     policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
     with pytest.raises(BadInput, match=r"algorithm\.shared=true: .* set algorithm\.shared=false"):
         build_for(policy, replace(SETTINGS, shared=True))
-
-
-def test_values_of_a_policy_with_a_head_for_them_are_learned_by_it_alone() -> None:
-    for network, values in ((ValuedActor(2, 3, (4,)), Values(2, (4,))), (Actor(2, 3, (4,)), None)):
-        with pytest.raises(ValueError, match="beside a policy without a value head"):
-            PpoLearner(network, values, SETTINGS, torch.device("cpu"), np.random.default_rng(0))

@@ -1,4 +1,6 @@
-"""The engine and the champion in Node, Chromium and Firefox, beside the simulator: python benchmarks/web_engine.py
+"""The engine and the champion in Node, Chromium and Firefox, beside the simulator.
+
+    python -m tests.envs.web.compare
 
 Plays 1,000 games (`games=N`) in sessions: random keys, held and quick; runs of the champion's to the end, disturbed on
 their way or beyond the hurdle; the first and the second reset of a page, and sessions of eight games. Every state of
@@ -19,12 +21,13 @@ from numpy.typing import NDArray
 from qwop.envs.engine import new_games, play_keys
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.web.runners import RUNNERS, call, program_of
 from qwop.play.site import SCRIPTS
 from qwop.policies.champion import keys_path, policy_path
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
 from qwop.policies.threads import use_one_thread
+
+from .runners import RUNNERS, call, program_of
 
 Session = list[tuple[NDArray[np.uint8], Opening]]
 
@@ -54,7 +57,7 @@ def sessions(games: int, seed: int) -> Iterator[Session]:
             kind = generator.integers(4)
             if kind == 0:
                 keys = random_keys(generator, int(generator.integers(30, 900)))
-            elif kind == 1:  # a run to the end, after idle frames that nobody trained for: it may fall
+            elif kind == 1:  # a run to the end, after idle frames unseen in training: it may fall
                 keys = np.concatenate([np.zeros(generator.integers(0, 3), np.uint8), record])
             else:  # disturbed: early, or beyond the hurdle, which stands at half of the way
                 at = int(generator.integers(30, 540) if kind == 2 else generator.integers(560, 1080))

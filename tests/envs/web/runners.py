@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from ...common.errors import BadInput
-from . import STATIC
+from qwop.common.errors import BadInput
+from qwop.envs.web import STATIC
 
 NODE, CHROMIUM, FIREFOX = RUNNERS = ("node", "chromium", "firefox")
 
