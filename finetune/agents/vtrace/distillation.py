@@ -1,0 +1,98 @@
+"""Distillation of a policy, on its own play, into a network with a memory, by its learner's own updates."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import torch
+
+from ....common.settings import Settings
+from ....datasets.schema import Episode
+from ....policies.networks import LayeredNetwork, Network
+from ....policies.state import to_arrays
+from ...experience.sequences import Sequences, discounted_returns
+from ...replay.demonstrations import Demonstrations
+from ...schedules.phase import PhaseValues
+from ..agent import Makes
+from ..distillation import note, own_play
+from ..learner import LiveLearner
+from ..losses import kickstarting_loss
+from .learner import Objective, Objectives, Unroll
+from .losses import value_loss, vtrace
+from .settings import VtraceLoopSettings, VtraceSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
+
+UPDATES, BATCH = 1_000, 1_600
+"""Updates, and decisions of each: as many unrolls as the loop's steps allow."""
+
+N = TypeVar("N", bound=LayeredNetwork)
+
+
+class Distillation:
+    """The objective of a network that is taught by another policy's own play:
+
+        L = H(π_T ‖ π) + c_V·mean (G_t − V(s_t))²/σ²
+
+    G_t is the return of that play up to the end of the sequence, followed by V(s_k). scale: σ of the returns, so that
+    rewards of any size leave the shared layers to both. state: after the last sequences, which the next ones go on
+    from. alike: share of the decisions in which both would choose the same action.
+    """
+
+    def __init__(self, network: Network, streams: int, scale: float) -> None:
+        self._scale = scale
+        self.state = to_arrays(network.initial_state(streams))
+        self.alike = 0.0
+
+    def __call__(self, played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
+        assert played.player is not None
+        device = found.logits.device
+        rewards, terminated, truncated, player = (
+            torch.from_numpy(array).to(device)
+            for array in (played.rewards, played.terminated, played.truncated, played.player)
+        )
+        on_policy = torch.ones_like(rewards)
+        returns, _ = vtrace(rewards, terminated, truncated, found.values, found.final_values, on_policy, now.gamma)
+        lesson = kickstarting_loss(torch.log_softmax(found.logits, dim=-1), player)
+        errors = value_loss(found.values[:, :-1], returns) / self._scale**2
+        self.state = to_arrays(found.state)
+        self.alike = (found.logits.argmax(-1) == player.argmax(-1)).double().mean().item()
+        return Objective(lesson + settings.value_coefficient * errors, {})
+
+
+def distilled(
+    run: "Run[VtraceSettings, VtraceLoopSettings]",
+    make: Makes[N],
+    begin: Callable[[N, Objectives], LiveLearner[Network, Settings]],
+) -> N:
+    """A network that decides and values as the run's policy does: taught by sequences of whole games of its own.
+
+    make: makes the untrained network. begin: makes its learner, with this objective. The learning rate falls along half
+    a cosine.
+    """
+    policy, seed, steps = run.policy, run.settings.seed, run.loop.steps
+    network = make(policy.observation, policy.actions, torch.Generator().manual_seed(seed))
+    if run.rehearsed:
+        return network
+    streams = math.ceil(BATCH / steps)
+    games = own_play(run)
+    shown = Demonstrations(games, streams, steps)
+    network.scaler.fit(shown.observations.reshape(len(shown), -1))
+    objective = Distillation(network.to(run.device), streams, _spread(games, run.gammas[0]))
+    learner, alike = begin(network, objective), []
+    for update in range(UPDATES):
+        rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
+        learner.update(replace(shown.next(streams), state=objective.state), PhaseValues(run.gammas[0], learning_rate=rate))
+        alike.append(objective.alike)
+    seen = math.ceil(len(shown) / (streams * steps))  # updates that show every decision once
+    note(run, len(shown), f"in {np.mean(alike[-seen:]):.0%} of which it chooses alike")
+    return network
+
+
+def _spread(games: list[Episode], gamma: float) -> float:
+    """Standard deviation of the returns of all decisions; 1 if they are all the same."""
+    returns = np.concatenate([discounted_returns(game.rewards, gamma) for game in games])
+    return float(returns.std()) or 1.0
