@@ -35,8 +35,8 @@ def network_of(
     make: Makes[N],
     begin: Callable[[N, Objectives], LiveLearner[Network, Settings]],
 ) -> N:
-    """The policy's network, distilled first if it is of another kind; BadInput for phases with demonstrations or without
-    live play."""
+    """The policy's network, distilled if it is of another kind; BadInput for phases with demonstrations or without live
+    play."""
     for phase in run.settings.phases:
         if phase.uses_demonstrations or phase.imitates or not phase.live:
             raise BadInput(

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from ....common.settings import Settings
-from ....datasets.schema import Episode
 from ....policies.networks import LayeredNetwork, Network
 from ....policies.state import to_arrays
 from ...experience.sequences import Sequences, discounted_returns
@@ -37,9 +36,9 @@ class Distillation:
 
         L = H(π_T ‖ π) + c_V·mean (G_t − V(s_t))²/σ²
 
-    G_t is the return of that play up to the end of the sequence, followed by V(s_k). scale: σ of the returns, so that
-    rewards of any size leave the shared layers to both. state: after the last sequences, which the next ones go on
-    from. alike: share of the decisions in which both would choose the same action.
+    G_t is the return of that play; in games that a time limit ended, up to the end of the sequence, then V(s_k). scale:
+    σ of the returns, so that rewards of any size leave the shared layers to both. state: after the last sequences,
+    which the next ones go on from. alike: share of the decisions in which both would choose the same action.
     """
 
     def __init__(self, network: Network, streams: int, scale: float) -> None:
@@ -48,14 +47,18 @@ class Distillation:
         self.alike = 0.0
 
     def __call__(self, played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
-        assert played.player is not None
+        assert played.player is not None and played.returns is not None  # as demonstrations have them
+        assert played.known is not None
         device = found.logits.device
-        rewards, terminated, truncated, player = (
+        rewards, terminated, truncated, player, whole, known = (
             torch.from_numpy(array).to(device)
-            for array in (played.rewards, played.terminated, played.truncated, played.player)
-        )
+            for array in (
+                played.rewards, played.terminated, played.truncated, played.player, played.returns, played.known
+            )
+        )  # fmt: skip
         on_policy = torch.ones_like(rewards)
         returns, _ = vtrace(rewards, terminated, truncated, found.values, found.final_values, on_policy, now.gamma)
+        returns = torch.where(known, whole, returns)
         lesson = kickstarting_loss(torch.log_softmax(found.logits, dim=-1), player)
         errors = value_loss(found.values[:, :-1], returns) / self._scale**2
         self.state = to_arrays(found.state)
@@ -78,21 +81,17 @@ def distilled(
     if run.rehearsed:
         return network
     streams = math.ceil(BATCH / steps)
-    games = own_play(run)
+    games, gamma = own_play(run), run.gammas[0]
     shown = Demonstrations(games, streams, steps)
+    shown.discount_returns(gamma)
     network.scaler.fit(shown.observations.reshape(len(shown), -1))
-    objective = Distillation(network.to(run.device), streams, _spread(games, run.gammas[0]))
+    returns = np.concatenate([discounted_returns(game.rewards, gamma) for game in games])
+    objective = Distillation(network.to(run.device), streams, float(returns.std()) or 1.0)
     learner, alike = begin(network, objective), []
     for update in range(UPDATES):
         rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
-        learner.update(replace(shown.next(streams), state=objective.state), PhaseValues(run.gammas[0], learning_rate=rate))
+        learner.update(replace(shown.next(streams), state=objective.state), PhaseValues(gamma, learning_rate=rate))
         alike.append(objective.alike)
     seen = math.ceil(len(shown) / (streams * steps))  # updates that show every decision once
     note(run, len(shown), f"in {np.mean(alike[-seen:]):.0%} of which it chooses alike")
     return network
-
-
-def _spread(games: list[Episode], gamma: float) -> float:
-    """Standard deviation of the returns of all decisions; 1 if they are all the same."""
-    returns = np.concatenate([discounted_returns(game.rewards, gamma) for game in games])
-    return float(returns.std()) or 1.0
