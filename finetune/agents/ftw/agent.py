@@ -33,8 +33,8 @@ def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
     algorithm, device = run.algorithm, run.device
 
-    def begin(network: TwoTimescaleActorCritic, objective: Objectives) -> FtwLearner:
-        return FtwLearner(network, algorithm, device, np.random.default_rng(run.settings.seed), objective)
+    def begin(network: TwoTimescaleActorCritic, settings: FtwSettings, objective: Objectives) -> FtwLearner:
+        return FtwLearner(network, settings, device, np.random.default_rng(run.settings.seed), objective)
 
     network = network_of(run, TwoTimescaleActorCritic, "ftw", new_network(algorithm), begin)
     return LiveAgent(FtwLearner(network, algorithm, device, run.for_agent), run.log.metrics)

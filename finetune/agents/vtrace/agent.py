@@ -1,24 +1,22 @@
 """V-trace agent: one update on each iteration's live play, which is then discarded."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import torch
 
 from ....common.errors import BadInput
 from ....common.settings import Settings
-from ....policies.networks import LayeredNetwork, Network
+from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic
 from ..agent import LiveAgent, Makes
 from ..learner import LiveLearner
-from .distillation import distilled
+from .distillation import N, S, distilled
 from .learner import Objectives, VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
     from ...run import Run
-
-N = TypeVar("N", bound=LayeredNetwork)
 
 
 def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
@@ -29,11 +27,11 @@ def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
 
 
 def network_of(
-    run: "Run[VtraceSettings, VtraceLoopSettings]",
+    run: "Run[S, VtraceLoopSettings]",
     kind: type[N],
     algorithm: str,
     make: Makes[N],
-    begin: Callable[[N, Objectives], LiveLearner[Network, Settings]],
+    begin: Callable[[N, S, Objectives], LiveLearner[Network, Settings]],
 ) -> N:
     """The policy's network, distilled if it is of another kind; BadInput for phases with demonstrations or without live
     play."""
@@ -58,8 +56,8 @@ def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
     algorithm, device = run.algorithm, run.device
 
-    def begin(network: RecurrentActorCritic, objective: Objectives) -> VtraceLearner:
-        return VtraceLearner(network, algorithm, device, objective)
+    def begin(network: RecurrentActorCritic, settings: VtraceSettings, objective: Objectives) -> VtraceLearner:
+        return VtraceLearner(network, settings, device, objective)
 
     network = network_of(run, RecurrentActorCritic, "vtrace", new_network(algorithm), begin)
     return LiveAgent(VtraceLearner(network, algorithm, device), run.log.metrics)

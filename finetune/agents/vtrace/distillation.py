@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
+from torch import nn
 
 from ....common.settings import Settings
-from ....policies.networks import LayeredNetwork, Network
+from ....policies.networks import Network
+from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import to_arrays
+from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences, discounted_returns
 from ...replay.demonstrations import Demonstrations
 from ...schedules.phase import PhaseValues
@@ -25,10 +28,14 @@ from .settings import VtraceLoopSettings, VtraceSettings
 if TYPE_CHECKING:
     from ...run import Run
 
-UPDATES, BATCH = 1_000, 1_600
-"""Updates, and decisions of each: as many unrolls as the loop's steps allow."""
+UPDATES, STREAMS, STEPS = 3_000, 20, 20
+"""Updates, and the unrolls of each: one from every stream of games, with so many decisions."""
 
-N = TypeVar("N", bound=LayeredNetwork)
+TAUGHT = {"learning_rate": 3e-3, "max_gradient_norm": 40.0, "value_coefficient": 0.5, "passes": 1}
+"""Settings of the updates, for any scale of the rewards."""
+
+S = TypeVar("S", bound=VtraceSettings)
+N = TypeVar("N", RecurrentActorCritic, TwoTimescaleActorCritic)
 
 
 class Distillation:
@@ -47,14 +54,13 @@ class Distillation:
         self.alike = 0.0
 
     def __call__(self, played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
-        assert played.player is not None and played.returns is not None  # as demonstrations have them
-        assert played.known is not None
         device = found.logits.device
         rewards, terminated, truncated, player, whole, known = (
             torch.from_numpy(array).to(device)
             for array in (
                 played.rewards, played.terminated, played.truncated, played.player, played.returns, played.known
             )
+            if array is not None  # demonstrations have them all
         )  # fmt: skip
         on_policy = torch.ones_like(rewards)
         returns, _ = vtrace(rewards, terminated, truncated, found.values, found.final_values, on_policy, now.gamma)
@@ -67,31 +73,32 @@ class Distillation:
 
 
 def distilled(
-    run: "Run[VtraceSettings, VtraceLoopSettings]",
+    run: "Run[S, VtraceLoopSettings]",
     make: Makes[N],
-    begin: Callable[[N, Objectives], LiveLearner[Network, Settings]],
+    begin: Callable[[N, S, Objectives], LiveLearner[Network, Settings]],
 ) -> N:
     """A network that decides and values as the run's policy does: taught by sequences of whole games of its own.
 
-    make: makes the untrained network. begin: makes its learner, with this objective. The learning rate falls along half
-    a cosine.
+    make: makes the untrained network. begin: makes its learner, with these settings and this objective. The learning
+    rate falls along half a cosine.
     """
-    policy, seed, steps = run.policy, run.settings.seed, run.loop.steps
+    policy, seed, gamma = run.policy, run.settings.seed, run.gammas[0]
     network = make(policy.observation, policy.actions, torch.Generator().manual_seed(seed))
     if run.rehearsed:
         return network
-    streams = math.ceil(BATCH / steps)
-    games, gamma = own_play(run), run.gammas[0]
-    shown = Demonstrations(games, streams, steps)
+    games = own_play(run)
+    shown = Demonstrations(games, STREAMS, STEPS)
     shown.discount_returns(gamma)
-    network.scaler.fit(shown.observations.reshape(len(shown), -1))
     returns = np.concatenate([discounted_returns(game.rewards, gamma) for game in games])
-    objective = Distillation(network.to(run.device), streams, float(returns.std()) or 1.0)
-    learner, alike = begin(network, objective), []
+    network.scaler.fit(shown.observations.reshape(len(shown), -1))
+    *_, head = network.value_head.modules()
+    nn.init.constant_(head.bias, float(returns.mean()))  # returns far from 0 would otherwise shape all layers at first
+    objective = Distillation(network.to(run.device), STREAMS, float(returns.std()) or 1.0)
+    learner, alike = begin(network, replace(run.algorithm, **TAUGHT), objective), []
     for update in range(UPDATES):
         rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
-        learner.update(replace(shown.next(streams), state=objective.state), PhaseValues(gamma, learning_rate=rate))
+        learner.update(replace(shown.next(STREAMS), state=objective.state), PhaseValues(gamma, learning_rate=rate))
         alike.append(objective.alike)
-    seen = math.ceil(len(shown) / (streams * steps))  # updates that show every decision once
-    note(run, len(shown), f"in {np.mean(alike[-seen:]):.0%} of which it chooses alike")
+    whole = math.ceil(len(shown) / (STREAMS * STEPS))  # updates that show every decision once
+    note(run, len(shown), f"in {np.mean(alike[-whole:]):.0%} of which it chooses alike")
     return network

@@ -39,11 +39,11 @@ def make_network(actions: int = 3, size: int = 2) -> RecurrentActorCritic:
     return RecurrentActorCritic(size, actions, (7,), 5, torch.Generator().manual_seed(0))
 
 
-def run_of(policy: Policy, steps: int = 10, **more: Any) -> Any:
+def run_of(policy: Policy, **more: Any) -> Any:
     """A run, as far as distillation needs one."""
     return SimpleNamespace(
         policy=policy, settings=SimpleNamespace(seed=0, max_idle_frames=0),
-        environments=SimpleNamespace(specs=(policy.environment,)), loop=SimpleNamespace(steps=steps), gammas=(0.9,),
+        environments=SimpleNamespace(specs=(policy.environment,)), gammas=(0.9,),
         device=CPU, rehearsed=False, observer=SimpleNamespace(note=lambda line: None), **more,
     )  # fmt: skip
 
@@ -87,12 +87,14 @@ def test_the_loss_is_cross_entropy_and_the_errors_of_the_returns() -> None:
 def test_every_sequence_goes_on_from_the_state_after_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play, "DECISIONS", 100)
     monkeypatch.setattr(distillation, "UPDATES", 4)
-    monkeypatch.setattr(distillation, "BATCH", 30)
+    monkeypatch.setattr(distillation, "STREAMS", 3)
+    monkeypatch.setattr(distillation, "STEPS", 10)
     seen: list[Sequences] = []
     rates: list[float] = []
 
     class Learner:
-        def __init__(self, network: Any, objective: Any) -> None:
+        def __init__(self, network: Any, settings: VtraceSettings, objective: Any) -> None:
+            assert settings.passes == 1
             self.network, self.objective = network, objective
 
         def update(self, played: Sequences, now: PhaseValues) -> None:
@@ -103,7 +105,7 @@ def test_every_sequence_goes_on_from_the_state_after_the_one_before(monkeypatch:
 
     policy = Policy(ActorCritic(4, 2, (16,)), SPEC, ObservationSpec((4,)))
     make = new_network(VtraceSettings(hidden=(7,), memory=5))
-    network = distilled(run_of(policy), make, Learner)  # type: ignore[arg-type]
+    network = distilled(run_of(policy, algorithm=VtraceSettings(passes=3)), make, Learner)  # type: ignore[arg-type]
     assert network.scaler.fitted
     assert not any(part.any() for part in seen[0].state)
     for before, after in pairwise(seen):
@@ -148,7 +150,7 @@ def test_a_network_with_a_memory_plays_like_its_teacher(
     monkeypatch.setattr(distillation, "UPDATES", 150)
     teacher = balancing()
     save_policy(tmp_path / "policy.safetensors", teacher)
-    small = ("algorithm.hidden=[32]", "algorithm.memory=32", "algorithm.learning_rate=3e-3", "loop.steps=16")
+    small = ("algorithm.hidden=[32]", "algorithm.memory=32", "loop.steps=16")
     done = finetune(
         "policy=policy.safetensors", f"algorithm={algorithm}", *small, "schedule=live-only", "schedule.decisions=128",
         "+schedule.phases.alone.learning_rate=0", "evaluation.episodes=0", "video=false", "out=run",
