@@ -36,8 +36,8 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         writer = DatasetWriter(folder, source.info)
         if settings.who == "page":
             console.print(
-                f"correct the policy in {left / 60:.3g} minutes of play: press a key where it goes wrong; "
-                "then it learns. Ctrl-C ends the play early"
+                f"correct the policy for {left / 60:.3g} minutes of play: press a key where it goes wrong; "
+                "it learns afterwards. Ctrl-C ends the play early"
             )
         for note in source.notes:
             console.print(note)
