@@ -153,7 +153,7 @@ def test_a_network_with_a_memory_plays_like_its_teacher(
     small = ("algorithm.hidden=[32]", "algorithm.memory=32", "loop.steps=16")
     done = finetune(
         "policy=policy.safetensors", f"algorithm={algorithm}", *small, "schedule=live-only", "schedule.decisions=128",
-        "+schedule.phases.alone.learning_rate=0", "evaluation.episodes=0", "video=false", "out=run",
+        "schedule.phases.alone.learning_rate=0", "evaluation.episodes=0", "video=false", "out=run",
     )  # fmt: skip
     assert done.code == 0, done.err
     pupil = load_policy(tmp_path / "run" / "policy.safetensors")
