@@ -1,9 +1,9 @@
 """Distillation of a policy, on its own play, into a network with a memory, by its learner's own updates."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UPDATES, STREAMS, STEPS = 3_000, 20, 20
 """Updates, and the unrolls of each: one from every stream of games, with so many decisions."""
 
-TAUGHT = {"learning_rate": 3e-3, "max_gradient_norm": 40.0, "value_coefficient": 0.5, "passes": 1}
+TAUGHT: Mapping[str, Any] = {"learning_rate": 3e-3, "max_gradient_norm": 40.0, "value_coefficient": 0.5, "passes": 1}
 """Settings of the updates, for any scale of the rewards."""
 
 S = TypeVar("S", bound=VtraceSettings)
@@ -92,6 +92,7 @@ def distilled(
     returns = np.concatenate([discounted_returns(game.rewards, gamma) for game in games])
     network.scaler.fit(shown.observations.reshape(len(shown), -1))
     *_, head = network.value_head.modules()
+    assert isinstance(head, nn.Linear)
     nn.init.constant_(head.bias, float(returns.mean()))  # returns far from 0 would otherwise shape all layers at first
     objective = Distillation(network.to(run.device), STREAMS, float(returns.std()) or 1.0)
     learner, alike = begin(network, replace(run.algorithm, **TAUGHT), objective), []
