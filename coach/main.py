@@ -46,6 +46,8 @@ def run(settings: CoachSettings) -> None:
         done = rounds_in(out)
         for number in range(len(done) + 1, len(done) + settings.rounds + 1):
             _round(settings, out, number, console)
+        console.print("the same command begins the next round")
+        console.print(next_command("qwop-watch", policy=out / POLICY))
 
 
 def rounds_in(out: Path) -> list[Mapping[str, Any]]:
@@ -108,7 +110,6 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
     result = {"round": number, "better": better, "said": said, **figures}
     write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
     console.print(f"round {number}: {said}\npolicy: {policy}")
-    console.print(next_command("qwop-watch", policy=policy))
 
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:

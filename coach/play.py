@@ -34,6 +34,11 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     if left > 0:
         source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
+        if settings.who == "page":
+            console.print(
+                f"correct the policy for {left / 60:.3g} minutes of play: press a key where it goes wrong; "
+                "it learns afterwards. Ctrl-C ends the play early"
+            )
         for note in source.notes:
             console.print(note)
         record(replace(source, episodes=limited(source.episodes, left, fps)), RescuingWriter(writer), console)

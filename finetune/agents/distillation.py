@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import torch
 
+from ...datasets.behaviour_probabilities import RECORDED
+from ...datasets.schema import Episode
 from ...policies.networks import ActorCritic
 from ...policies.q_networks import EpsilonGreedy
-from ...policies.rollout import Game, play
+from ...policies.rollout import play
 from ...policies.sizes import NATURE
 from ...pretrain.cloning import cloning_epochs
-from ...pretrain.rows import NONE, Rows
+from ...pretrain.rows import rows_of
 from ...pretrain.settings import CloningSettings
-from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
-from ..experience.transitions import NStep, Transitions, joined
+from ..experience.transitions import Transitions
 from ..schedules.phase import PhaseValues
 from .agent import Makes
-from .settings import ClipsRewards, Discounted, LiveSettings, QSettings
+from .q_learning import demonstrated_transitions
+from .settings import Discounted, LiveSettings, QSettings
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -42,10 +44,10 @@ def distilled(run: "Run[Discounted, LiveSettings]", hidden: Sequence[int], convo
     network = ActorCritic(policy.observation, policy.actions, hidden, generator, convolutions)
     if run.rehearsed:
         return network
-    rows = _rows(own_play(run))
+    rows = rows_of(own_play(run))
     network.scaler.fit(rows.observations)
     *_, nats = cloning_epochs(network, rows, CloningSettings(epochs=PASSES), seed)
-    _note(run, len(rows), f"with a loss of {nats:.3f} nats")
+    note(run, len(rows), f"with a loss of {nats:.3f} nats")
     return network
 
 
@@ -64,32 +66,33 @@ def distilled_values(
     if run.rehearsed:
         return network
     games = own_play(run)
-    rows = _rows(games)
+    rows = rows_of(games)
     network.scaler.fit(rows.observations)
-    update, shown = begin(network), _transitions(games, run.algorithm, run.gammas[0])
+    update, shown = begin(network), demonstrated_transitions(games, run.algorithm, run.gammas[0])
     now, generator = PhaseValues(run.gammas[0], imitation=1.0), np.random.default_rng(seed)
     for _ in range(UPDATES):
         update(shown[generator.integers(len(shown), size=BATCH)], now)
     with torch.no_grad():
         best = network(torch.from_numpy(rows.observations).to(run.device)).argmax(-1).cpu().numpy()
-    assert rows.probabilities is not None
-    _note(run, len(rows), f"in {np.mean(best == rows.probabilities.argmax(-1)):.0%} of which it chooses alike")
+    chosen = rows.actions if rows.probabilities is None else rows.probabilities.argmax(-1)
+    note(run, len(rows), f"in {np.mean(best == chosen):.0%} of which it chooses alike")
     return network
 
 
-def _note(run: "Run[Discounted, LiveSettings]", decisions: int, result: str) -> None:
+def note(run: "Run[Discounted, LiveSettings]", decisions: int, result: str) -> None:
+    """Print the line that says what was distilled."""
     run.observer.note(
         f"note: the policy's network ({run.policy.network.architecture}) does not fit the algorithm; distilled on "
         f"{decisions:,} decisions of its own play, {result}"
     )
 
 
-def own_play(run: "Run[Discounted, LiveSettings]") -> list[Game]:
+def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
     """Whole games that the run's policy plays with drawn actions in the environment of the first phase, of `DECISIONS`
     or more in all."""
-    policy, environment, games = run.policy, run.environments.specs[0], list[Game]()
+    policy, environment, games = run.policy, run.environments.specs[0], list[Episode]()
     while sum(map(len, games)) < DECISIONS:
-        games += play(
+        played = play(
             policy,
             episodes=AT_ONCE,
             num_envs=AT_ONCE,
@@ -99,36 +102,21 @@ def own_play(run: "Run[Discounted, LiveSettings]") -> list[Game]:
             environment=environment,
             first=len(games),
         )
+        games += [
+            Episode(
+                game.observations,
+                game.actions,
+                game.probabilities,
+                game.rewards,
+                game.times,
+                None,
+                game.terminated,
+                game.truncated,
+                game.outcome,
+                player="policy",
+                source="policy",
+                probabilities_from=RECORDED,
+            )
+            for game in played
+        ]
     return games
-
-
-def _rows(games: list[Game]) -> Rows:
-    """Decisions to clone, with the probabilities that their actions were drawn with."""
-    taken = [game.actions.astype(np.int64) for game in games]
-    return Rows(
-        np.concatenate([game.observations[:-1].reshape(len(game), -1) for game in games]),
-        np.concatenate(taken),
-        np.concatenate([np.concatenate([[NONE], actions[:-1]]) for actions in taken]),
-        np.concatenate([game.probabilities for game in games]),
-    )
-
-
-def _transitions(games: list[Game], settings: QSettings, gamma: float) -> Transitions:
-    """Every decision of the games, as a demonstration."""
-    parts = []
-    for game in games:
-        ends = np.arange(len(game))[None] == len(game) - 1
-        one = Sequences(
-            observations=game.observations[None],
-            actions=game.actions.astype(np.int64)[None],
-            rewards=game.rewards[None],
-            behaviour_probabilities=game.probabilities[None],
-            terminated=ends & game.terminated,
-            truncated=ends & (not game.terminated),
-            finals=TruncatedObservations(np.array([0]), np.array([len(game) - 1]), game.observations[-1:]),
-            source=np.array([DEMONSTRATIONS], dtype=np.int8),
-        )
-        if isinstance(settings, ClipsRewards):
-            one = settings.with_clipped_rewards(one)
-        parts.append(NStep(settings.n_steps).push(one, gamma))
-    return joined(parts)

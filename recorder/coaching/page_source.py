@@ -113,4 +113,4 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
 
 def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, goes_back: bool) -> dict[str, Any]:
     back = settings.back if goes_back else 0
-    return {"policy": Path(settings.policy or "").stem, "release": settings.release, "back": back, "news": news}
+    return {"release": settings.release, "back": back, "news": news}

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 
 from ....policies.two_timescale import TwoTimescaleActorCritic
-from ..agent import LiveAgent, MakeNetwork
+from ..agent import LiveAgent, Makes
 from ..vtrace.agent import network_of
+from ..vtrace.learner import Objectives
 from ..vtrace.settings import VtraceLoopSettings
 from .learner import FtwLearner
 from .settings import FtwSettings
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ...run import Run
 
 
-def new_network(settings: FtwSettings) -> MakeNetwork:
+def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
     """The untrained network of these settings."""
     return lambda observation, actions, generator: TwoTimescaleActorCritic(
         observation, actions, settings.hidden, settings.memory, settings.latent, settings.period, generator
@@ -29,6 +30,11 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
 
 
 def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
-    """Make the agent, which trains the policy's network in place."""
-    network = network_of(run, TwoTimescaleActorCritic, "ftw")
-    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)
+    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
+    algorithm, device = run.algorithm, run.device
+
+    def begin(network: TwoTimescaleActorCritic, settings: FtwSettings, objective: Objectives) -> FtwLearner:
+        return FtwLearner(network, settings, device, np.random.default_rng(run.settings.seed), objective)
+
+    network = network_of(run, TwoTimescaleActorCritic, "ftw", new_network(algorithm), begin)
+    return LiveAgent(FtwLearner(network, algorithm, device, run.for_agent), run.log.metrics)

@@ -15,7 +15,7 @@ from ..learner import LiveLearner, Part
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..unroll import Stopped, unroll_network
-from ..vtrace.learner import Unroll, actor_critic, outputs
+from ..vtrace.learner import Objectives, Unroll, actor_critic, outputs
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
@@ -45,8 +45,10 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         settings: FtwSettings,
         device: torch.device,
         generator: np.random.Generator,
+        objective: Objectives = actor_critic,
     ) -> None:
         super().__init__(network, settings, device)
+        self._objective = objective
         self._generator = generator
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
@@ -79,7 +81,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         found = unroll(
             self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = actor_critic(played, found.policy, settings, now)
+        loss, scalars = self._objective(played, found.policy, settings, now)
         if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}

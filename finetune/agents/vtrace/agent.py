@@ -1,45 +1,48 @@
 """V-trace agent: one update on each iteration's live play, which is then discarded."""
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
 from ....common.errors import BadInput
+from ....common.settings import Settings
 from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic
-from ..agent import LiveAgent, MakeNetwork
-from .learner import VtraceLearner
+from ..agent import LiveAgent, Makes
+from ..learner import LiveLearner
+from .distillation import N, S, distilled
+from .learner import Objectives, VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
     from ...run import Run
 
-N = TypeVar("N", bound=Network)
 
-
-def new_network(settings: VtraceSettings) -> MakeNetwork:
+def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
     """The untrained network of these settings."""
     return lambda size, actions, generator: RecurrentActorCritic(
         size, actions, settings.hidden, settings.memory, generator
     )
 
 
-def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[N], algorithm: str) -> N:
-    """The policy's network; BadInput for another kind, and for phases with demonstrations or without live play."""
-    network = run.policy.network
-    if not isinstance(network, kind):
-        raise BadInput(
-            f"algorithm={algorithm}: the policy's network is {network.architecture}, expected {kind.architecture}; "
-            f"start from policy=scratch or a policy that algorithm={algorithm} made, or let algorithm=vtrace be taught "
-            "(policy=scratch teacher=FILE schedule=vtrace-kickstarted)"
-        )
+def network_of(
+    run: "Run[S, VtraceLoopSettings]",
+    kind: type[N],
+    algorithm: str,
+    make: Makes[N],
+    begin: Callable[[N, S, Objectives], LiveLearner[Network, Settings]],
+) -> N:
+    """The policy's network, distilled if it is of another kind; BadInput for phases with demonstrations or without live
+    play."""
     for phase in run.settings.phases:
         if phase.uses_demonstrations or phase.imitates or not phase.live:
             raise BadInput(
                 f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
                 "demonstrations, imitation and live"
             )
-    return network
+    network = run.policy.network
+    return network if isinstance(network, kind) else distilled(run, make, begin)
 
 
 def new_learner(
@@ -50,6 +53,11 @@ def new_learner(
 
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
-    """Make the agent, which trains the policy's network in place."""
-    network = network_of(run, RecurrentActorCritic, "vtrace")
-    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)
+    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
+    algorithm, device = run.algorithm, run.device
+
+    def begin(network: RecurrentActorCritic, settings: VtraceSettings, objective: Objectives) -> VtraceLearner:
+        return VtraceLearner(network, settings, device, objective)
+
+    network = network_of(run, RecurrentActorCritic, "vtrace", new_network(algorithm), begin)
+    return LiveAgent(VtraceLearner(network, algorithm, device), run.log.metrics)

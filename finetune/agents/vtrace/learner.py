@@ -1,6 +1,6 @@
 """The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its objective."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -20,33 +20,6 @@ from ..running_scale import RunningScale
 from ..unroll import Stopped, unroll_network
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
-
-
-class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
-    """Trains the policy's network, including its value head, in place."""
-
-    def __init__(self, network: RecurrentActorCritic, settings: VtraceSettings, device: torch.device) -> None:
-        super().__init__(network, settings, device)
-        self._scale = RunningScale(network)
-        self._optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
-
-    @property
-    def parts(self) -> dict[str, Part]:
-        return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
-
-    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
-        """Take `passes` steps on the sequences."""
-        with self._scale.learning_from(played):
-            steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return UpdateStats(mean_figures(steps), {})
-
-    def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
-        settings = self.settings
-        found = unroll(self.network, played, self._device, critic_only=now.critic_only)
-        loss, scalars = actor_critic(played, found, settings, now)
-        rate = settings.learning_rate * now.learning_rate
-        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        return scalars | {"gradient_norm": norm.item()}
 
 
 class Unroll(NamedTuple):
@@ -107,6 +80,9 @@ class Objective(NamedTuple):
     scalars: dict[str, float]
 
 
+Objectives = Callable[[Sequences, Unroll, VtraceSettings, PhaseValues], Objective]
+
+
 def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
     """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher.
 
@@ -146,3 +122,37 @@ def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now
 def _of(rows: Tensor, actions: Tensor) -> Tensor:
     """The entries of the actions, [n, k], of rows [n, k, A]."""
     return rows.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+
+
+class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
+    """Trains the policy's network, including its value head, in place."""
+
+    def __init__(
+        self,
+        network: RecurrentActorCritic,
+        settings: VtraceSettings,
+        device: torch.device,
+        objective: Objectives = actor_critic,
+    ) -> None:
+        super().__init__(network, settings, device)
+        self._objective = objective
+        self._scale = RunningScale(network)
+        self._optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
+
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        """Take `passes` steps on the sequences."""
+        with self._scale.learning_from(played):
+            steps = [self._step(played, now) for _ in range(self.settings.passes)]
+        return UpdateStats(mean_figures(steps), {})
+
+    def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
+        settings = self.settings
+        found = unroll(self.network, played, self._device, critic_only=now.critic_only)
+        loss, scalars = self._objective(played, found, settings, now)
+        rate = settings.learning_rate * now.learning_rate
+        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        return scalars | {"gradient_norm": norm.item()}

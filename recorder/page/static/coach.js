@@ -7,13 +7,13 @@ const SLOWER = [1, 2, 4]; // lengths of a frame that M goes through
 export const COACH_KEYS = ["backspace", "t", "m"];
 
 export class Coach {
-  // settings: policy, release and back (seconds; 0: cannot go back), news. game: what is shown.
+  // settings: release and back (seconds; 0: cannot go back), news. game: what is shown.
   constructor(settings, game) {
     Object.assign(this, { settings, game });
     document.body.classList.add("coached");
     $("news").textContent = settings.news;
     $("back-key").hidden = !settings.back;
-    game.title = `Correct ${settings.policy}`;
+    game.title = "Correct the policy";
     game.help = "The policy plays. Press a key of the game to take control; "
       + `after ${settings.release} s without a key, the policy has it again.`;
     this.show(false, false);
