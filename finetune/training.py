@@ -221,7 +221,8 @@ class Training(Observer):
             if said is not None:
                 self._say(f"{title}: {said}")
         if self._results.ends is not None:
-            self._say(f"verdict: {verdict(*self._results.ends, self._decisions, self._entropy)}")
+            said = verdict(*self._results.ends, self._decisions, self._entropy, self._results.solved_at)
+            self._say(f"verdict: {said}")
         self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:

@@ -22,8 +22,8 @@ class ReturnScale:
 
     @property
     def sigma(self) -> float:
-        """σ; 1 while all returns are 0."""
-        return (self._squares / self._count) ** 0.5 if self._squares else 1.0
+        """σ, at least 1."""
+        return max((self._squares / max(self._count, 1)) ** 0.5, 1.0)
 
     @contextmanager
     def learning_from(self, returns: Tensor) -> Iterator[Tensor]:
