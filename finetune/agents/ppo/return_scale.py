@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 class ReturnScale:
     """σ, the root mean square of all returns of live play so far, in units of which the critic's last layer learns.
+    It is at least 1: where reward is rare, returns are mostly noise, which is not scaled up (Hafner et al. 2023).
 
     A critic of returns of −100 has a gradient a hundred times longer than the policy's, which is clipped with it, and
     needs thousands of steps to grow to that size. So the layer is divided by σ before an update and multiplied by it
