@@ -66,19 +66,16 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             with torch.no_grad():
                 inputs = self.network.trunk_input(self._tensor(played.observations).flatten(2))
                 values = self._value(inputs)
-                steps_made = (
+                estimates = ppo.advantages(
                     self._tensor(played.rewards),
                     self._tensor(played.terminated),
                     self._tensor(played.truncated),
                     values,
                     final_values(played, lambda seen: self._value(self.network.trunk_input(seen)), self._device),
                     now.gamma,
+                    self.settings.gae_lambda,
                 )
-                estimates = ppo.advantages(*steps_made, self.settings.gae_lambda)
-                errors = estimates
-                if self.settings.value_lambda is not None:
-                    errors = ppo.advantages(*steps_made, self.settings.value_lambda)
-            returns = (errors + values[:, :-1]).flatten()
+            returns = (estimates + values[:, :-1]).flatten()
             advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
             actions = self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 class ReturnScale:
     """σ, the root mean square of all returns of live play so far, in units of which the critic's last layer learns.
-    It is at least 1: where reward is rare, returns are mostly noise, which is not scaled up (Hafner et al. 2023).
 
     A critic of returns of −100 has a gradient a hundred times longer than the policy's, which is clipped with it, and
     needs thousands of steps to grow to that size. So the layer is divided by σ before an update and multiplied by it
@@ -23,8 +22,8 @@ class ReturnScale:
 
     @property
     def sigma(self) -> float:
-        """σ, at least 1."""
-        return max((self._squares / max(self._count, 1)) ** 0.5, 1.0)
+        """σ; 1 while all returns are 0."""
+        return (self._squares / self._count) ** 0.5 if self._squares else 1.0
 
     @contextmanager
     def learning_from(self, returns: Tensor) -> Iterator[Tensor]:

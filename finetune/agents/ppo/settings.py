@@ -16,12 +16,6 @@ class PpoSettings(ClipsRewards, Discounted):
     gamma: float = 0.985
     gamma_rate: float = 10.0
     gae_lambda: float = setting(0.95, "Trace decay λ of the generalised advantage estimates.", at_least=0, at_most=1)
-    value_lambda: float | None = setting(
-        None,
-        "λ of the returns that V(s) learns (Yuan et al. 2025): with 1, V soon has the size of long returns, which it "
-        "approaches in steps of a trace's length otherwise. null: gae_lambda (published).",
-        at_least=0, at_most=1,
-    )  # fmt: skip
     clip: float = setting(0.2, "Clipping range ε of the surrogate: ratios beyond 1 ± ε are not rewarded.", above=0)
     epochs: int = setting(3, "Passes over the newest live play, at most.", at_least=1, at_most=10_000)
     minibatch: int = setting(2048, "Decisions of an update; with 4096, QWOP runners soon fall behind.", at_least=1)
@@ -38,8 +32,8 @@ class PpoSettings(ClipsRewards, Discounted):
     epsilon: float = setting(1e-5, "Adam's ε, which keeps its divisor from 0.", above=0)
     scale_returns: bool = setting(
         False,
-        "Let V(s) learn in units of the returns' root mean square so far, if that is above 1, so that neither learning "
-        "rate nor norm depend on the size of an environment's rewards (published: false).",
+        "Let V(s) learn in units of the returns' root mean square so far, so that neither learning rate nor norm "
+        "depend on the size of an environment's rewards (published: false).",
     )
     max_gradient_norm: float = setting(0.5, "Gradients longer than this are scaled down.", above=0)
     imitation_minibatch: int = setting(

@@ -51,13 +51,6 @@ def test_the_scale_is_the_root_mean_square_of_all_returns() -> None:
     torch.testing.assert_close(head.weight, weight)
 
 
-def test_returns_below_one_are_not_scaled_up() -> None:
-    scale = ReturnScale(nn.Linear(2, 1))
-    with scale.learning_from(torch.tensor([0.0, 0.0, 0.0, 0.4])) as targets:
-        assert scale.sigma == 1.0
-        assert targets.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.4])
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_an_update_is_that_of_rewards_in_units_of_the_scale(
     shared: bool, make_sequences: Callable[..., Sequences]
