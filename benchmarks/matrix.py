@@ -178,8 +178,9 @@ def resume(id: str, folder: Path, browser: Any) -> None:
 def tuning(folder: Path) -> list[str]:
     return [
         f"policy={folder / 'clone' / 'policy.safetensors'}", f"demonstrations={folder / 'games'}",
-        f"out={folder / 'tuned'}", "algorithm=acer-small", "schedule=kurodo-published", "schedule.scale=0.002",
-        "loop.checkpoint_every=500", "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
+        f"out={folder / 'tuned'}", "algorithm=acer-small", "schedule=kurodo-published", "schedule.decisions=1920",
+        "loop.value_decisions=160", "loop.start=32", "loop.checkpoint_every=320",
+        "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
     ]  # fmt: skip
 
 

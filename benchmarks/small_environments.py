@@ -46,7 +46,7 @@ TASKS = (
     Task("CartPole-v1", 30_000),
     Task("Acrobot-v1", 50_000),
     Task("FrozenLake-v1", 50_000),
-    Task("LunarLander-v3", 100_000, ("ppo-small", "SB3 PPO", "dqn-small", "SB3 DQN")),
+    Task("LunarLander-v3", 300_000, ("ppo-small", "SB3 PPO", "dqn-small", "SB3 DQN")),
 )
 
 

@@ -221,6 +221,11 @@ class EnvironmentSpec:
         return None if self._registered is None else self._registered.max_episode_steps
 
     @property
+    def reward_threshold(self) -> float | None:
+        """Mean return from which the environment counts as solved; None if its registration gives none."""
+        return None if self._registered is None else self._registered.reward_threshold
+
+    @property
     def registered_id(self) -> str:
         """Id under which Gymnasium finds the environment."""
         return registered_id(self.id, self.settings)

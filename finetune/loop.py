@@ -44,6 +44,9 @@ class Observer:
     def progress(self, now: Progress) -> None:
         """Handle the end of an iteration."""
 
+    def aside(self, decisions: int) -> None:
+        """Handle this many decisions so far that the schedule does not count."""
+
     def note(self, line: str) -> None:
         """Handle a remark about the run, such as a policy's distillation."""
 
@@ -85,6 +88,7 @@ class Loop:
         self._pending: Future[Played] | None = None
         self._evaluation_due: tuple[int, bool] | None = None
         """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
+        self._aside = 0
         self._place = self._schedule.place
         self._logged = self.decisions
         self._row: dict[str, Any] = {}
@@ -229,7 +233,10 @@ class Loop:
     def _play_aside(self) -> Sequences:
         """Play an iteration that the schedule does not count."""
         self._actor.take(self.agent.network)
-        return self._play.collect(self._actor)[0]
+        played = self._play.collect(self._actor)[0]
+        self._aside += self._settings.decisions
+        self._observer.aside(self._aside)
+        return played
 
     def _live(self) -> tuple[Sequences, list[float]]:
         """Return the next rollouts and the returns of the episodes that ended in them.

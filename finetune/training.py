@@ -150,12 +150,15 @@ class Training(Observer):
 
     def progress(self, now: Progress) -> None:
         self._background.check()
-        if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
+        if not self._warned and (warning := outside_warning(now)) is not None:
             self._warned = True
-            self.note(outside_warning(now))
+            self.note(warning)
         self._decisions, self._entropy = now.decisions, now.row.get("learner/entropy", self._entropy)
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
+
+    def aside(self, decisions: int) -> None:
+        self._bar.update(self._task, description=f"fitting values: {decisions:,} decisions beside the schedule")
 
     def note(self, line: str) -> None:
         self._background.run(lambda: self._say(line))  # after the evaluations that are under way
@@ -221,7 +224,8 @@ class Training(Observer):
             if said is not None:
                 self._say(f"{title}: {said}")
         if self._results.ends is not None:
-            self._say(f"verdict: {verdict(*self._results.ends, self._decisions, self._entropy)}")
+            said = verdict(*self._results.ends, self._decisions, self._entropy, self._results.solved_at)
+            self._say(f"verdict: {said}")
         self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:
@@ -247,9 +251,14 @@ def late_learning(loop: LiveSettings, planned: int) -> str | None:
     )
 
 
-def outside_warning(now: Progress) -> str:
-    """Warning about a critic whose values leave the range of all returns seen."""
+def outside_warning(now: Progress) -> str | None:
+    """Warning about a critic whose values leave the range of all returns seen, else None.
+
+    While all returns are the same, as before the first rare reward, any value is outside, which says nothing.
+    """
     row = now.row
+    if row.get("learner/values_outside", 0.0) <= OUTSIDE or row["learner/value_low"] == row["learner/value_high"]:
+        return None
     low, high = row["learner/value_low"], row["learner/value_high"]
     return (
         f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "

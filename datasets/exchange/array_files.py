@@ -24,8 +24,8 @@ LARGEST = 2048 * MEGABYTE
 
 NAMES = {
     "observations": ("observations", "observation", "obs"),
-    "actions": ("actions", "action"),
-    "rewards": ("rewards", "reward"),
+    "actions": ("actions", "action", "acts"),
+    "rewards": ("rewards", "reward", "rews"),
     "terminated": ("terminations", "terminated", "terminals", "terminal", "dones", "done"),
     "truncated": ("truncations", "truncated", "timeouts", "timeout"),
     "following": ("next_observations", "next_obs"),

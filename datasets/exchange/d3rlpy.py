@@ -23,6 +23,9 @@ LOST = (
 
 EXPECTED = "expected a file of ReplayBuffer.dump"
 
+MARK = "num_episodes"
+"""Name that every such file has."""
+
 
 def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
     """Convert episodes to a `d3rlpy.dataset.MDPDataset`; BadInput if d3rlpy is not installed.
@@ -80,6 +83,9 @@ def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
 
 def read(path: Path, unknown: Unknown) -> Imported:
     """Open a file of `ReplayBuffer.dump`; its environment has to be given."""
+    with foreign_hdf5(path, "h5py", EXPECTED) as group:
+        if MARK not in group:
+            raise BadInput(f"neither D4RL's arrays (observations, actions, …) nor d3rlpy's; {EXPECTED}")
     require_d3rlpy()
     from d3rlpy.dataset import InfiniteBuffer, ReplayBuffer
 

@@ -17,6 +17,9 @@ from .imported import Imported, Unknown, filled_in
 REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
 
 
+ENDLESS = "one episode of all rows, for nothing says where one ends: no episode, terminated or truncated, and no end"
+
+
 class Part(NamedTuple):
     """Arrays of one episode of T decisions, as `write_episode` takes them."""
 
@@ -83,7 +86,8 @@ def parts_of(
 def imported(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Imported:
     """The parts as episodes; BadInput about one of them names the file and the episode."""
     short = any(len(part.observations) == len(part.actions) for part in parts)
-    notes = filled_in(unknown, *([REPEATED] if short else []))
+    endless = len(parts) == 1 and not (parts[0].terminated or parts[0].truncated)
+    notes = filled_in(unknown, *([REPEATED] if short else []), *([ENDLESS] if endless else []))
     return Imported(form.info, _episodes(parts, form, unknown, path), len(parts), notes)
 
 

@@ -7,6 +7,7 @@ observation that ended its episode, as `Dataset.steps()` has them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -53,9 +54,16 @@ SEPARATORS = (",", ";", "\t", "|")
 Needed = Callable[[Sequence[str]], Collection[str]]
 """The columns to read of those that a file has; BadInput where one is missing."""
 
+ALIASES = {
+    "reward": ("next.reward", "rewards"),
+    "episode": ("episode_index", "episode_id"),
+    "terminated": ("done", "next.done", "terminal", "terminals"),
+    "truncated": ("timeout", "timeouts"),
+}
+"""Names that other tools give to these columns, taken where a table lacks our own."""
+
 KNOWN = (
-    "episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "done", "actor",
-    "probability",
+    "episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "actor", "probability",
 )  # fmt: skip
 """Columns that are no part of the observation."""
 
@@ -86,8 +94,18 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     list), where they differ. BadInput for a table that lacks one of them.
     """
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
-    table, starts = read_table(path, _files(path), lambda found: columns_of(found, columns))
-    return imported_table(table, columns, form, unknown, path, starts)
+    left_out: dict[str, None] = {}
+
+    def needed(found: Sequence[str]) -> list[str]:
+        names = columns_of(found, columns)
+        left_out.update(dict.fromkeys(one for one in found if one not in names and not _is_index(one)))
+        return names
+
+    table, starts = read_table(path, _files(path), needed)
+    made = imported_table(table, columns, form, unknown, path, starts)
+    if not left_out:
+        return made
+    return replace(made, notes=[*made.notes, f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}"])
 
 
 def _files(path: Path) -> list[Path]:
@@ -253,16 +271,21 @@ def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[s
     for name in known[:-1]:
         listed = [one for one in found if one == name or one.startswith(f"{name}.")]
         made[name] = given.get(name) or [one for one in listed if one not in others]
-    done = "done" in found and not made["terminated"]
-    made["terminated"] = ["done"] if done else made["terminated"]
+    for name, aliases in ALIASES.items():
+        made[name] = made[name] or [one for one in aliases if one in found and one not in others][:1]
     if not made["action"]:
         raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
-    used = {one for names in made.values() for one in names} | {*KNOWN}
-    rest = [one for one in found if one not in used and not one.startswith("Unnamed:")]
+    used = {one for names in (*made.values(), *ALIASES.values(), KNOWN) for one in names}
+    rest = [one for one in found if one not in used and not _is_index(one)]
     made["observation"] = given.get("observation") or [one for one in rest if one.startswith("obs")] or rest
     if not made["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
     return made
+
+
+def _is_index(name: str) -> bool:
+    """True for the column without a name that pandas writes first."""
+    return name.startswith("Unnamed:")
 
 
 def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:

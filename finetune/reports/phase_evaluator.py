@@ -121,6 +121,11 @@ class PhaseEvaluator:
         start = self._folder / START
         return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
 
+    @property
+    def solved_at(self) -> float | None:
+        """Mean return from which the environment counts as solved; None if it has no such threshold."""
+        return None if self._last is None else self._last.games.environment.reward_threshold
+
     def film_best(self) -> str | None:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""
         if self._last is None:
@@ -196,6 +201,11 @@ def success(figures: Figures) -> float:
     return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
 
 
+def shown_return(value: float) -> str:
+    """A return to a digit, or to two where it is a fraction, as a share of games won is."""
+    return f"{value:.{2 if abs(value) <= 1 else 1}f}"
+
+
 def gain(before: Figures, after: Figures) -> str:
     """Describe the difference between two evaluations."""
     pairs = zip(("", "drawn "), greedy_and_drawn(before, after), strict=False)
@@ -204,7 +214,7 @@ def gain(before: Figures, after: Figures) -> str:
 
 def _difference(before: Figures, after: Figures, kind: str) -> str:
     if "finishes" not in before or "finishes" not in after:
-        return f"{kind}mean return {before['mean_return']:.1f} → {after['mean_return']:.1f}"
+        return f"{kind}mean return {' → '.join(shown_return(one['mean_return']) for one in (before, after))}"
     shares = (f"{one['finishes']} of {one['episodes']}" for one in (before, after))
     said = f"{kind}finished {' → '.join(shares)}"
     medians = [one["median_seconds"] for one in (before, after)]
@@ -215,9 +225,9 @@ def _difference(before: Figures, after: Figures, kind: str) -> str:
 
 def _line(figures: Figures) -> str:
     if "finishes" not in figures:
-        said = f"mean return {figures['mean_return']:.1f}"
+        said = f"mean return {shown_return(figures['mean_return'])}"
         if interval := figures.get("mean_return_interval"):
-            said += f" ({interval[0]:.1f} … {interval[1]:.1f})"
+            said += f" ({' … '.join(map(shown_return, interval))})"
         said += f" in {figures['episodes']} games"
     else:
         said = (

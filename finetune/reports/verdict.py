@@ -1,6 +1,6 @@
 """Verdict on a run: learned or not, the likely reason, and a remedy."""
 
-from .phase_evaluator import Figures, greedy_and_drawn, is_worse
+from .phase_evaluator import Figures, greedy_and_drawn, is_worse, shown_return
 
 FASTER = 0.98
 """Ratio of median times below which a policy that finishes as often is clearly faster."""
@@ -8,23 +8,34 @@ FASTER = 0.98
 FARTHER = 2.0
 """Metres, on average, by which the games of a policy that finishes none get clearly farther."""
 
+MORE = "more decisions (schedule.decisions, or schedule.scale)"
+
 CERTAIN = 0.1
 """Entropy in nats below which a policy hardly tries anything but its usual actions."""
 
 
-def verdict(before: Figures, after: Figures, decisions: int, entropy: float | None) -> str:
+def verdict(
+    before: Figures, after: Figures, decisions: int, entropy: float | None, solved_at: float | None = None
+) -> str:
     """One line about a run of this many decisions, from the evaluations of its first and its final policy.
 
-    entropy: mean entropy of the policy in the last update, nats, if known.
+    entropy: mean entropy of the policy in the last update, nats, if known. solved_at: mean return from which the
+    environment counts as solved, if it has one.
     """
+    solved = None if solved_at is None or "finishes" in after else after["mean_return"] >= solved_at
     if is_better(after, before):
-        return "learned"
+        if solved is not False:
+            return "learned"
+        reached = shown_return(after["mean_return"])
+        return f"learned, but not to the end: mean return {reached}, and {solved_at:g} counts as solved; try {MORE}"
+    if solved and not is_worse(after, before):
+        return f"stayed as good as it was, which counts as solved (mean return {solved_at:g})"
     if is_worse(after, before):
         said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
     elif _is_better_throughout(after, before):
         return "learned a little: finishes and times improved, but by no more than chance may do"
     else:
-        said, remedy = "did not learn", "more decisions (schedule.scale), or another schedule"
+        said, remedy = "did not learn", f"{MORE}, or another schedule"
     if entropy is not None and entropy < CERTAIN and not _runs(after):
         why = f"its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new"
         remedy = "a higher algorithm.entropy_coefficient"

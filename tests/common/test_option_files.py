@@ -44,6 +44,15 @@ def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
         finetune.read(["schedule=from-clone", "algorithm=null"])
 
 
+def test_settings_for_qwop_in_another_environment_are_noted() -> None:
+    cart_pole = ["environment=CartPole-v1", "schedule.decisions=1000"]
+    (note,) = finetune.read(cart_pole).notes
+    assert note.startswith("note: algorithm=acer has the settings for QWOP; algorithm=ppo-small has those for small")
+    assert finetune.read([*cart_pole, "algorithm=ppo-small"]).notes == []
+    assert finetune.read([*cart_pole, "algorithm.gamma=0.9"]).notes == []  # somebody chose
+    assert finetune.read(["environment=QWOP-v1", "policy=scratch", "schedule.decisions=1000"]).notes == []
+
+
 def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> None:
     settings = finetune.read(["schedule=champion", "algorithm.clip=0.3", "schedule.scale=0.1"])
     assert isinstance(settings.algorithm, PpoSettings)

@@ -10,6 +10,7 @@ from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import bent_knee
 from qwop.envs.qwop.rewards import rewards_along
+from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.champion import keys_path
 
 THEIRS = "import gymnasium\ngymnasium.register('QWOP-v1', entry_point='gymnasium.envs.classic_control:CartPoleEnv')\n"
@@ -52,6 +53,11 @@ def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
 @pytest.mark.parametrize("id", ["QWOP-v1", "qwop/QWOP-v1", "QWOPOriginal-v1", "qwop/QWOPOriginal-v1"])
 def test_both_names_are_registered(id: str) -> None:
     assert gymnasium.spec(id).id == id
+
+
+def test_the_return_that_counts_as_solved_is_that_of_the_registration() -> None:
+    assert EnvironmentSpec("CartPole-v1").reward_threshold == 475
+    assert EnvironmentSpec("nowhere/Unheard-v0").reward_threshold is None
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:

@@ -111,6 +111,7 @@ class Run(Observer):
         self.loop = Loop(run, self.agent, play)
         self.shown: list[Progress] = []
         self.left: dict[str, float] = {}
+        self.aside_so_far: list[int] = []
         self.moment: tuple[int, signal.Signals, bool] | None = None
         if resume:
             self.loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
@@ -133,6 +134,9 @@ class Run(Observer):
 
     def checkpoint(self, loop: Loop) -> None:
         self.events.append(("checkpoint", loop.decisions))
+
+    def aside(self, decisions: int) -> None:
+        self.aside_so_far.append(decisions)
 
     def progress(self, now: Progress) -> None:
         self.shown.append(now)
@@ -256,6 +260,7 @@ def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) ->
     run_until(run.loop, 20)
     assert run.kinds("warm up") == [("warm up", [0, 0, 0])]
     assert run.loop.decisions == 20
+    assert run.aside_so_far == [ITERATION, 2 * ITERATION, 3 * ITERATION]
     resumed = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20, resume=True)
     resumed.loop.run()
     assert not resumed.kinds("warm up")

@@ -318,6 +318,13 @@ def test_d4rls_arrays_that_cannot_be_are_named(tmp_path: Path, kind: str) -> Non
     assert message in refused(tmp_path / "a.h5", **CART_POLE)
 
 
+def test_hdf5_of_another_form_is_not_taken_for_d3rlpys(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    with h5py.File(tmp_path / "a.hdf5", "w") as file:  # robomimic's
+        file["data/demo_0/actions"] = np.zeros(2, np.int64)
+    assert "neither D4RL's arrays (observations, actions, …) nor d3rlpy's" in refused(tmp_path / "a.hdf5", **CART_POLE)
+
+
 # --- Minari ---
 
 

@@ -118,6 +118,48 @@ def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any
 
 
 @pytest.mark.parametrize(
+    "names",
+    [
+        {"episode": "episode_index", "reward": "next.reward", "terminated": "next.done"},
+        {"episode": "episode_id", "reward": "rewards", "terminated": "terminal"},
+        {"episode": "run", "terminated": "done"},
+    ],
+    ids=["lerobot", "others", "done alone"],
+)
+def test_columns_may_have_the_names_of_other_tools(
+    tmp_path: Path, played: list[dict[str, Any]], names: dict[str, str]
+) -> None:
+    table = table_of(played).rename(columns={f"x{i}": f"observation.x{i}" for i in range(4)} | names)
+    table.to_parquet(tmp_path / "mine.parquet")
+    require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
+
+
+def test_columns_that_are_left_out_are_named(
+    tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = table_of(played).rename(columns={f"x{i}": f"obs_{i}" for i in range(4)})
+    table.assign(step=0, weather=1.0).to_csv(tmp_path / "mine.csv")
+    brought(tmp_path / "mine.csv")
+    said = capsys.readouterr().out.splitlines()
+    assert "left out: step, weather" in said
+    assert not any("one episode of all rows" in line for line in said)
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.npz"])
+def test_rows_without_any_end_become_one_episode_and_that_is_said(
+    tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    table = table_of(played).drop(columns=["episode", "terminated"])
+    if name.endswith("csv"):
+        table.to_csv(tmp_path / name, index=False)
+    else:
+        np.savez(tmp_path / name, obs=table[[f"x{i}" for i in range(4)]], acts=table["action"], rews=table["reward"])
+    (episode,) = brought(tmp_path / name)
+    assert (len(episode), episode.rewards.sum()) == (11, 11.0)
+    assert any("one episode of all rows" in line for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(
     ("separator", "name"), [(";", "mine.csv"), ("\t", "MINE.CSV"), ("\t", "mine.tsv"), ("|", "mine.csv")]
 )
 def test_a_csv_may_have_other_separators(

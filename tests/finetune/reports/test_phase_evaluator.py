@@ -35,6 +35,7 @@ def runner(finishes: int, median: float | None, metres: float, episodes: int = 3
             "drawn finished 50 of 100 → 90 of 100, median 48.00 → 46.00 s",
         ),
         ({"mean_return": 9.26}, {"mean_return": 200.0}, "mean return 9.3 → 200.0"),
+        ({"mean_return": 0.012}, {"mean_return": 0.49}, "mean return 0.01 → 0.49"),
     ],
 )
 def test_the_gain_compares_the_end_with_the_start(before: dict[str, Any], after: dict[str, Any], said: str) -> None:

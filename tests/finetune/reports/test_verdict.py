@@ -37,6 +37,23 @@ def test_a_run_that_learned_says_so_alone() -> None:
     assert verdict(games(0, 0.3), games(29, 98.2, 43.2), 200_000, 0.03) == "learned"
 
 
+def test_a_run_that_learned_says_so_only_if_that_counts_as_solved() -> None:
+    untrained, halfway, landing = returns(-180, -200, -160), returns(64, 40, 88), returns(231, 220, 242)
+    assert verdict(untrained, landing, 300_000, 0.8, 200.0) == "learned"
+    assert verdict(untrained, halfway, 100_000, 0.8, 200.0) == (
+        "learned, but not to the end: mean return 64.0, and 200 counts as solved; "
+        "try more decisions (schedule.decisions, or schedule.scale)"
+    )
+    assert "mean return 0.49, and 0.7 counts" in verdict(returns(0, 0, 0), returns(0.49, 0.4, 0.6), 50_000, 0.6, 0.7)
+    assert verdict(untrained, halfway, 100_000, 0.8) == "learned"
+
+
+def test_a_policy_that_was_good_and_stayed_so_is_not_said_to_have_failed() -> None:
+    assert verdict(returns(231, 220, 242), returns(235, 225, 245), 10**5, 0.8, 200.0).startswith("stayed as good")
+    assert verdict(returns(300, 290, 310), returns(231, 220, 242), 10**5, 0.8, 200.0).startswith("became worse")
+    assert verdict(returns(90, 70, 110), returns(95, 75, 115), 10**5, 0.8, 200.0).startswith("did not learn")
+
+
 def test_a_policy_that_tries_nothing_new_is_told_from_one_that_had_little_time() -> None:
     fallen = games(0, 0.3)
     assert verdict(fallen, fallen, 200_000, 0.03) == (
