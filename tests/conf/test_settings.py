@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ def test_every_setting_has_a_sentence(command: Command[Any], line: list[str]) ->
         assert len(spec.help) > 10, place
         assert spec.help[0].isupper(), place
         assert spec.help.endswith("."), place
+
+
+@lines
+def test_a_setting_that_is_a_path_takes_a_tilde_for_the_home_folder(command: Command[Any], line: list[str]) -> None:
+    for place, _, spec in every_declaration(command.settings, composed(command, line)):
+        if re.match(r"(New )?(Folders?|Files?|Paths?|Local copy|Program|Datasets)\b", spec.help):
+            assert spec.path or spec.written, place
 
 
 @pytest.mark.parametrize("width", [80, 120])
