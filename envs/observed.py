@@ -77,7 +77,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except (TypeError, ValueError):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
-            raise self._wrong(f"reward is {quoted(repr(reward) if isinstance(reward, str) else reward)}, expected a finite number")
+            raise self._wrong(
+                f"reward is {quoted(repr(reward) if isinstance(reward, str) else reward)}, expected a finite number"
+            )
         over, cut = self._truth("terminated", terminated), self._truth("truncated", truncated)
         return self._checked(observation), number, over, cut, self._told(info)
 
