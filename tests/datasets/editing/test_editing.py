@@ -117,7 +117,7 @@ def test_impossible_parts_are_refused(parts: dict[str, float], said: str) -> Non
 
 @pytest.mark.parametrize(
     ("setting", "left"),
-    [("episodes=[1,3]", [0, 2, 4]), ("shorter_than=40", [1, 2, 3, 4]), ("outcomes=[fell]", [0, 1, 2, 3, 4])],
+    [("episodes=[1,3]", [0, 2, 4]), ("shorter_than=40", [1, 2, 3, 4])],
 )
 def test_dropping_leaves_the_others(mine: Path, tmp_path: Path, setting: str, left: list[int]) -> None:
     old = list(open_dataset(mine))
