@@ -71,7 +71,7 @@ class Training(Observer):
         require_tracker(settings.tracker)
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
-        require_no_other_run(self._out, FinetuneSettings, (POLICY, START, TEACHER, FILM))
+        require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start = self._start(resumed=state is not None)
         fitting, left_out = self._fitting(start.policy.environment.id)
