@@ -59,7 +59,9 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
 
 
 def _require_start(settings: CoachSettings, out: Path) -> None:
-    """Raise BadInput for a policy that cannot be loaded, or another one than the rounds in `out` began with."""
+    """Raise BadInput for a schedule or policy that cannot be loaded, or another policy than the rounds in `out` began
+    with."""
+    finetune.read([f"schedule={settings.learning}"])
     if settings.policy is None:
         return
     load_policy(settings.policy)
@@ -116,7 +118,7 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
     """Fine-tune the policy on the round's corrections; continue an interrupted run."""
     learned = folder / "learned"
     words = [
-        f"schedule={settings.schedule}",
+        f"schedule={settings.learning}",
         f"policy={_clone(settings, before, folder, number) if settings.clone else before}",
         f"demonstrations={folder / 'games'}",
         f"out={learned}",

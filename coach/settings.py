@@ -31,7 +31,7 @@ class CoachSettings(Settings):
         "Clone your decisions first, and learn from there: for a policy whose way of playing is wrong altogether, such "
         "as one that slides on its knees.",
     )
-    schedule: str = setting("corrections", "Schedule of the learning, as qwop-finetune takes it.")
+    learning: str = setting("corrections", "Schedule of the learning, as qwop-finetune takes it.")
     decisions: int | None = setting(
         None,
         "Decisions of the learning. null: those of the schedule; 200,000 in another environment than QWOP.",

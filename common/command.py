@@ -39,6 +39,9 @@ CONFIGURATION = "config.yaml"
 DATASET = "dataset.json"
 """Name of the file that describes a dataset in its folder."""
 
+REPORT = "report.html"
+"""Name of the page that reports a run, in its folder."""
+
 CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
 
@@ -198,11 +201,11 @@ def write_configuration(settings: Settings, out: Path) -> Path:
 
 def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[str] = ()) -> None:
     """Raise BadInput for a folder with another content than a run of this command: a dataset; another configuration,
-    which sets what `settings` lacks; or none, and one of the files that the command `writes` and would overwrite."""
+    which sets what `settings` lacks; or none, and a report or another of the files that the command `writes`."""
     if (out / DATASET).exists():
         raise BadInput(f"out={out}: holds a dataset; give out= another folder")
     if not (out / CONFIGURATION).exists():
-        if there := [name for name in writes if os.path.lexists(out / name)]:
+        if there := [name for name in (*writes, REPORT) if os.path.lexists(out / name)]:
             raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")
         return
     before = read_settings(out / CONFIGURATION)

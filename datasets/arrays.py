@@ -22,6 +22,14 @@ from .folder import DESCRIPTION, read_info
 from .schema import DatasetInfo, Episode
 from .writer import DatasetWriter
 
+STORED = {
+    "behaviour_probabilities": np.float32,
+    "times": np.float64,
+    "policy_probabilities": np.float32,
+    "actors": np.int8,
+}
+"""Types of other arrays of an `Episode`."""
+
 MOST_WHOLE = 2**53
 """Limit of the numbers of actions: below it, a float is a whole number without doubt."""
 
@@ -55,7 +63,9 @@ def write_episode(
 
     Raises BadInput for what does not fit the environment or the dataset.
     """
-    folder = Path(folder)
+    folder = Path(folder).expanduser()
+    if not isinstance(environment, str | EnvironmentSpec | None):
+        raise BadInput(f"environment is a {type(environment).__name__}, expected an id such as CartPole-v1")
     if environment is None and not (folder / DESCRIPTION).exists():
         raise BadInput(f"environment is not given, and {folder} is no dataset yet; expected an id such as CartPole-v1")
     spec = EnvironmentSpec(environment) if isinstance(environment, str) else environment
@@ -105,7 +115,7 @@ class ArrayForm:
         ended, cut = (
             _ending(name, of, len(taken)) for name, of in (("terminated", terminated), ("truncated", truncated))
         )
-        more = {"truncated": cut or not ended, **known}
+        more = {"truncated": cut or not ended, **_as_stored(known)}
         return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
 
     def indices(self, given: Any) -> NDArray[np.int64]:
@@ -236,9 +246,30 @@ def _form_of(id: str, settings: str) -> ArrayForm:
     return ArrayForm.of(EnvironmentSpec(id, json.loads(settings)))
 
 
+def _as_stored(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of an `Episode` in its types, from lists and from arrays and numbers of other types."""
+    made = dict(known)
+    for name, kind in STORED.items():
+        if known.get(name) is not None:
+            try:
+                given = np.asarray(known[name])
+            except ValueError:  # lists of different lengths
+                raise BadInput(f"{name} are lists of different lengths, expected numbers") from None
+            if given.dtype.kind not in "fiub":
+                raise BadInput(f"{name} are {given.dtype} {list(given.shape)}, expected numbers")
+            with np.errstate(over="ignore"):  # an infinite number is refused where all are checked
+                made[name] = given.astype(kind)
+    for name in ("seed", "max_idle_frames"):
+        if isinstance(known.get(name), np.integer):
+            made[name] = int(known[name])
+    return made
+
+
 def _ending(name: str, given: Any, decisions: int) -> bool:
     """The ending as one truth; BadInput for rows of them of which another than the last is true."""
     flags = np.asarray(given)
+    if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
+        raise BadInput(f"{name} is {quoted(given)}, expected true or false")
     if not flags.ndim:
         return bool(flags)
     if flags.size != decisions:

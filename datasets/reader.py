@@ -120,7 +120,7 @@ class Dataset(Sequence[Episode]):
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
     """Open the dataset in `folder`; BadInput without a dataset or episodes, or if a file is missing."""
-    folder = Path(folder)
+    folder = Path(folder).expanduser()
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
     checksums = read_checksums(folder)

@@ -1,6 +1,7 @@
 """The data model: an episode, and the description that all episodes of a dataset share."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -226,7 +227,7 @@ class Episode:
     def _check_fields(self) -> None:
         for name, kinds, expected in _FIELD_TYPES:
             value = getattr(self, name)
-            if type(value) not in kinds:
+            if type(value) not in kinds or (type(value) is str and _LONE_SURROGATE.search(value)):
                 raise ValueError(f"{name} is {quoted(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:
             raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
@@ -290,6 +291,9 @@ def _names_in(found: Any) -> tuple[str, ...] | None:
 
 
 _UINT8 = np.dtype(np.uint8)
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which no file can hold."""
 
 _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     *((name, (bool,), "true or false") for name in ("terminated", "truncated")),

@@ -33,7 +33,7 @@ class DatasetWriter:
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).expanduser()
         self.info = info
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:

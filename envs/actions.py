@@ -64,7 +64,7 @@ def action_count(space: Space, name: str) -> int:
 def action_at(space: Space, index: int) -> Any:
     """The action that the environment takes for number `index`, from 0 to `action_count` - 1."""
     if isinstance(space, Discrete):
-        return space.start + np.int64(index)
+        return space.start.dtype.type(int(space.start) + index)
     if isinstance(space, MultiBinary):
         size = prod(space.shape)
         return np.array([index >> i & 1 for i in range(size)], dtype=space.dtype).reshape(space.shape)
@@ -194,9 +194,14 @@ def with_indexed_actions(env: Env) -> Env:
     """The environment with actions from 0; unchanged if it has them, or if `action_count` refuses its actions."""
     space = env.action_space
     count = _count(space)
-    if count is None or count > MOST_ACTIONS or (isinstance(space, Discrete) and space.start == 0):
+    if count is None or count > MOST_ACTIONS or _is_numbered(space):
         return env
     return IndexedActions(env, count)
+
+
+def _is_numbered(space: Space) -> bool:
+    """True for actions from 0 that the environment takes as int64."""
+    return isinstance(space, Discrete) and space.start == 0 and space.contains(np.int64(0))
 
 
 def _count(space: Space) -> int | None:

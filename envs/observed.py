@@ -77,7 +77,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except (TypeError, ValueError):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
-            raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
+            raise self._wrong(
+                f"reward is {quoted(repr(reward) if isinstance(reward, str) else reward)}, expected a finite number"
+            )
         over, cut = self._truth("terminated", terminated), self._truth("truncated", truncated)
         return self._checked(observation), number, over, cut, self._told(info)
 
@@ -91,6 +93,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._draws and (problem := _problem_of_picture(shown)):
             raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
         return shown
+
+    def close(self) -> None:
+        try:
+            self.env.close()
+        except ERRORS as error:
+            raise self._failed("close", error) from error
 
     def _failed(self, method: str, error: BaseException) -> BadInput:
         """An exception of the environment's method as BadInput, with the line it came from."""

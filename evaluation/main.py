@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import require_no_other_run, to_yaml, write_configuration
+from ..common.command import REPORT, require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
@@ -29,7 +29,7 @@ from .command import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator, most_alike
-from .report import EVALUATION, evaluation_page, keys_page
+from .report import evaluation_page, keys_page
 from .settings import DRAWN
 from .starts import LONGEST_ROLLING
 from .tables import figure, table
@@ -97,7 +97,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
         )
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
-    _print_report(write_atomic(out / EVALUATION, shown), console)
+    _print_report(write_atomic(out / REPORT, shown), console)
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
         console.print(f"card: {card} (the folder can be uploaded as it is)")
@@ -168,7 +168,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     write_report(out / FIGURES, {**document, **game.to_json()})
     console.print(shown)
     console.print(": ".join(digest))  # whole, however narrow the terminal is
-    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
+    _print_report(write_atomic(out / REPORT, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)

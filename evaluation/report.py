@@ -17,9 +17,6 @@ from .results import GameResult
 from .splits import MARKS
 from .tables import INTERVAL, figure_rows, headline, how
 
-EVALUATION = "report.html"
-"""Name of the report in its folder."""
-
 EXACT = "Every number of idle frames was played once, so the figures are exact. "
 BETWEEN = "In brackets: 95 % bootstrap intervals of the mean. "
 SHARES = "Curves of shares show the fraction of games up to a value."

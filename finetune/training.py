@@ -26,7 +26,7 @@ from .loop import Loop, Observer, Progress
 from .reports.background import Background
 from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
-from .reports.phase_evaluator import PhaseEvaluator
+from .reports.phase_evaluator import FILM, PhaseEvaluator
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .reports.verdict import verdict
@@ -71,7 +71,7 @@ class Training(Observer):
         require_tracker(settings.tracker)
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
-        require_no_other_run(self._out, FinetuneSettings, (POLICY,))
+        require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start = self._start(resumed=state is not None)
         fitting, left_out = self._fitting(start.policy.environment.id)
@@ -219,7 +219,7 @@ class Training(Observer):
             None if kept is None else kept.evaluation.stem,
         )
         self._say(f"policy: {self._out / POLICY}\nreport: {report}")
-        self._say(f"no film: {why_not}" if why_not else f"film of its best game: {self._out / 'best.mp4'}")
+        self._say(f"no film: {why_not}" if why_not else f"film of its best game: {self._out / FILM}")
         for title, said in (("in the end", self._results.last), ("from start to end", self._results.gain)):
             if said is not None:
                 self._say(f"{title}: {said}")

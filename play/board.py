@@ -1,6 +1,5 @@
 """The board: runs as files of keys, each verified by replay, ranked by their times."""
 
-import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,9 +8,8 @@ import numpy as np
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.reading import read_text
 from ..envs.names import FRAMES_A_SECOND
-from ..envs.qwop.keys_file import LARGEST_FILE, read_game
+from ..envs.qwop.keys_file import comment, read_game, read_lines
 
 OWN = Path(__file__).parent / "board"
 """Runs of this project's players."""
@@ -21,7 +19,6 @@ KINDS = ("human", "policy", "search", "human with corrections")
 
 MOST_RUNS = 1000
 
-_KIND = re.compile(r"^# class: (.*)$", re.MULTILINE)
 _EPOCH = date(1970, 1, 1)
 
 
@@ -63,15 +60,15 @@ def read_run(path: Path) -> BoardRun:
     keys, packed = read_game(path)
     if packed is None:
         raise BadInput(f"{path}: no line '# game: …' with name and check bits; open it on qwop-play's page and save it")
-    kind = _KIND.search(read_text(path, LARGEST_FILE, "expected a file of keys"))
-    if kind is None or kind[1].strip() not in KINDS:
-        found = quoted(kind[1].strip()) if kind else "none"
+    kind = comment(read_lines(path), "class")
+    if kind not in KINDS:
+        found = "none" if kind is None else quoted(kind)
         raise BadInput(f"{path}: its class is {found}; expected a line '# class: …' with one of {', '.join(KINDS)}")
     first = int(np.flatnonzero(keys)[0]) if keys.any() else len(keys)
     return BoardRun(
         path=path,
         name=packed.name,
-        kind=kind[1].strip(),
+        kind=kind,
         day=_EPOCH + timedelta(days=packed.day),
         outcome=packed.outcome,
         metres=packed.metres,

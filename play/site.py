@@ -1,10 +1,13 @@
 """The files of the page, as any static host serves them."""
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from ..common.command import DATASET
+from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..envs.pictures.scene import PAGE_RESOLUTION, Scene
 from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
@@ -18,6 +21,9 @@ TILES, BOARD = FOLDERS = ("tiles", "board")
 
 _UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
 """Files of other pages and of comparisons."""
+
+KEYS = "champion_keys.txt"
+"""File that only such a page has."""
 
 VALUES = "values."
 """Beginning of the names of tensors that only learning needs."""
@@ -39,19 +45,31 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     found["scene.json"] = json.dumps(scene.to_json(), allow_nan=False).encode()
     found |= {f"{TILES}/{name}": image for name, image in scene.tiles.items()}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION).read_bytes())
-    found["champion_keys.txt"] = keys_path(CHAMPION).read_bytes()
+    found[KEYS] = keys_path(CHAMPION).read_bytes()
     runs = [run.path for run in read_board(board)]
     found["board.json"] = json.dumps([path.name for path in runs]).encode()
     return found | {f"{BOARD}/{path.name}": path.read_bytes() for path in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
-    """Write a page's files into a folder; returns their size in bytes."""
+    """Write a page's files into a folder; returns their size in bytes.
+
+    BadInput for a folder that holds a dataset, or a file that would be overwritten, unless a page was written there.
+    """
+    if (folder / DATASET).exists():
+        raise BadInput(f"out={folder}: holds a dataset; give out= another folder")
+    if not (folder / KEYS).exists() and (other := [name for name in site if _differs(folder / name, site[name])]):
+        raise BadInput(f"out={folder}: holds {other[0]}, which would be overwritten; give out= another folder")
     for name, content in site.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content)
     return sum(map(len, site.values()))
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    """True if something else has the name of a file; the same content is a page's that was interrupted."""
+    return os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content)
 
 
 def acting_part(policy: bytes) -> bytes:

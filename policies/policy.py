@@ -123,10 +123,13 @@ class Policy:
         """Actions int64 [n] of a memoryless policy, and the probabilities float32 [n, A] that they were drawn with
         (one-hot if greedy).
 
-        observations [n, *shape], as `environment.make()` gives them; BadInput for others. generator: draws the actions
-        unless greedy; None: a new one. greedy: None: as the policy is to be played.
+        observations [n, *shape], as `environment.make()` gives them; BadInput for others, and for numbers that are not
+        finite. generator: draws the actions unless greedy; None: a new one. greedy: None: as the policy is to be
+        played.
         """
         probabilities = self.probabilities(observations)
+        if len(wrong := np.argwhere(~np.isfinite(np.asarray(observations)))):
+            raise BadInput(f"observations hold a number that is not finite in row {wrong[0][0]}")
         if self.greedy if greedy is None else greedy:
             return choose(probabilities, None)
         return choose(probabilities, (generator or np.random.default_rng()).random(len(probabilities)))

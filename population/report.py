@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import line_chart
-from ..common.command import to_yaml
+from ..common.command import REPORT, to_yaml
 from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
@@ -71,7 +71,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Rows) -> Path
     if rows:
         parts += _sections(folder, settings, rows)
     parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
-    return write_atomic(folder / "report.html", page(f"qwop-population: {folder}", "".join(parts), STYLE))
+    return write_atomic(folder / REPORT, page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
 def _sections(folder: Path, settings: PopulationSettings, rows: Rows) -> list[str]:

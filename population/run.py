@@ -65,7 +65,7 @@ class Run:
         settings = self._settings
         newest = checkpoint_to_resume(settings, self._out)
         state = None if newest is None else load_checkpoint(newest)
-        require_no_other_run(self._out, PopulationSettings, (BEST,))
+        require_no_other_run(self._out, PopulationSettings, (BEST, HISTORY, EVALUATION, FILM))
         rivals = self._rivals()
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)

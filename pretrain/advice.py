@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..common.command_line import next_command, unused
+from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
+from ..policies.champion import CHAMPION
 from .held_out import CLONE, REPEAT_LAST, HeldOut
 
 LIKE = 0.01
 """Differences in accuracy below this do not count."""
+
+PICTURES_TAUGHT = {"stack": 3, "size": 36}
+"""Pictures of that schedule."""
 
 MANY = 0.8
 """Share of finished games from which a clone is called a runner."""
@@ -31,8 +36,14 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
     if not environment.capabilities.runs or not environment.capabilities.keys:
         return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)
-    schedule = "from-person" if finishes else "beginner"
-    return next_command("qwop-finetune", policy=policy, schedule=schedule, out=_beside(policy, "faster"))
+    if environment.all_settings["observation"] == PIXELS and not finishes:  # beginner's demonstrations are numbers
+        named: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures-taught"}
+        for name, usual in PICTURES_TAUGHT.items():
+            if (size := environment.all_settings[name]) != usual:
+                named[f"schedule.phases.taught.environment.{name}"] = size
+    else:
+        named = {"schedule": "from-person" if finishes else "beginner"}
+    return next_command("qwop-finetune", policy=policy, **named, out=_beside(policy, "faster"))
 
 
 def _beside(policy: Path, name: str) -> Path:

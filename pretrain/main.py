@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import TaskID
 
-from ..common.command import CONFIGURATION, to_yaml, write_configuration
+from ..common.command import CONFIGURATION, REPORT, require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -50,8 +50,6 @@ POLICY = "policy.safetensors"
 """Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
 one too."""
 
-REPORT = "report.html"
-
 MEASURES = "pretraining.json"
 """Name of the measures' file, the last that is written."""
 
@@ -69,6 +67,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     dataset = open_dataset(chosen.dataset or embedded_dataset())
     _require_some(dataset)
     _require_new(chosen, Path(chosen.out))
+    require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     choose_device(chosen.device)  # these raise before anything is written

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from ..common.command_line import clone_next
 from ..common.errors import BadInput
-from ..common.folder_lock import whole_folder
 from ..common.progress import plain_console, progress_bar
 from ..datasets.behaviour_probabilities import floored
 from ..datasets.describe import describe
+from ..datasets.editing.new_dataset import new_folder
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import SCHEMA_VERSION, Episode
 from ..datasets.writer import DatasetWriter
@@ -67,7 +67,7 @@ def run(chosen: ReestimateSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
     use_one_thread()
-    with whole_folder(out, "out") as folder:
+    with new_folder(out, [dataset.folder]) as folder:
         episodes = reestimate(dataset, chosen, console)
         writer = DatasetWriter(folder, replace(dataset.info, version=SCHEMA_VERSION))
         for episode in episodes:

@@ -218,6 +218,7 @@ class KeysSettings(PersonSettings):
     files: tuple[str, ...] = setting(
         (),
         "Paths or patterns of the files, in brackets.",
+        path=True,
         expected="paths or patterns in brackets",
     )
     player: str = setting("me", "Name of who played, in the dataset.")

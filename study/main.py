@@ -17,7 +17,7 @@ from ..common.settings import to_plain
 from .commands import COMMANDS
 from .fresh import FreshRuns
 from .journal import open_journal
-from .report import STUDY, importances_of, write_report
+from .report import RESULTS, STUDY, importances_of, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
 from .search import Search
@@ -37,7 +37,7 @@ def run(settings: StudyCommandSettings) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
-        require_no_other_run(out, StudyCommandSettings, (STUDY,))
+        require_no_other_run(out, StudyCommandSettings, (STUDY, RESULTS))
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)

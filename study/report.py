@@ -16,7 +16,7 @@ from optuna.study import Study
 
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Interval, Points, line_chart, scatter_chart
-from ..common.command import to_yaml
+from ..common.command import REPORT, to_yaml
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
 from ..finetune.reports.run_log import METRICS, read_metrics
@@ -27,7 +27,7 @@ from .search import run_folder
 from .settings import StudyCommandSettings
 from .space import Parameter
 
-REPORT, RESULTS = "report.html", "study.json"
+RESULTS = "study.json"
 
 STUDY = "study.yaml"
 """The study as `study=` takes it."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
@@ -48,9 +49,11 @@ def remaining(dataset: Dataset, settings: DropSettings) -> list[int]:
     if absent := sorted(episodes - {*numbers}):
         raise BadInput(f"episodes: {dataset.folder} has no episode {absent[0]}")
     lengths = dataset.lengths()
+    every = [dataset.metadata(index) for index in range(len(dataset))]
+    if absent := sorted(players - {metadata["player"] for metadata in every}):
+        raise BadInput(f"players: {dataset.folder} has no player {quoted(absent[0])}")
     kept = []
-    for index, number in enumerate(numbers):
-        metadata = dataset.metadata(index)
+    for index, (number, metadata) in enumerate(zip(numbers, every, strict=True)):
         named = number in episodes or metadata["outcome"] in outcomes or metadata["player"] in players
         if not named and lengths[index] >= settings.shorter_than:
             kept.append(index)

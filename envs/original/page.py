@@ -33,6 +33,8 @@ def require_place(url: str | None, folder: str | None, group: str = "") -> None:
             f"{group}url and {group}folder: {given} given; name the page of the original game by its address "
             f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
         )
+    if url and "://" in url and not url.startswith(("http://", "https://", "file://")):
+        raise BadInput(f"{group}url={url}: expected the address of a page, such as https://…")
     if folder and not Path(folder).is_file():
         if not Path(folder).is_dir():
             raise BadInput(f"{group}folder={folder}: no such folder; expected one with the page of the original game")

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -19,8 +20,6 @@ NO_KEY = "-"
 
 LARGEST_FILE = 8 * MEGABYTE
 """Bytes of a file of keys; one of a minute has a few thousand."""
-
-_PACKED = re.compile(r"^# game: ([\w-]+)$", re.MULTILINE)
 
 _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
@@ -49,8 +48,7 @@ def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
     """Read keys like `read_keys`, and what the file says of their game, if it does."""
     path = Path(path)
-    text = read_text(path, LARGEST_FILE, "expected a file of keys, such as best_keys.txt of qwop-evaluate")
-    lines = text.splitlines()
+    lines = read_lines(path)
     frames: list[int] = []
     pressed: list[int] = []
     for number, line in enumerate(lines, 1):
@@ -66,16 +64,27 @@ def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGa
     if not 0 < sum(frames) <= LONGEST_KEYS:
         raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
     keys = np.repeat(np.array(pressed, dtype=np.uint8), frames)
-    said = _PACKED.search(text)
+    said = comment(lines, "game")
     if said is None:
         return keys, None
     try:
-        packed = PackedGame.from_text(said[1])
+        packed = PackedGame.from_text(said)
         _require_same(packed.keys, keys)
         packed.replay()
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     return keys, packed
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a file of keys, whatever ends them."""
+    return read_text(path, LARGEST_FILE, "expected a file of keys, such as best_keys.txt of qwop-evaluate").splitlines()
+
+
+def comment(lines: Sequence[str], name: str) -> str | None:
+    """Return the rest of the first line that begins with `# name:`; None without one."""
+    begins = f"# {name}:"
+    return next((line.removeprefix(begins).strip() for line in lines if line.startswith(begins)), None)
 
 
 def _require_same(claimed: NDArray[np.uint8], keys: NDArray[np.uint8]) -> None:

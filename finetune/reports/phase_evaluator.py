@@ -23,6 +23,9 @@ from .run_log import RunLog
 LOSS = 0.1
 """Smallest drop in the share of games finished that causes a warning."""
 
+FILM = "best.mp4"
+"""Name of the film of the best game, in the run's folder."""
+
 START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
@@ -130,7 +133,7 @@ class PhaseEvaluator:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""
         if self._last is None:
             return "no game was evaluated"
-        path = self._folder.parent / "best.mp4"
+        path = self._folder.parent / FILM
         return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
     def _evaluate(

@@ -8,12 +8,12 @@ from typing import Any
 
 from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Band, line_chart
-from ...common.command import CONFIGURATION
+from ...common.command import CONFIGURATION, REPORT
 from ...common.files import write_atomic
 from ...common.page import figures, origin, page, tiles, video
 from ..experience.sequences import SOURCES
 from .milestones import COLUMNS, milestones
-from .phase_evaluator import read_evaluation
+from .phase_evaluator import FILM, read_evaluation
 from .run_log import read_metrics
 
 EVALUATION_COLUMNS = {
@@ -67,7 +67,7 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
         evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
         parts.insert(1, _headline(evaluations, kept))
         parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, kept)]
-    film = folder / "best.mp4"
+    film = folder / FILM
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
     if reached := milestones(rows):
@@ -81,7 +81,7 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
     if made_by or shown:
         parts.append(origin(made_by, shown))
-    return write_atomic(folder / "report.html", page(title, "".join(parts), CHART_STYLE))
+    return write_atomic(folder / REPORT, page(title, "".join(parts), CHART_STYLE))
 
 
 def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:

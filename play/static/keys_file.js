@@ -6,8 +6,8 @@ import { Refused } from "./policy.js";
 
 const LETTERS = { Q: 1, W: 2, O: 4, P: 8 };
 const LONGEST = 300_000; // frames
-const PACKED = /^# game: ([\w-]+)$/m;
-const KIND = /^# class: (.+)$/m;
+const PACKED = /^# game:(.*)$/m;
+const KIND = /^# class:(.+)$/m;
 
 export function writeKeys(game, packed) {
   const letters = (pressed) => Object.keys(LETTERS).filter((letter) => pressed & LETTERS[letter]).join("") || "-";
@@ -24,7 +24,7 @@ export function writeKeys(game, packed) {
 
 export function readKeys(text) {
   const runs = [];
-  text.split("\n").forEach((line, index) => {
+  text.split(/\r\n?|\n/).forEach((line, index) => {
     const said = line.split("#")[0].trim().toUpperCase();
     if (!said) return;
     const found = /^([0-9]{1,7})\s+(-|[QWOP]{1,4})$/.exec(said);
@@ -40,9 +40,9 @@ export function readKeys(text) {
 // The game of a file of keys: checked against its packed form, if the file has one.
 export function openKeys(module, text, name) {
   const keys = readKeys(text);
-  const packed = PACKED.exec(text)?.[1];
-  const kind = KIND.exec(text)?.[1];
-  if (!packed) return { ...play(module, keys), name, kind };
+  const packed = PACKED.exec(text)?.[1].trim();
+  const kind = KIND.exec(text)?.[1].trim();
+  if (packed === undefined) return { ...play(module, keys), name, kind };
   const claimed = unpack(packed).keys;
   const differs = claimed.findIndex((pressed, frame) => pressed !== keys[frame]);
   if (differs >= 0 || claimed.length !== keys.length) {

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from glob import glob
 from pathlib import Path
 
 from ...common.errors import BadInput, naming
@@ -56,7 +57,10 @@ def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", ex
     found: dict[str, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
-        matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
+        if path.exists() or not set(pattern) & set("*?["):
+            matches = [path]
+        else:
+            matches = [Path(one) for one in sorted(glob(pattern, recursive=True))]
         if not matches:
             raise BadInput(f"{pattern}: no file of such a name; {expected}")
         for match in matches:

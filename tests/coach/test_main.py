@@ -52,6 +52,16 @@ def make_branch() -> Callable[[Episode, int], Episode]:
     return lambda game, step: replace(game, branch=Branch(0, step))
 
 
+def test_the_schedule_of_the_learning_is_chosen_and_checked_before_anybody_plays(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    assert main.read(["learning=live-only"]).learning == "live-only"
+    done = run_command(main, f"policy={policy}", "learning=nope", f"out={tmp_path / 'rounds'}")
+    assert done.code == 2
+    assert "schedule=nope: no such option" in done.err
+    assert not (tmp_path / "rounds").exists()
+
+
 def test_another_policy_than_the_rounds_began_with_is_refused(
     policy: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:

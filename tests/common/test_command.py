@@ -250,6 +250,10 @@ def test_files_of_no_run_are_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^out=.*: holds mine\.txt, which would be overwritten; give out= another"):
         require_no_other_run(tmp_path, Walk, ("other.txt", "mine.txt"))
     require_no_other_run(tmp_path, Walk, ("other.txt",))
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(BadInput, match=r"holds report\.html, which would be overwritten"):
+        write_configuration(Walk(out=str(tmp_path)), tmp_path)
+    (tmp_path / "report.html").unlink()
     write_configuration(Walk(out=str(tmp_path)), tmp_path)
     require_no_other_run(tmp_path, Walk, ("mine.txt",))  # a run of this command wrote it
 

@@ -21,6 +21,7 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (record, ["source=browser"]),
     (record, ["source=policy", "source.policy=champion"]),
     (record, ["source=import", "source.files=[a.npz]"]),
+    (record, ["source=keys", "source.files=[a.txt]"]),
     (pretrain, []),
     (reestimate, ["dataset=data/a", "out=data/b"]),
     (evaluate, ["policy=champion"]),

@@ -2,7 +2,9 @@
 
 import copy
 import os
+import re
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from qwop.common.settings import declarations, read, to_plain
 from rich.console import Console
 
 from .declared import LINES, NAMES, composed, every_declaration, wrong_values
+from .mistakes import MORE
 
 lines = pytest.mark.parametrize(("command", "line"), LINES, ids=NAMES)
 
@@ -36,6 +39,21 @@ def test_every_setting_has_a_sentence(command: Command[Any], line: list[str]) ->
         assert len(spec.help) > 10, place
         assert spec.help[0].isupper(), place
         assert spec.help.endswith("."), place
+
+
+@lines
+def test_a_setting_that_is_a_path_takes_a_tilde_for_the_home_folder(command: Command[Any], line: list[str]) -> None:
+    for place, _, spec in every_declaration(command.settings, composed(command, line)):
+        if re.match(r"(New )?(Folders?|Files?|Paths?|Local copy|Program|Datasets)\b", spec.help):
+            assert spec.path or spec.written, place
+
+
+def test_hydra_takes_no_text_for_the_option_of_a_folder() -> None:
+    folders = {path.name for path in resources.files("qwop.conf").iterdir() if path.is_dir()}
+    assert "schedule" in folders
+    for command, _ in (*LINES, *MORE):
+        for name, spec in declarations(command.settings).items():
+            assert name not in folders or spec.group or spec.options, f"{command.program}: {name}"
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -55,6 +55,23 @@ def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
     assert second.actions.tolist() == [1, 0]
 
 
+def test_other_fields_are_lists_or_arrays_of_any_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    qwop.write_episode(
+        "~/mine",
+        np.zeros((3, 4)),
+        [0, 1],
+        environment="CartPole-v1",
+        behaviour_probabilities=np.array([[0.25, 0.75], [0.5, 0.5]]),
+        times=[0, 0.1, 0.2],
+        seed=np.int64(7),
+    )
+    (episode,) = open_dataset("~/mine")
+    assert episode.behaviour_probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert (episode.times.tolist(), episode.seed) == ([0, 0.1, 0.2], 7)
+    assert open_dataset(tmp_path / "mine").folder == tmp_path / "mine"
+
+
 def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:
     qwop.write_episode(tmp_path, [0, 4, 8], [1, 1], environment="FrozenLake-v1")
     assert open_dataset(tmp_path)[0].observations.argmax(1).tolist() == [0, 4, 8]
@@ -148,8 +165,16 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
         ({"rewards": [1.0]}, r"rewards are float64 \[1\], expected numbers \[2\]"),
         ({"terminated": [True, False]}, "terminated is true after decision 1, but the episode goes on to 2"),
         ({"environment": None}, "environment is not given"),
+        ({"environment": gymnasium.make("CartPole-v1")}, "environment is a TimeLimit, expected an id"),
+        ({"terminated": "False"}, "terminated is False, expected true or false"),
+        ({"truncated": [0, 2]}, r"truncated is \[0, 2\], expected true or false"),
+        ({"behaviour_probabilities": [[0.5, 0.4], [0.5, 0.5]]}, r"of row 0 sum to 0\.900000, expected 1"),
+        ({"behaviour_probabilities": [0.5, 0.5]}, r"behaviour_probabilities have shape \(2,\), expected \[T, A\]"),
+        ({"times": ["0", "1", "2"]}, r"times are <U1 \[3\], expected numbers"),
+        ({"times": [0, [1], 2]}, "times are lists of different lengths"),
+        ({"player": "\ud800"}, r"player is .*, expected text"),
     ],
-    ids=range(8),
+    ids=range(16),
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     whole: dict[str, Any] = {"observations": np.zeros((3, 4)), "actions": [0, 1], "environment": "CartPole-v1"}

@@ -70,6 +70,8 @@ def odd() -> Iterator[Make]:
 
 ACTIONS = [
     (spaces.Discrete(3, start=-1), [-1, 0, 1]),
+    (spaces.Discrete(2, dtype=np.int8), [0, 1]),
+    (spaces.Discrete(2, start=1, dtype=np.uint8), [1, 2]),
     (spaces.MultiBinary(2), [[0, 0], [1, 0], [0, 1], [1, 1]]),
     (spaces.MultiBinary([1, 2]), [[[0, 0]], [[1, 0]], [[0, 1]], [[1, 1]]]),
     (spaces.MultiDiscrete([2, 3]), [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]),
@@ -92,10 +94,11 @@ def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: 
         env.reset()
         for number in numbers:
             env.step(number)
-        assert [index_of_action(space, one) for one in env.unwrapped.taken] == numbers  # type: ignore[attr-defined]
+        taken = env.unwrapped.taken  # type: ignore[attr-defined]
+        assert [index_of_action(space, one) for one in taken] == numbers
+        assert all(space.contains(one) for one in taken)
     names = action_names(env)
-    assert names is not None
-    assert len(set(names)) == len(forms)
+    assert forms == [*range(len(forms))] if names is None else len(set(names)) == len(forms)
 
 
 @settings(deadline=None)
@@ -330,7 +333,7 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
         ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
         ({"end": str}, "terminated is False, expected true or false"),
-        ({"pay": lambda n: "1"}, "its reward is 1, expected a finite number"),
+        ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
     ],
     ids=range(13),
@@ -362,3 +365,12 @@ def test_an_observation_that_the_environment_changes_later_is_kept_as_it_was(odd
     first, _ = env.reset()
     env.step(0)
     assert first[0] == 0
+
+
+def test_an_environment_that_cannot_be_closed_is_named(odd: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def close(env: Odd) -> None:
+        raise RuntimeError("already closed")
+
+    monkeypatch.setattr(Odd, "close", close)
+    with pytest.raises(BadInput, match=r"Odd-v0\(\): its close failed \(RuntimeError: already closed; test_spaces"):
+        odd().interface()

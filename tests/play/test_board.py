@@ -104,6 +104,14 @@ def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
     assert harmless < 40
 
 
+@pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
+def test_any_line_ends_do(tmp_path: Path, ends: bytes) -> None:
+    path = run_file(tmp_path / "ada.txt")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", ends))
+    (run,) = read_board(tmp_path)
+    assert (run.name, run.kind) == ("ada", "human")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -59,6 +59,21 @@ def test_the_command_writes_the_page_into_a_folder(run_command: Callable[..., An
     assert write_site(tmp_path / "site", files()) == sum(map(len, found.values()))  # again, over the same files
 
 
+def test_a_folder_with_other_files_is_refused_and_an_earlier_page_is_renewed(tmp_path: Path) -> None:
+    site = {"index.html": b"page", "champion_keys.txt": b"3 Q\n"}
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(BadInput, match=r"holds index\.html, which would be overwritten"):
+        write_site(tmp_path, site)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+    (tmp_path / "index.html").write_bytes(b"page")  # of a page that was interrupted
+    write_site(tmp_path, site)
+    write_site(tmp_path, {**site, "index.html": b"newer"})
+    assert (tmp_path / "index.html").read_text() == "newer"
+    (tmp_path / "dataset.json").write_text("{}")
+    with pytest.raises(BadInput, match="holds a dataset"):
+        write_site(tmp_path, site)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

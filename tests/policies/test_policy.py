@@ -124,6 +124,7 @@ def test_pictures_do_not_depend_on_their_neighbours(count: int) -> None:
         (np.zeros((2, 5)), r"float64 \[2, 5\], but the policy sees float32 \[n, 4\] of CartPole-v1\(\); "),
         (np.zeros(4), r"one observation alone is given as observation\[None\]; policy.environment.make\(\) makes"),
         (np.array(["left"]), "the policy sees"),
+        (np.array([[0, 0, 0, 0], [0, np.nan, 0, 0]]), "a number that is not finite in row 1"),
     ],
 )
 def test_observations_that_do_not_fit_say_what_the_policy_sees(observations: Any, said: str) -> None:

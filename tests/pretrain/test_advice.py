@@ -20,6 +20,16 @@ def test_a_clone_that_finishes_becomes_faster_and_one_that_falls_is_shown_how(
     assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
 
 
+@pytest.mark.parametrize(("stack", "size"), [(3, 36), (1, 48)])
+def test_a_clone_of_pictures_that_falls_is_shown_how_by_a_teacher(stack: int, size: int) -> None:
+    pictures = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "stack": stack, "size": size})
+    command, *words = next_step(Path("runs/me/policy.safetensors"), pictures, [], embedded=False).split()[1:]
+    settings = finetune.read(words)
+    assert (command, settings.teacher) == ("qwop-finetune", "champion")
+    shown = settings.schedule.phases[0].environment
+    assert (shown["observation"], shown["stack"], shown["size"]) == ("pixels", stack, size)
+
+
 def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_worse() -> None:
     said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
     command, *words = said.removeprefix("next: ").split()

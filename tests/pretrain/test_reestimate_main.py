@@ -107,7 +107,8 @@ def test_the_seed_decides_them(people: Path, tmp_path: Path) -> None:
     ("overrides", "message"),
     [
         (["out="], "out=: expected a text"),
-        (["out={people}"], "is not empty; give out= a new folder"),
+        (["out={people}"], "is inside .*, which stays as it is"),
+        (["out={people}/new"], "is inside .*, which stays as it is"),
         (["dataset=nowhere"], "nowhere: no such folder"),
         (["folds=10"], "folds=10: expected 2 to 9"),
         (["floor=0.6"], "floor=0.6: expected a number, more than 0, less than 0.5"),

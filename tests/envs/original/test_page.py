@@ -266,6 +266,7 @@ def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Pa
         ({}, "neither given"),
         ({"url": "http://localhost", "folder": "."}, "both given"),
         ({"folder": "nowhere"}, "folder=nowhere: no such folder"),
+        ({"url": "ftp://localhost"}, "url=ftp://localhost: expected the address of a page"),
         ({"folder": "{empty}"}, r"no \.html file"),
         ({"folder": "{fake}", "browser": "no-such-browser"}, "browser=no-such-browser: no such program"),
     ],

@@ -69,3 +69,18 @@ def test_a_file_that_was_changed_is_refused_wherever_keys_are_read(tmp_path: Pat
     path.write_text(path.read_text().replace("15 WP", "14 WP"))
     with pytest.raises(BadInput, match=r"its keys were changed: they differ from the recorded ones at frame 38"):
         read_keys(path)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_a_changed_file_is_refused_whatever_ends_its_lines(tmp_path: Path, ends: str) -> None:
+    game = pack(KEYS, "ada", 1)
+    text = write_keys(tmp_path / "game.txt", KEYS, "a game", game).read_text()
+    for old, new, said in (
+        ("3 -", "4 -", "its keys were changed: they differ from the recorded ones at frame 4"),
+        ("# game: ", "# game: !", "the game is not one of this page"),
+        (game.to_text(), "", "the game is cut off"),
+    ):
+        path = tmp_path / "changed.txt"
+        path.write_text(text.replace(old, new, 1).replace("\n", ends), newline="")
+        with pytest.raises(BadInput, match=said):
+            read_keys(path)

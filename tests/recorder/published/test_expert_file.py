@@ -121,6 +121,7 @@ def test_patterns_name_files_once_and_in_order(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     found = find_files([str(tmp_path / "b2.npz"), str(tmp_path / "*.npz"), str(tmp_path / "a[1].npz")])
     assert [path.name for path in found] == ["b2.npz", "a[1].npz", "b1.npz"]
+    assert find_files([f"{tmp_path.parent}/{tmp_path.name[:-1]}*/b1.npz"]) == [tmp_path / "b1.npz"]
     with pytest.raises(BadInput, match=r"x\*\.npz: no file of such a name"):
         find_files([str(tmp_path / "x*.npz")])
     with pytest.raises(BadInput, match=r"source\.files is empty"):
