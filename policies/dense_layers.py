@@ -134,8 +134,8 @@ class DenseLayers:
         return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
 
     def _through(self, slope: Tensor, here: Tensor) -> None:
-        """Replace the activations `here` by the gradients with respect to what they are of; slope: those with respect to
-        them."""
+        """Replace the activations `here` by the gradients with respect to what they are of. slope: the gradients with
+        respect to them."""
         if self._tanh:
             torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=here)
         else:

@@ -17,9 +17,9 @@ def without_denormals() -> Iterator[None]:
     """Context manager: numbers below 1.2e-38 count as 0 in this thread.
 
     Averages of gradients that have become 0, of a ReLU that is off for good, decay into such numbers, with which a
-    processor calculates ten times more slowly.
+    processor calculates ten times more slowly. Other threads would not follow, so it takes effect with one thread only.
     """
-    torch.set_flush_denormal(True)
+    torch.set_flush_denormal(torch.get_num_threads() == 1)
     try:
         yield
     finally:
