@@ -54,7 +54,7 @@ class DenseGradients:
         q = self._online.forward(self._inputs(batch.observations))
         loss, errors, taken, gradient = _loss(
             q.numpy(), q_next.numpy(), q_next_target.numpy(), batch.actions, batch.rewards, batch.discounts,
-            batch.source, weights, settings.reward_scale, settings.margin, imitation,
+            batch.source, weights, settings.reward_scale, settings.margin, float(imitation),
         )  # fmt: skip
         self._online.backward(torch.from_numpy(gradient), self._gradients)
         norm = self._clip()
@@ -77,9 +77,9 @@ class DenseGradients:
 
 # Not cached on disk, like the functions of `sum_tree`.
 @njit(nogil=True)
-def _loss(
+def _loss(  # type: ignore[no-untyped-def]
     q, q_next, q_next_target, actions, rewards, discounts, source, weights, reward_scale, margin, imitation
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Return the loss L, δ = y − Q(s, a), Q(s, a), [B], and ∂L/∂Q(s, ·), [A, B].
 
         y = r + d·Q⁻(s', argmax_a Q(s', a)), with Q⁻(s', ·) for Q(s', ·) unless double

@@ -113,7 +113,8 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         norms = torch.stack(list(torch._foreach_norm(gradients)))
         factors = (self.settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)
         torch._foreach_mul_(gradients, list(factors))
-        return norms.norm()
+        norm: Tensor = norms.norm()
+        return norm
 
     def _stats(self, batch: Transitions, weights: NDArray[np.float32], found: StepResult) -> UpdateStats:
         errors = found.errors.cpu().numpy()
