@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.optim.adam import adam
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -47,8 +46,9 @@ class FusedAdam(torch.optim.Adam):
         gradients = [one.grad for one in parameters]
         beta1, beta2 = group["betas"]
         with without_denormals():
-            adam(
-                parameters, gradients, means, squares, [], steps, fused=True, amsgrad=False, beta1=beta1, beta2=beta2,
+            torch._foreach_add_(steps, 1)
+            torch._fused_adam_(
+                parameters, gradients, means, squares, [], steps, amsgrad=False, beta1=beta1, beta2=beta2,
                 lr=group["lr"], weight_decay=0.0, eps=group["eps"], maximize=False,
             )  # fmt: skip
 
