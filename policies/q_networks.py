@@ -126,11 +126,10 @@ class QNetwork(EpsilonGreedy):
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.quantile_values(observations).mean(-1)
 
-    def dense_layers(self, low: bool = False) -> DenseLayers | None:
-        """Q(s, ·) of inputs `layer_input` without autograd; None if there is more than plain layers. low: see
-        `DenseLayers`."""
+    def dense_layers(self) -> DenseLayers | None:
+        """Q(s, ·) of inputs `layer_input` without autograd; None if there is more than plain layers."""
         plain = not self.dueling and self.quantiles == 1 and not self.observation.is_image
-        return DenseLayers.of([*self.advantage], low) if plain else None
+        return DenseLayers.of([*self.advantage]) if plain else None
 
 
 class DuelingQ(QNetwork):

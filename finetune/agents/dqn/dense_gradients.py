@@ -39,7 +39,7 @@ class DenseGradients:
     @classmethod
     def of(cls, network: QNetwork, target: QNetwork, settings: DqnSettings) -> "DenseGradients | None":
         """The gradients of these networks; None if they are of another kind or on another device."""
-        online, offline = (one.dense_layers(settings.precision == "bfloat16") for one in (network, target))
+        online, offline = network.dense_layers(), target.dense_layers()
         if online is None or offline is None or online.parameters[0].device.type != "cpu":
             return None
         return cls(network, online, offline, settings)

@@ -33,11 +33,6 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._dense = DenseGradients.of(self.network, self.target, settings)
-        if self._dense is None and settings.precision != "float32":
-            raise BadInput(
-                f"algorithm.precision={settings.precision}: DQN has it on a CPU, for numbers (not pictures) and layers "
-                "without dueling, layer norm and quantiles; use float32"
-            )
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
             self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ....common.settings import setting
 from ....policies.sizes import convolutions
-from ..settings import ClipsRewards, LiveSettings, QSettings, precision
+from ..settings import ClipsRewards, LiveSettings, QSettings
 
 ADAM, RMSPROP = "adam", "rmsprop"
 
@@ -40,7 +40,6 @@ class DqnSettings(ClipsRewards, QSettings):
     demonstration_bonus: float = setting(
         0.0, "Added to the |error| of demonstrations (DQfD: 1, with the rewards used there).", at_least=0
     )
-    precision: str = precision()
     beta_start: float = setting(
         0.4,
         "Exponent of the importance weights at the start, if prioritised; it rises linearly to 1.",

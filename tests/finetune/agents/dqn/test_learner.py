@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.dqn.learner import DqnLearner
-from qwop.finetune.agents.dqn.settings import DdqnSettings, DqnSettings
+from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
-from qwop.policies.q_networks import DuelingQ, QNetwork
+from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 from ...runs import NOW
@@ -164,12 +164,6 @@ def test_a_diagnosis_tells_the_sources_apart() -> None:
 def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         DdqnSettings(**wrong)
-
-
-@pytest.mark.parametrize("kind", [{"dueling": True}, {"layer_norm": True}])
-def test_bfloat16_is_for_plain_layers(kind: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"algorithm\.precision=bfloat16: .* use float32"):
-        DqnLearner(QNetwork(2, 3, (8,), **kind), DqnSettings(precision="bfloat16"), CPU)
 
 
 def test_a_network_of_other_quantiles_is_refused() -> None:
