@@ -31,6 +31,7 @@ class DenseLayers:
         self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
         self._head_weights: list[Tensor] = [one.weight for one in heads]
         self._head_biases: list[Tensor] = [one.bias for one in heads]
+        self._lender: DenseLayers | None = None
         self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
         self._low = low
         self._forget()
@@ -45,6 +46,11 @@ class DenseLayers:
         fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({nn.Tanh}, {nn.ReLU})
         return cls(layers, low, beside) if fits else None
 
+    def share_buffers(self, others: "DenseLayers") -> None:
+        """Use the buffers of other layers of the same widths, which take less of the processor's cache. `backward`
+        needs those of the last `forward` of both."""
+        self._lender = others
+
     @property
     def parameters(self) -> list[Tensor]:
         """Weights and biases, layer by layer."""
@@ -53,7 +59,7 @@ class DenseLayers:
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs [outputs, n] of the inputs [n, size]; they hold until the next call."""
-        hidden, _, precise = self._views_of(len(inputs))
+        hidden, precise, _ = self._views_of(len(inputs))
         if self._low:
             torch._foreach_copy_(self._low_weights, self._hidden_weights)
             torch._foreach_copy_(self._low_biases, self._hidden_biases)
@@ -83,7 +89,7 @@ class DenseLayers:
 
         gradient: of the loss with respect to the result of the last `forward`, [outputs, n].
         """
-        hidden, slopes, precise = self._views_of(gradient.shape[1])
+        hidden, precise, slopes = self._views_of(gradient.shape[1])
         heads = into[2 * len(hidden) :]
         parts = gradient.split([len(one) for one in self._head_biases])
         for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
@@ -94,16 +100,15 @@ class DenseLayers:
         if self._low:
             above, weights[-1] = above.bfloat16(), weights[-1].bfloat16()
         for layer in range(len(hidden) - 1, -1, -1):
-            slope, below = slopes[layer], hidden[layer - 1] if layer else self._inputs
-            torch.mm(above, weights[layer + 1], out=slope)
-            self._through(slope, hidden[layer])
+            here, below = hidden[layer], hidden[layer - 1] if layer else self._inputs
+            self._through(torch.mm(above, weights[layer + 1], out=slopes[layer]), here)
             if self._low:
-                into[2 * layer].copy_(torch.mm(slope.t(), below))
-                into[2 * layer + 1].copy_(torch.sum(slope, 0))
+                into[2 * layer].copy_(torch.mm(here.t(), below))
+                into[2 * layer + 1].copy_(torch.sum(here, 0))
             else:
-                torch.mm(slope.t(), below, out=into[2 * layer])
-                torch.sum(slope, 0, out=into[2 * layer + 1])
-            above = slope
+                torch.mm(here.t(), below, out=into[2 * layer])
+                torch.sum(here, 0, out=into[2 * layer + 1])
+            above = here
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the buffers, which hold nothing between calls."""
@@ -129,28 +134,34 @@ class DenseLayers:
         return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
 
     def _through(self, slope: Tensor, here: Tensor) -> None:
-        """Turn gradients with respect to the activations `here` into those with respect to what they are of."""
+        """Replace the activations `here` by the gradients with respect to what they are of. slope: the gradients with
+        respect to them."""
         if self._tanh:
-            torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=slope)
+            torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=here)
         else:
             if self._low:
                 slope, here = slope.view(torch.int16), here.view(torch.int16)
-            torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=slope)
+            torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=here)
 
     def _views_of(self, n: int) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-        """The first n rows of the buffers: activations of each hidden layer, gradients of each, and the activations in
-        full precision, of which those of the last layer hold."""
+        """The first n rows of the buffers: activations of each hidden layer, the same in full precision, of which those
+        of the last layer hold, and gradients of each, none of which hold."""
+        if self._lender is not None:
+            return self._lender._views_of(n)
         if n > self._rows:
             self._rows, self._views = n, {}
             self._widths = [len(one) for one in self._low_biases]
-            whole = [one.new_empty(n * len(one)) for one in (*self._low_biases, *self._low_biases)]
-            self._buffers = [*whole, self._head_biases[0].new_empty(n * max(self._widths) if self._low else 0)]
+            one, wide, most = self._low_biases[0], self._head_biases[0], max(self._widths)
+            halves = [one.new_empty(n * width) for width in (*self._widths, most)]
+            self._buffers = [*halves, wide.new_empty(n * most if self._low else 0)]
         if n not in self._views:
-            *halves, wide = self._buffers
-            views = [one[: n * width].view(n, width) for one, width in zip(halves, 2 * self._widths, strict=True)]
-            hidden, slopes = views[: len(self._widths)], views[len(self._widths) :]
-            precise = [wide[: n * width].view(n, width) for width in self._widths] if self._low else hidden
-            self._views[n] = hidden, slopes, precise
+            *halves, slope, wide = self._buffers
+
+            def views(buffers: list[Tensor]) -> list[Tensor]:
+                return [one[: n * width].view(n, width) for one, width in zip(buffers, self._widths, strict=True)]
+
+            hidden, slopes = views(halves), views([slope] * len(halves))
+            self._views[n] = hidden, views([wide] * len(halves)) if self._low else hidden, slopes
         return self._views[n]
 
 

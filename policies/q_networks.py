@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..common.errors import BadInput
@@ -184,11 +186,12 @@ class EnsembleQ(EpsilonGreedy):
         return self.member_values(observations).mean(0)
 
 
-def epsilon_greedy(q: Tensor, epsilon: Tensor) -> Tensor:
+def epsilon_greedy(q: NDArray[np.float32], epsilon: NDArray[np.float32]) -> NDArray[np.float32]:
     """π(·|s), [n, A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, from values [A, n]."""
     actions, n = q.shape
-    probabilities = (epsilon / actions).expand(n, actions).contiguous()
-    return probabilities.scatter_add_(1, q.argmax(0).unsqueeze(1), (1 - epsilon).expand(n, 1))
+    probabilities = np.full((n, actions), epsilon / actions, dtype=np.float32)
+    probabilities[np.arange(n), q.argmax(0)] += 1 - epsilon
+    return probabilities
 
 
 def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:

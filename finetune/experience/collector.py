@@ -46,7 +46,7 @@ class PolicySnapshot:
         with torch.inference_mode():
             if self._dense is not None and isinstance(self._network, QNetwork):
                 q = self._dense.forward(self._network.layer_input(rows.flatten(1)))
-                return epsilon_greedy(q, self._network.epsilon).numpy(), state
+                return epsilon_greedy(q.numpy(), self._network.epsilon.numpy()), state
             if self._dense is not None:
                 assert isinstance(self._network, TrunkedPolicy)
                 outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))

@@ -3,80 +3,106 @@
 It is the gradient of the formulas in `losses`, equal to autograd's but for rounding.
 """
 
+import math
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.dense_layers import DenseLayers
 from ....policies.q_networks import QNetwork
-from . import losses as dqn
+from ...experience.sequences import DEMONSTRATIONS
+from ...experience.transitions import Transitions
 from .settings import DqnSettings
 
 
-class Batch(NamedTuple):
-    """Transitions as tensors [B, ...]: those of `transitions.Transitions`, rewards scaled, importance weights w and, if
-    demonstrations are imitated, imitation times 1 for a demonstration, else 0."""
-
-    observations: Tensor
-    actions: Tensor
-    rewards: Tensor
-    discounts: Tensor
-    following: Tensor
-    weights: Tensor
-    imitation: Tensor | None
-
-
 class StepResult(NamedTuple):
-    """TD errors δ and Q(s, a), [B], and the loss."""
+    """TD errors δ and Q(s, a), [B], the loss, and the norm of the gradient before it was clipped."""
 
     errors: Tensor
     taken: Tensor
-    loss: Tensor
+    loss: Tensor | float
+    norm: Tensor | float
 
 
 class DenseGradients:
-    """Sets the gradients of a network of expected values without dueling and layer norm."""
+    """Sets the clipped gradients of a network of expected values without dueling and layer norm, on a CPU."""
 
     def __init__(self, network: QNetwork, online: DenseLayers, target: DenseLayers, settings: DqnSettings) -> None:
         self._network, self._online, self._target, self._settings = network, online, target, settings
+        target.share_buffers(online)
         self._gradients = [torch.zeros_like(one, requires_grad=False) for one in online.parameters]
 
     @classmethod
     def of(cls, network: QNetwork, target: QNetwork, settings: DqnSettings) -> "DenseGradients | None":
-        """The gradients of these networks; None if they are of another kind."""
+        """The gradients of these networks; None if they are of another kind or on another device."""
         online, offline = network.dense_layers(), target.dense_layers()
-        return None if online is None or offline is None else cls(network, online, offline, settings)
+        if online is None or offline is None or online.parameters[0].device.type != "cpu":
+            return None
+        return cls(network, online, offline, settings)
 
     @torch.inference_mode()
-    def step(self, batch: Batch) -> StepResult:
-        """Set the gradient of mean_i w_i·(Huber(δ_i) + imitation_i·J_E,i).
-
-            ∂/∂Q(s, a) of w·Huber(δ)/B = −w·clamp(δ, −1, 1)/B
-            ∂/∂Q(s, ·) of w·J_E/B      = w·(1_best − 1_a)/B, best = argmax_b Q(s, b) + m·1(b ≠ a)
-
-        Values are [A, B].
-        """
-        settings, action = self._settings, batch.actions.unsqueeze(0)
-        following = self._network.layer_input(batch.following)
-        q_next_target = self._target.forward(following).t()
-        if settings.double:
-            q_next = self._online.forward(following).t()
-            y = dqn.double_target(batch.rewards, batch.discounts, q_next, q_next_target)
-        else:
-            y = dqn.max_target(batch.rewards, batch.discounts, q_next_target)
-        q = self._online.forward(self._network.layer_input(batch.observations))
-        taken = q.gather(0, action).squeeze(0)
-        errors = y - taken
-        losses = dqn.huber(errors)
-        each = batch.weights / len(errors)
-        gradient = torch.zeros_like(q).scatter_(0, action, -(each * errors.clamp(-1.0, 1.0)).unsqueeze(0))
-        if batch.imitation is not None:
-            losses = losses + batch.imitation * dqn.margin_loss(q.t(), batch.actions, settings.margin)
-            best = (q + settings.margin).scatter_(0, action, taken.unsqueeze(0)).argmax(0, keepdim=True)
-            pull = (each * batch.imitation).unsqueeze(0)
-            gradient.scatter_add_(0, best, pull).scatter_add_(0, action, -pull)
-        self._online.backward(gradient, self._gradients)
+    def step(self, batch: Transitions, weights: NDArray[np.floating], imitation: float) -> StepResult:
+        """Set the gradient of mean_i w_i·(Huber(δ_i) + imitation·J_E,i·[i is a demonstration])."""
+        settings = self._settings
+        following = self._inputs(batch.next_observations)
+        q_next_target = self._target.forward(following)
+        q_next = self._online.forward(following) if settings.double else q_next_target
+        q = self._online.forward(self._inputs(batch.observations))
+        loss, errors, taken, gradient = _loss(
+            q.numpy(), q_next.numpy(), q_next_target.numpy(), batch.actions, batch.rewards, batch.discounts,
+            batch.source, weights, settings.reward_scale, settings.margin, float(imitation),
+        )  # fmt: skip
+        self._online.backward(torch.from_numpy(gradient), self._gradients)
+        norm = self._clip()
         for parameter, one in zip(self._online.parameters, self._gradients, strict=True):
             parameter.grad = one
-        return StepResult(errors, taken, dqn.weighted_mean(losses, batch.weights))
+        return StepResult(torch.from_numpy(errors), torch.from_numpy(taken), loss, norm)
+
+    def _inputs(self, observations: NDArray[np.generic]) -> Tensor:
+        return self._network.layer_input(torch.from_numpy(observations).flatten(1))
+
+    def _clip(self) -> float:
+        """Clip the gradient of each parameter to the maximum norm; return the norm of all before."""
+        most = self._settings.max_gradient_norm
+        norms = torch.stack(torch._foreach_norm(self._gradients)).tolist()
+        for gradient, norm in zip(self._gradients, norms, strict=True):
+            if norm > most:
+                gradient.mul_(most / (norm + 1e-6))
+        return math.hypot(*norms)
+
+
+# Not cached on disk, like the functions of `sum_tree`.
+@njit(nogil=True)
+def _loss(  # type: ignore[no-untyped-def]
+    q, q_next, q_next_target, actions, rewards, discounts, source, weights, reward_scale, margin, imitation
+):  # fmt: skip
+    """Return the loss L, δ = y − Q(s, a), Q(s, a), [B], and ∂L/∂Q(s, ·), [A, B].
+
+        y = r + d·Q⁻(s', argmax_a Q(s', a)), with Q⁻(s', ·) for Q(s', ·) unless double
+        ∂/∂Q(s, a) of w·Huber(δ)/B = −w·clamp(δ, −1, 1)/B
+        ∂/∂Q(s, ·) of w·J_E/B      = w·(1_best − 1_a)/B, best = argmax_b Q(s, b) + m·1(b ≠ a)
+
+    Values are [A, B].
+    """
+    loss, errors, taken, gradient = 0.0, np.empty_like(q[0]), np.empty_like(q[0]), np.zeros_like(q)
+    for i, a in enumerate(actions):
+        weight = weights[i] / len(actions)
+        y = rewards[i] * reward_scale + discounts[i] * q_next_target[q_next[:, i].argmax(), i]
+        taken[i] = q[a, i]
+        errors[i] = y - taken[i]
+        clamped = min(max(errors[i], -1.0), 1.0)
+        loss += weight * clamped * (errors[i] - 0.5 * clamped)
+        gradient[a, i] = -weight * clamped
+        if imitation > 0.0 and source[i] == DEMONSTRATIONS:
+            with_margin = q[:, i] + margin
+            with_margin[a] = taken[i]
+            best = with_margin.argmax()
+            pull = weight * imitation
+            loss += pull * (with_margin[best] - taken[i])
+            gradient[best, i] += pull
+            gradient[a, i] -= pull
+    return loss, errors, taken, gradient

@@ -16,7 +16,7 @@ from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part
 from ..optimisers import CentredRMSprop, FusedAdam
 from . import losses as dqn
-from .dense_gradients import Batch, DenseGradients, StepResult
+from .dense_gradients import DenseGradients, StepResult
 from .settings import ADAM, DqnSettings
 
 
@@ -51,52 +51,44 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         weights: importance weights w, float32 [B]. Returns the TD errors δ, float32 [B], and, with `diagnose`, update
         statistics.
         """
-        imitation = None
-        if now.imitation:
-            imitation = now.imitation * self._tensor((batch.source == DEMONSTRATIONS).astype(np.float32))
-        tensors = Batch(
-            observations=self._tensor(batch.observations).flatten(1),
-            actions=self._tensor(batch.actions),
-            rewards=self._tensor(batch.rewards) * self.settings.reward_scale,
-            discounts=self._tensor(batch.discounts),
-            following=self._tensor(batch.next_observations).flatten(1),
-            weights=self._tensor(weights),
-            imitation=imitation,
-        )
-        errors, taken, loss = self._autograd(tensors) if self._dense is None else self._dense.step(tensors)
-        norms = self._clip()
+        step = self._autograd if self._dense is None else self._dense.step
+        found = step(batch, weights, now.imitation)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        return errors, self._stats(batch, weights, errors.cpu().numpy(), taken, loss, norms) if diagnose else None
+        return found.errors, self._stats(batch, weights, found) if diagnose else None
 
-    def _autograd(self, batch: Batch) -> StepResult:
-        """`DenseGradients.step` for any network, by autograd."""
-        quantiles = self.network.quantile_values(batch.observations)
+    def _autograd(self, batch: Transitions, weights: NDArray[np.floating], imitation: float) -> StepResult:
+        """`DenseGradients.step` for any network and device, by autograd."""
+        actions, discounts = self._tensor(batch.actions), self._tensor(batch.discounts)
+        rewards = self._tensor(batch.rewards) * self.settings.reward_scale
+        following = self._tensor(batch.next_observations).flatten(1)
+        quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
         with torch.no_grad():
-            next_target = self.target.quantile_values(batch.following)
+            next_target = self.target.quantile_values(following)
             q_next_target = next_target.mean(-1)
         q = quantiles.mean(-1)
-        taken = q.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1)
+        taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         if self.settings.quantiles:
-            choosing = self._q_next(batch.following) if self.settings.double else q_next_target
-            targets = dqn.quantile_targets(batch.rewards, batch.discounts, choosing, next_target)
-            index = batch.actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
+            choosing = self._q_next(following) if self.settings.double else q_next_target
+            targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
+            index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
             if self.settings.double:
-                q_next = self._q_next(batch.following)
-                target = dqn.double_target(batch.rewards, batch.discounts, q_next, q_next_target)
+                q_next = self._q_next(following)
+                target = dqn.double_target(rewards, discounts, q_next, q_next_target)
             else:
-                target = dqn.max_target(batch.rewards, batch.discounts, q_next_target)
+                target = dqn.max_target(rewards, discounts, q_next_target)
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
-        if batch.imitation is not None:
-            losses = losses + batch.imitation * dqn.margin_loss(q, batch.actions, self.settings.margin)
-        loss = dqn.weighted_mean(losses, batch.weights)
+        if imitation:
+            shortfall = dqn.margin_loss(q, actions, self.settings.margin)
+            losses = losses + imitation * (shortfall * self._tensor(batch.source == DEMONSTRATIONS))
+        loss = dqn.weighted_mean(losses, self._tensor(weights))
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        return StepResult(errors, taken.detach(), loss.detach())
+        return StepResult(errors, taken.detach(), loss.detach(), self._clip())
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -111,26 +103,20 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     @torch.no_grad()
     def _clip(self) -> Tensor:
-        """Clip the gradient of each parameter to the maximum norm; return the norms before clipping."""
+        """Clip the gradient of each parameter to the maximum norm; return the norm of all before."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         norms = torch.stack(list(torch._foreach_norm(gradients)))
         factors = (self.settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)
         torch._foreach_mul_(gradients, list(factors))
-        return norms
+        norm: Tensor = norms.norm()
+        return norm
 
-    def _stats(
-        self,
-        batch: Transitions,
-        weights: NDArray[np.float32],
-        delta: NDArray[np.float32],
-        taken: Tensor,
-        loss: Tensor,
-        norms: Tensor,
-    ) -> UpdateStats:
+    def _stats(self, batch: Transitions, weights: NDArray[np.float32], found: StepResult) -> UpdateStats:
+        errors = found.errors.cpu().numpy()
         scalars = {
-            "q_error": float(np.sqrt(np.square(delta).mean())),
-            "value": float(taken.mean()),
-            "loss": float(loss),
-            "gradient_norm": float(norms.norm()),
+            "q_error": float(np.sqrt(np.square(errors).mean())),
+            "value": float(found.taken.mean()),
+            "loss": float(found.loss),
+            "gradient_norm": float(found.norm),
         }
-        return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))
+        return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(errors)))

@@ -43,6 +43,21 @@ def test_its_state_can_be_saved_and_loaded() -> None:
     assert torch.equal(straight, resumed)
 
 
+def test_adams_averages_of_a_dead_unit_become_zero_without_passing_through_denormals() -> None:
+    theta = torch.ones(1, requires_grad=True)
+    adam = FusedAdam([theta], 0.1, 1e-5)
+    seen = []
+    for number in range(2000):
+        theta.grad = torch.full_like(theta, 1e-20 * (number == 0))
+        adam.step()
+        seen.append(adam.state[theta]["exp_avg"].abs().item())
+    smallest = torch.finfo(torch.float32).tiny
+    assert seen[0] > smallest
+    assert not any(0 < one < smallest for one in seen)
+    assert seen[-1] == 0.0
+    assert (torch.tensor(smallest) / 2).item() > 0  # elsewhere they stay
+
+
 def test_adam_takes_pytorchs_steps_to_the_bit_and_shares_its_state() -> None:
     def weights() -> list[Tensor]:
         generator = torch.Generator().manual_seed(0)
