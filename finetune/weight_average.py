@@ -1,7 +1,6 @@
 """Means of a network's weights: over the last part of a phase, and over the most recent decisions."""
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -54,7 +53,7 @@ class WeightAverage:
 
 
 @torch.no_grad()
-def _set_weights(network: Network, weights: Sequence[Tensor]) -> Network:
+def _set_weights(network: Network, weights: tuple[Tensor, ...]) -> Network:
     torch._foreach_copy_(list(network.parameters()), weights)
     return network
 

@@ -73,7 +73,7 @@ def _is_better_throughout(after: Figures, before: Figures) -> bool:
         for now, then in pairs
         for gain in (now["finishes"] - then["finishes"], then["median_seconds"] - now["median_seconds"])
     ]
-    return min(gains) >= 0 and max(gains) > 0
+    return bool(min(gains) >= 0 and max(gains) > 0)
 
 
 def _runs(figures: Figures) -> bool:
