@@ -52,7 +52,11 @@ def main() -> None:
         print(f"qwop-dataset: {found}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     if arguments and _is_folder(arguments[0]):
-        arguments = [f"dataset={quoted(arguments[0])}", *arguments[1:]]
+        folder, *arguments = arguments
+        if other := next((one for one in arguments if one.startswith("dataset=")), None):
+            print(f"qwop-dataset {verb}: {printable(folder)} and {printable(other)}: give one dataset", file=sys.stderr)
+            sys.exit(EXIT_BAD_INPUT)
+        arguments = [f"dataset={quoted(folder)}", *arguments]
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
     with ends_at_once(f"qwop-dataset {verb}"):

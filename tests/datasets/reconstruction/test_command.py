@@ -132,6 +132,7 @@ def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path
         ([], "no verb; expected one of verify"),
         (["polish"], "no verb polish; expected one of verify"),
         (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected the folder of a dataset"),
+        (["verify", "mine", "dataset=yours"], "mine and dataset=yours: give one dataset"),
         (["reconstruct", "out=x"], "dataset is not set"),
         (["reconstruct", "nowhere"], "out is not set"),
         (["reconstruct", "nowhere", "out=x", "reward=gold"], "reward=gold: expected"),
