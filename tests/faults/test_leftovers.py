@@ -26,7 +26,7 @@ LEFT = f".{'0a' * 16}.partial.html"
 
 
 def run_play(folder: Path) -> None:
-    play.run(play.read([f"out={folder}", "serve=false"]))
+    play.run(play.read([f"out={folder}-site", "serve=false"]))
 
 
 def run_verify(folder: Path) -> None:
@@ -50,9 +50,9 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
 
 def left_by(name: str, folder: Path) -> Path:
     """The hidden file that the command would have left."""
-    places = {"play": "board", "export": "../data-exports", "evaluate": "../data-evaluation"}
+    places = {"play": "../data-site/board", "export": "../data-exports", "evaluate": "../data-evaluation"}
     left = folder / places.get(name, ".") / LEFT
-    left.parent.mkdir(exist_ok=True)
+    left.parent.mkdir(parents=True, exist_ok=True)
     left.touch()
     return left
 
