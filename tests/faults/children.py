@@ -162,7 +162,6 @@ def preload() -> None:
     games.set_state(state)
     tree = SumTree(4)
     tree.set(np.arange(4), np.ones(4))
-    tree.set(np.arange(4), np.float64(1))
     tree.find(np.ones(1))
     threads = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
     # Arrow's allocator cleans up in a thread, and forks correctly.
