@@ -45,7 +45,7 @@ class Task:
 TASKS = (
     Task("CartPole-v1", 30_000),
     Task("Acrobot-v1", 50_000),
-    Task("FrozenLake-v1", 50_000),
+    Task("FrozenLake-v1", 200_000),
     Task("LunarLander-v3", 300_000, ("ppo-small", "SB3 PPO", "dqn-small", "SB3 DQN")),
 )
 
