@@ -81,15 +81,16 @@ def distilled_values(
 
 def note(run: "Run[Discounted, LiveSettings]", decisions: int, result: str) -> None:
     """Print the line that says what was distilled."""
-    run.observer.note(
-        f"note: the policy's network ({run.policy.network.architecture}) does not fit the algorithm; distilled on "
-        f"{decisions:,} decisions of its own play, {result}"
-    )
+    run.observer.note(f"note: distilled on {decisions:,} decisions of its own play, {result}")
 
 
 def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
     """Whole games that the run's policy plays with drawn actions in the environment of the first phase, of `DECISIONS`
-    or more in all."""
+    or more in all. Says so first, since what is learned from them takes a minute."""
+    run.observer.note(
+        f"note: the policy's network ({run.policy.network.architecture}) does not fit the algorithm; it is distilled "
+        "on its own play first"
+    )
     policy, environment, games = run.policy, run.environments.specs[0], list[Episode]()
     while sum(map(len, games)) < DECISIONS:
         played = play(

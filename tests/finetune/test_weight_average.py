@@ -41,6 +41,20 @@ def test_without_anything_counted_the_network_stays_as_it_is() -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+def test_a_network_of_the_mean_so_far_leaves_the_trained_one_and_the_mean_alone() -> None:
+    network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
+    average = WeightAverage(network)
+    assert average.network is network
+    seen = []
+    for _ in range(2):
+        seen.append(filled(network, generator))
+        average.add()
+        for found, *counted in zip(weights_of(average.network), *seen, strict=True):
+            np.testing.assert_array_equal(found, np.mean(np.float64(counted), axis=0).astype(np.float32))
+        for found, expected in zip(weights_of(network), seen[-1], strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_statistics_that_scale_observations_are_not_averaged() -> None:
     network = Actor(3, 2, (4,))
     average = WeightAverage(network)

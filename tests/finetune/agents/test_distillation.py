@@ -17,6 +17,7 @@ from qwop.finetune.agents.rlpd.settings import RlpdSettings
 from qwop.finetune.agents.vtrace import distillation as recurrent_distillation
 from qwop.finetune.checkpoint import checkpoints
 from qwop.finetune.experience.sequences import DEMONSTRATIONS
+from qwop.finetune.loop import Observer
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic, Network
 from qwop.policies.policy import Policy
@@ -47,7 +48,8 @@ def network(kind: str) -> Network:
 def run_of(policy: Policy) -> Any:
     """A run, as far as distillation needs one."""
     settings = SimpleNamespace(seed=0, max_idle_frames=0)
-    return SimpleNamespace(policy=policy, settings=settings, environments=SimpleNamespace(specs=(policy.environment,)))
+    environments = SimpleNamespace(specs=(policy.environment,))
+    return SimpleNamespace(policy=policy, settings=settings, environments=environments, observer=Observer())
 
 
 def test_own_play_is_whole_games_with_the_probabilities_that_actions_were_drawn_with() -> None:
@@ -158,7 +160,8 @@ def test_a_policy_of_another_kind_is_distilled_and_goes_on(
         "evaluation.episodes=0", "video=false", "out=run", *more,
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "does not fit the algorithm; distilled on " in done.out
+    began, ended = "does not fit the algorithm; it is distilled on its own play first", "note: distilled on "
+    assert 0 <= done.out.find(began) < done.out.find(ended)
     made = load_policy(tmp_path / "run" / "policy.safetensors").network
     wanted = {"vtrace-small": RecurrentActorCritic, "ftw": TwoTimescaleActorCritic}.get(algorithm, ActorCritic)
     assert isinstance(made, wanted)
