@@ -61,7 +61,10 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
 def _require_start(settings: CoachSettings, out: Path) -> None:
     """Raise BadInput for a schedule or policy that cannot be loaded, or another policy than the rounds in `out` began
     with."""
-    finetune.read([f"schedule={settings.learning}"])
+    try:
+        finetune.read([f"schedule={settings.learning}"])
+    except BadInput as error:
+        raise BadInput(f"learning: {error}") from error
     if settings.policy is None:
         return
     load_policy(settings.policy)

@@ -58,7 +58,7 @@ def test_the_schedule_of_the_learning_is_chosen_and_checked_before_anybody_plays
     assert main.read(["learning=live-only"]).learning == "live-only"
     done = run_command(main, f"policy={policy}", "learning=nope", f"out={tmp_path / 'rounds'}")
     assert done.code == 2
-    assert "schedule=nope: no such option" in done.err
+    assert "learning: schedule=nope: no such option" in done.err
     assert not (tmp_path / "rounds").exists()
 
 
