@@ -96,8 +96,8 @@ class Training(Observer):
         if start.to_clone is not None:  # see what does not fit before the clone is made
             for run in runs:
                 rehearse(run)
-        for note in (*settings.notes, *start.notes, *left_out):
-            self._say(note)
+        for line in (*settings.notes, *start.notes, *left_out):
+            self._say(line)
         start = start.with_clone(settings.seed)
         policy = _copy_for_training(start.policy, settings)
         runs = [replace(run, policy=policy) for run in runs]
