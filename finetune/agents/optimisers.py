@@ -1,5 +1,6 @@
 """Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -114,6 +115,20 @@ class CentredRMSprop(RMSpropTF):
         variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
         torch._foreach_clamp_min_(variances, 0.0)  # rounding
         return variances
+
+
+def clip(gradients: list[Tensor], longest: float) -> float:
+    """Scale the gradients down to this norm over all of them; return the norm before."""
+    norm = math.hypot(*torch.stack(torch._foreach_norm(gradients)).tolist())
+    if norm > longest:
+        torch._foreach_mul_(gradients, longest / (norm + 1e-6))
+    return norm
+
+
+@torch.no_grad()
+def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float) -> None:
+    """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
+    torch._foreach_lerp_(average, parameters, 1.0 - alpha)
 
 
 def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:
