@@ -15,7 +15,7 @@ from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part, autocast
 from ..losses import final_values
-from ..optimisers import RMSpropTF, clip, update_average
+from ..optimisers import FusedRMSprop, as_one_vector, clip, update_average
 from .gradients import Array, Steps, loss_gradient
 from .losses import EPSILON, trace_lengths
 from .returns import lstd
@@ -39,11 +39,14 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._dense, self._dense_average = (
             DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
-        self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
-        self._parameters: list[Tensor] = list(self.network.parameters())
+        if self._dense is not None and self._dense_average is not None:
+            self._dense_average.share_buffers(self._dense)
         self._averages: list[Tensor] = list(self.average.parameters())
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._gradient, self._gradients = as_one_vector(self._parameters)
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
-        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
+        self._below_q_size = sum(one.numel() for one in self._below_q)
+        self._optimiser = FusedRMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -74,21 +77,19 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next
             # Rows are in the order of steps, so those of the last observations, without gradient, are the last ones.
             inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
+            average = None if now.critic_only else self._average_policy(inputs[: n * k])
             outputs = self._outputs(self.network, self._dense, inputs)
             logits, q = outputs.detach().chunk(2)
-            pi = pi_average = torch.softmax(logits, dim=0)
-            if not now.critic_only:
-                pi_average = self._average_policy(inputs[: n * k])
+            pi = torch.softmax(logits, dim=0)
+            pi_average = pi if average is None else average
             arrays = [one.contiguous().cpu().view(len(pi), -1, n).numpy() for one in (pi, q, pi_average)]
             scaled_tolerance = self.tolerance * self.settings.reward_scale
             gradient, steps = loss_gradient(
                 batch, *arrays, finals.cpu().numpy(), self.bounds, scaled_tolerance, self.settings, now
             )
-            self._backward(outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1))
-        if now.critic_only:
-            for parameter in self._below_q:
-                parameter.grad = None
-        norm = clip([one.grad for one in self._parameters if one.grad is not None], self.settings.max_gradient_norm)
+            norm = self._set_gradients(
+                outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1), now.critic_only
+            )
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
@@ -122,18 +123,26 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         logits, _ = self._outputs(self.average, self._dense_average, inputs).chunk(2)
         return torch.softmax(logits, dim=0)
 
-    def _backward(self, outputs: Tensor, gradient: Tensor) -> None:
-        """Set the gradients of the parameters from that with respect to the first rows of the outputs."""
+    def _set_gradients(self, outputs: Tensor, gradient: Tensor, critic_only: bool) -> Tensor:
+        """Set the clipped gradients of the parameters from that with respect to the first rows of the outputs; return
+        the norm before they were clipped."""
+        longest = self.settings.max_gradient_norm
         if self._dense is None:
             self._optimiser.zero_grad(set_to_none=True)
             outputs.backward(gradient)
-            return
-        self._dense.backward(gradient, self._gradients)
-        for parameter, one in zip(self._dense.parameters, self._gradients, strict=True):
-            parameter.grad = one
+        else:
+            self._dense.backward(gradient, self._gradients)
+            for parameter, one in zip(self._parameters, self._gradients, strict=True):
+                parameter.grad = one
+        if critic_only:
+            for parameter in self._below_q:
+                parameter.grad = None
+        if self._dense is None:
+            return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
+        return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
 
     def _stats(
-        self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: float
+        self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: Tensor
     ) -> UpdateStats:
         """Statistics of an update; pi, pi_average: [A, k, n], the latter None if the actor did not learn."""
         scalars = {
