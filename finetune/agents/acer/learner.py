@@ -141,9 +141,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
         return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
 
-    def _stats(
-        self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: Tensor
-    ) -> UpdateStats:
+    def _stats(self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: Tensor) -> UpdateStats:
         """Statistics of an update; pi, pi_average: [A, k, n], the latter None if the actor did not learn."""
         scalars = {
             "q_error": np.sqrt(np.square(steps.q_ret - steps.q_taken).mean()),
@@ -185,7 +183,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if dense is not None:
             return dense.forward(inputs)
         with autocast(self.settings.precision, self._device):
-            features = network.trunk(inputs).float()
+            features = network.trunk(inputs).to(network.policy_head.weight.dtype)
         return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
 
     def _features(self, observations: Observations) -> Tensor:
