@@ -1,6 +1,5 @@
 """Whole updates of ACER against a float64 reference written from the paper's equations, without our losses."""
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,7 +91,9 @@ class Reference:
         targets.reverse()
         for t in range(batch.steps):
             if self.s.get("achieved_returns") and batch.known[i, t]:
-                targets[t] = self.bounded(torch.tensor(self.s["reward_scale"] * float(batch.returns[i, t])).double())
+                targets[t] = self.bounded(
+                    torch.tensor(self.s["reward_scale"] * float(batch.returns[i, t]), dtype=torch.float64)
+                )
         return targets
 
     def step_loss(self, batch: Sequences, i: int, t: int, q_ret: Tensor, entropy: float, imitation: float) -> Tensor:
