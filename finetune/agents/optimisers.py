@@ -167,7 +167,7 @@ def as_one_vector(parameters: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
 
 def clip(gradient: Tensor, longest: float) -> Tensor:
     """Scale the gradient of all parameters, a vector, down to this norm; return the norm before."""
-    norm = gradient.norm()
+    norm: Tensor = torch.linalg.vector_norm(gradient)
     gradient.mul_((longest / (norm + 1e-6)).clamp_(max=1.0))
     return norm
 

@@ -53,12 +53,12 @@ def loss_gradient(
     rho, q_taken, q_ret, to_action = (np.empty((n, k), kind) for _ in range(4))
     outside, limited = np.empty((n, k), np.bool_), np.zeros((n, k), np.bool_)
     player, known = batch.player, batch.known
+    mu = np.ascontiguousarray(batch.behaviour_probabilities)  # one type, and so one compiled function
     by_return = settings.achieved_returns and known is not None
     low, high = (-np.inf, np.inf) if bounds is None else bounds
     _gradient(
-        pi, q, pi_average, batch.actions, batch.rewards, np.ascontiguousarray(batch.behaviour_probabilities),
-        batch.terminated, batch.truncated, final_values, batch.source,
-        batch.behaviour_probabilities if player is None else player,
+        pi, q, pi_average, batch.actions, batch.rewards, mu,
+        batch.terminated, batch.truncated, final_values, batch.source, mu if player is None else player,
         batch.returns if by_return else batch.rewards, known if by_return else batch.terminated,
         float(now.gamma), settings.reward_scale, low, high, settings.truncation, settings.delta, settings.q_coefficient,
         float(now.entropy * settings.entropy_coefficient), 0.0 if player is None else float(now.imitation),

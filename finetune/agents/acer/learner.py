@@ -82,11 +82,14 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             logits, q = outputs.detach().chunk(2)
             pi = torch.softmax(logits, dim=0)
             pi_average = pi if average is None else average
-            arrays = [one.contiguous().cpu().view(len(pi), -1, n).numpy() for one in (pi, q, pi_average)]
+            pi_rows, q_rows, average_rows = (
+                one.contiguous().cpu().view(len(pi), -1, n).numpy() for one in (pi, q, pi_average)
+            )
             scaled_tolerance = self.tolerance * self.settings.reward_scale
             gradient, steps = loss_gradient(
-                batch, *arrays, finals.cpu().numpy(), self.bounds, scaled_tolerance, self.settings, now
-            )
+                batch, pi_rows, q_rows, average_rows, finals.cpu().numpy(), self.bounds, scaled_tolerance,
+                self.settings, now,
+            )  # fmt: skip
             norm = self._set_gradients(
                 outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1), now.critic_only
             )
@@ -95,7 +98,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         update_average(self._averages, self._parameters, self.settings.alpha)
         if not diagnose:
             return None
-        return self._stats(batch, arrays[0][:, :-1], None if now.critic_only else arrays[2], steps, norm)
+        return self._stats(batch, pi_rows[:, :-1], None if now.critic_only else average_rows, steps, norm)
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:

@@ -11,9 +11,11 @@ of a state; functions with g or gradient write into it. Everything else is held 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
@@ -132,11 +134,12 @@ def add_imitation_gradient(gradient, pi, player, weight):  # type: ignore[no-unt
         gradient[a] += weight * (pi[a] * total - player[a])
 
 
-def trace_lengths(rho, done):  # type: ignore[no-untyped-def]
+def trace_lengths(rho: NDArray[np.floating[Any]], done: NDArray[np.bool_]) -> NDArray[np.floating[Any]]:
     """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: effective lookahead, in steps, of the first target of a sequence.
 
     The first step counts as 1, whatever ρ_0, because Qret_0 = r_0 + … contains the full first reward. rho ρ_t(a_t),
     done (bool, the step ended an episode): [n, k].
     """
     carried = np.minimum(rho[:, 1:], 1.0) * ~done[:, :-1]
-    return 1.0 + carried.cumprod(axis=1).sum(axis=1)
+    lengths: NDArray[np.floating[Any]] = 1.0 + carried.cumprod(axis=1).sum(axis=1)
+    return lengths
