@@ -66,7 +66,7 @@ _BY_FILE = {
         ("acer: no diagnosis", "diagnose=number == 0", "diagnose=False"),
     ),
     "finetune/agents/acer/gradients.py": (
-        ("acer: no trust region", "acer.to_trust_region(g, pi_t, pi_average[:, t, i], delta)", "False"),
+        ("acer: no trust region", "acer.to_trust_region(g[t, i], pi[:, t, i], pi_average[:, m], delta)", "False"),
         ("acer: rewards are not scaled", "scaled[t] = rewards[i, t] * reward_scale", "scaled[t] = rewards[i, t]"),
         ("acer: a hundred times the entropy", "float(now.entropy * settings", "float(100 * now.entropy * settings"),
         ("acer: values are not bounded", "values[i, t] = min(max(value, low), high)", "values[i, t] = value"),
@@ -78,7 +78,7 @@ _BY_FILE = {
         ("acer: targets have no discount", "bounded, rho[i], gamma)", "bounded, rho[i], 1.0)"),
         ("acer: the entropy does not follow the phase", "float(now.entropy * settings", "float(1.0 * settings"),
         ("acer: demonstrations learned by their returns are importance-weighted, too",
-         "0.0 if shown and achieved_returns else -g[a]", "-g[a]"),
+         "0.0 if shown and achieved_returns else -here[a]", "-here[a]"),
     ),
     "finetune/agents/acer/learner.py": (
         ("acer: gradients are not clipped", "longest = self.settings.max_gradient_norm", "longest = 1e9"),
@@ -99,6 +99,7 @@ _BY_FILE = {
     "finetune/agents/acer/losses.py": (
         ("acer: values at a time limit are 0", "q_bar = float(final_values[t])", "q_bar = 0.0"),
         ("acer: no bias correction", "if rho > c else 0.0", "if False else 0.0"),
+        ("acer: the trust region is left unseen", "g.max() - g.min() > delta", "g.max() > delta"),
     ),
     "finetune/agents/acer/returns.py": (
         ("acer: episodes under way are forgotten on resuming",

@@ -39,8 +39,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._dense, self._dense_average = (
             DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
-        if self._dense is not None and self._dense_average is not None:
-            self._dense_average.share_buffers(self._dense)
         self._averages: list[Tensor] = list(self.average.parameters())
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._gradient, self._gradients = as_one_vector(self._parameters)
@@ -77,18 +75,17 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next
             # Rows are in the order of steps, so those of the last observations, without gradient, are the last ones.
             inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
-            average = None if now.critic_only else self._average_policy(inputs[: n * k])
             outputs = self._outputs(self.network, self._dense, inputs)
             logits, q = outputs.detach().chunk(2)
-            pi = torch.softmax(logits, dim=0)
-            pi_average = pi if average is None else average
-            pi_rows, q_rows, average_rows = (
-                one.contiguous().cpu().view(len(pi), -1, n).numpy() for one in (pi, q, pi_average)
-            )
-            scaled_tolerance = self.tolerance * self.settings.reward_scale
+            pi, q = (_on_cpu(one).reshape(len(q), k + 1, n) for one in (torch.softmax(logits, dim=0), q))
+            averages = self._average_policy(inputs[: n * k]) if diagnose else None
+
+            def average(states: NDArray[np.int64]) -> Array:
+                return self._average_policy(inputs[states]) if averages is None else averages.take(states, axis=1)
+
             gradient, steps = loss_gradient(
-                batch, pi_rows, q_rows, average_rows, finals.cpu().numpy(), self.bounds, scaled_tolerance,
-                self.settings, now,
+                batch, pi, q, average, _on_cpu(finals), self.bounds,
+                self.tolerance * self.settings.reward_scale, self.settings, now,
             )  # fmt: skip
             norm = self._set_gradients(
                 outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1), now.critic_only
@@ -96,9 +93,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
-        if not diagnose:
+        if averages is None:
             return None
-        return self._stats(batch, pi_rows[:, :-1], None if now.critic_only else average_rows, steps, norm)
+        return self._stats(batch, pi[:, :-1], None if now.critic_only else averages.reshape(-1, k, n), steps, norm)
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -121,10 +118,10 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.bias.fill_(float(w[-1]))
 
     @torch.no_grad()
-    def _average_policy(self, inputs: Tensor) -> Tensor:
+    def _average_policy(self, inputs: Tensor) -> Array:
         """π_avg, [A, rows], of the trunk's inputs."""
         logits, _ = self._outputs(self.average, self._dense_average, inputs).chunk(2)
-        return torch.softmax(logits, dim=0)
+        return _on_cpu(torch.softmax(logits, dim=0))
 
     def _set_gradients(self, outputs: Tensor, gradient: Tensor, critic_only: bool) -> Tensor:
         """Set the clipped gradients of the parameters from that with respect to the first rows of the outputs; return
@@ -200,3 +197,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
         logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
         return (torch.softmax(logits, dim=0) * q).sum(0)
+
+
+def _on_cpu(tensor: Tensor) -> Array:
+    array: Array = tensor.contiguous().cpu().numpy()
+    return array

@@ -90,6 +90,13 @@ def to_logits(g, pi):  # type: ignore[no-untyped-def]
 
 
 @formula
+def within_reach(g, delta):  # type: ignore[no-untyped-def]
+    """False where the trust region cannot limit g, whatever π_avg: k·g ≤ max g − min g, because k = π − π_avg sums to 0
+    and its positive part to 1 at most."""
+    return g.max() - g.min() > delta
+
+
+@formula
 def to_trust_region(g, pi, pi_average, delta, epsilon=EPSILON):  # type: ignore[no-untyped-def]
     """g ← z* = g − max(0, (k·g − δ)/‖k‖²)·k, with k = ∂KL[π_avg ‖ π]/∂logits = π − π_avg: the vector closest to g that
     changes KL[π_avg ‖ π] by at most δ (equation 12). Return True where that is another vector."""

@@ -153,6 +153,23 @@ def test_the_trust_region_bounds_the_change_of_the_divergence(seed: int) -> None
     assert g - z == pytest.approx(max(0.0, k @ g - 0.5) / (k @ k + acer.EPSILON) * k, rel=1e-9, abs=1e-12)
 
 
+@settings(deadline=None)
+@given(st.integers(0, 2**31))
+def test_only_states_within_reach_of_the_trust_region_can_be_limited(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pi, average = random.dirichlet(np.full(4, 0.1)), random.dirichlet(np.full(4, 0.1))
+    g = random.normal(size=4) * random.choice([0.1, 1.0])
+    reached = acer.within_reach(g, 0.5)
+    assert reached or not acer.to_trust_region(g, pi, average, 0.5)
+
+
+def test_the_reach_of_the_trust_region_is_that_of_opposite_policies() -> None:
+    g = np.array([0.3, 0.0, -0.3])
+    assert acer.within_reach(g, 0.59)
+    assert acer.to_trust_region(g.copy(), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]), 0.59)
+    assert not acer.within_reach(g, 0.61)
+
+
 def test_an_all_but_impossible_action_leaves_the_likely_ones_alone() -> None:
     pi, average = np.array([0.6, 0.4 - 1e-5, 1e-5]), np.array([0.5, 0.5 - 1e-5, 1e-5])
     g = np.array([0.0, 0.0, -1.0 / 1e-5])  # the gain of an unlikely action that went badly

@@ -305,3 +305,34 @@ def test_dense_layers_by_hand_and_autograd_make_the_same_updates(
         assert mine.by_source == theirs.by_source or kind is torch.float32
         for one, other in ((by_hand.network, autograd.network), (by_hand.average, autograd.average)):
             torch.testing.assert_close(one.state_dict(), other.state_dict(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("delta", [0.02, 0.2, 1000.0])
+def test_a_diagnosis_changes_nothing(delta: float) -> None:
+    def learner() -> AcerLearner:
+        network = ActorCritic(2, 3, (8,), torch.Generator().manual_seed(0)).double()
+        one = AcerLearner(network, AcerSettings(**BASE | {"delta": delta}), torch.device("cpu"))
+        with torch.no_grad():
+            network.q_head.weight.mul_(100)
+            one.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
+        return one
+
+    diagnosed, plain = learner(), learner()
+    for number in range(3):
+        batch = make_batch(number)
+        found = diagnosed.update(batch, NOW, diagnose=True)
+        assert plain.update(batch, NOW) is None
+    assert found is not None
+    assert (found.scalars["trust_region_active"] > 0) is (delta < 1)
+    torch.testing.assert_close(plain.network.state_dict(), diagnosed.network.state_dict(), rtol=1e-10, atol=1e-12)
+
+
+def test_the_average_network_is_not_asked_where_the_trust_region_is_out_of_reach() -> None:
+    asked = []
+    learner = AcerLearner(ActorCritic(2, 3, (8,)), AcerSettings(delta=1000.0), torch.device("cpu"))
+    learner.average.trunk.register_forward_hook(lambda *_: asked.append(1))
+    learner._dense_average = None
+    learner.update(make_batch(0), NOW)
+    assert not asked
+    learner.update(make_batch(0), NOW, diagnose=True)
+    assert asked
