@@ -76,8 +76,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             # Rows are in the order of steps, so those of the last observations, without gradient, are the last ones.
             inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
             outputs = self._outputs(self.network, self._dense, inputs)
-            logits, q = outputs.detach().chunk(2)
-            pi, q = (_on_cpu(one).reshape(len(q), k + 1, n) for one in (torch.softmax(logits, dim=0), q))
+            logits, values = outputs.detach().chunk(2)
+            pi, q = (_on_cpu(one).reshape(-1, k + 1, n) for one in (torch.softmax(logits, dim=0), values))
             averages = self._average_policy(inputs[: n * k]) if diagnose else None
 
             def average(states: NDArray[np.int64]) -> Array:

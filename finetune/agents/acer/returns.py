@@ -46,9 +46,10 @@ class ReturnRange:
     def add_live(self, live: Sequences, gamma: float) -> None:
         """Add the episodes that end in these sequences."""
         over = live.terminated | live.truncated
-        for stream, (rewards, ended) in enumerate(zip(live.rewards.tolist(), over.any(axis=1).tolist(), strict=True)):
+        ended = over.any(axis=1)
+        for stream, rewards in enumerate(live.rewards.tolist()):
             start = 0
-            for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended else ():
+            for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended[stream] else ():
                 self.add_episode(np.array(self._open[stream] + rewards[start:end]), gamma)
                 self._open[stream], start = [], end
             self._open[stream] += rewards[start:]
