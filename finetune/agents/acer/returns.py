@@ -46,7 +46,7 @@ class ReturnRange:
     def add_live(self, live: Sequences, gamma: float) -> None:
         """Add the episodes that end in these sequences."""
         over = live.terminated | live.truncated
-        ended = over.any(axis=1)
+        ended = np.asarray(over.any(axis=1))
         for stream, rewards in enumerate(live.rewards.tolist()):
             start = 0
             for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended[stream] else ():
