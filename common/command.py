@@ -23,6 +23,7 @@ from .ends import one_line_end
 from .errors import BadInput
 from .files import require_writable_folder, write_atomic
 from .former_names import current_overrides
+from .free_names import with_decoded_names
 from .imports import import_asked
 from .option_files import naming_files, with_option_files
 from .overrides import explain, normalise, set_in_entries, sweep_jobs
@@ -172,7 +173,8 @@ class Command(Generic[S]):
         except OmegaConfBaseException as error:
             place = getattr(error, "full_key", None) or "a setting"
             raise BadInput(f"{place}: {str(error).splitlines()[0]}") from None
-        return read(self.settings, {key: value for key, value in node.items() if key != "hydra"})
+        named = with_decoded_names({key: value for key, value in node.items() if key != "hydra"})
+        return read(self.settings, named)
 
     def _register(self) -> None:
         """Tell Hydra the defaults: a configuration of this name, and an option of each group for each dataclass."""

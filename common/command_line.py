@@ -108,7 +108,7 @@ def _in_words(value: object) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {_in_words(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{_name_in_words(str(key))}: {_in_words(one)}' for key, one in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_in_words, value))}]"
     return _quoted_if_need_be(value) if isinstance(value, str) else str(value)
@@ -116,8 +116,18 @@ def _in_words(value: object) -> str:
 
 def _quoted_if_need_be(text: str) -> str:
     """A text in quotes where Hydra would not read the bare one as this text, alone and in a list."""
+    return text if _read(text) == text and _read(f"[{text}]") == [text] else quoted(text)
+
+
+def _name_in_words(name: str) -> str:
+    """A name in braces, in quotes where Hydra would not read the bare one as this name."""
+    read = _read(f"{{{name}: 1}}")
+    return name if isinstance(read, dict) and [*read] == [name] else quoted(name)
+
+
+def _read(value: str) -> object:
+    """The value as Hydra reads it; None if it does not."""
     try:
-        parsed = [OverridesParser.create().parse_override(f"x={form}").value() for form in (text, f"[{text}]")]
+        return OverridesParser.create().parse_override(f"x={value}").value()
     except UNREADABLE:
-        parsed = []
-    return text if parsed == [text, [text]] else quoted(text)
+        return None

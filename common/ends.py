@@ -12,6 +12,7 @@ from types import FrameType
 from .checks import LONGEST_REASON, printable, quoted
 from .errors import BadInput
 from .interrupts import EXIT_INTERRUPTED
+from .output import OutputLost
 
 EXIT_BAD_INPUT = 2
 EXIT_SIGNAL = 128
@@ -60,6 +61,9 @@ def one_line_end(program: str) -> Iterator[None]:
     except BadInput as error:
         print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
+    except OutputLost as lost:
+        print(f"{program}: {lost}", file=sys.stderr)
+        sys.exit(lost.code)
     except OSError as error:
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
         if error.errno in IMPOSSIBLE:
@@ -138,7 +142,8 @@ def _quiet_threads() -> Iterator[None]:
     before = threading.excepthook
 
     def report(failure: threading.ExceptHookArgs) -> None:
-        if not (isinstance(failure.exc_value, OSError) and failure.exc_value.errno in NO_ROOM | GONE):
+        error = failure.exc_value
+        if not isinstance(error, OutputLost) and not (isinstance(error, OSError) and error.errno in NO_ROOM | GONE):
             before(failure)
 
     threading.excepthook = report

@@ -18,6 +18,13 @@ Content = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
 
+def named_path(path: str | os.PathLike[str], kind: str) -> Path:
+    """A path that a program gives, ~ being the home folder; BadInput for an empty one, the working folder to Python."""
+    if not os.fspath(path).strip():
+        raise BadInput(f"the name of the {kind} is empty; give one, or . for the working folder")
+    return Path(path).expanduser()
+
+
 def write_atomic(path: Path, content: Content) -> Path:
     """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
     folder. BadInput if it cannot be written (a full disk, lost permissions).

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .checks import Declaration, quoted, span, without_none
+from .free_names import with_decoded_names
 from .imports import HELP, SETTING
 from .settings import NOT_SET, Settings, declarations, defaults, dotted, is_settings, options_of, type_of
 
@@ -61,7 +62,7 @@ def print_help(command: "Command[Any]", overrides: Sequence[str], console: Conso
 
 def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> RenderableType:
     """The text of `--help`, `width` columns wide. BadInput for overrides that cannot be composed."""
-    node: Any = OmegaConf.to_container(command.compose(overrides), resolve=False)
+    node = with_decoded_names(OmegaConf.to_container(command.compose(overrides), resolve=False))
     parts: list[RenderableType] = [Text(command.about), Text()]
     parts += [_heading("Examples"), *_examples(command), Text()]
     if groups := list(_groups(command.settings, node, overrides)):

@@ -12,6 +12,7 @@ from hydra.core.config_store import ConfigStore
 from .checks import one_of, quoted
 from .errors import BadInput, naming
 from .former_names import current_settings
+from .free_names import with_encoded_names
 from .overrides import FROM_FILE
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, options_of
@@ -77,8 +78,8 @@ def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[s
 
 def _stored(group: str, path: Path, node: dict[str, Any]) -> str:
     """The name under which Hydra finds the file's settings, in this process."""
-    name = FROM_FILE + re.sub(r"[^\w-]", "-", path.stem)
-    ConfigStore.instance().store(group=group, name=name, node=node, package=group)
+    name = FROM_FILE + re.sub(r"[^\w-]", "-", path.stem, flags=re.ASCII)
+    ConfigStore.instance().store(group=group, name=name, node=with_encoded_names(node), package=group)
     _PATHS[group, name] = path
     return name
 

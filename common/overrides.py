@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .checks import quoted, without_none
 from .errors import BadInput
+from .free_names import decoded
 from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
 
 _MERGING = "Error merging override "
@@ -106,6 +107,11 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
 
     compose makes the configuration of other overrides; that of the groups alone has the known settings.
     """
+    found = _explained(error, overrides, settings, compose)
+    return BadInput(decoded(str(found))) if isinstance(found, BadInput) else found
+
+
+def _explained(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
     try:
         parsed = [parsed_override(one) for one in overrides]
     except BadInput as wrong:
@@ -125,7 +131,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if str(error).startswith(_MERGING):
-        given = str(error).removeprefix(_MERGING).split("\n")[0]
+        given = str(error).removeprefix(_MERGING).split("\n")[0].lstrip("+")
         return BadInput(f"{quoted(given)}: expected settings by name, such as {given.partition('=')[0]}.name=value")
     if isinstance(error, UNREADABLE):
         return BadInput(quoted(str(error).split("\n")[0], LONGEST_REASON))
@@ -138,8 +144,8 @@ def parsed_override(override: str) -> Override:
         return OverridesParser.create().parse_override(override)
     except UNREADABLE as wrong:
         raise BadInput(
-            f"{quoted(override) or 'an empty argument'}: cannot be read ({_reason(wrong)}); expected setting=value, in "
-            "quotes if need be"
+            f"{quoted(override.lstrip('+')) or 'an empty argument'}: cannot be read ({_reason(wrong)}); expected "
+            "setting=value, in quotes if need be"
         ) from None
 
 

@@ -1,18 +1,23 @@
-"""Texts on the command line as they are typed: settings that are texts are quoted before Hydra's grammar reads them."""
+"""Texts and names on the command line as they are typed: what Hydra's grammar does not take is quoted, and names are
+encoded, before it reads them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
 
 from .checks import Declaration, without_none
+from .free_names import encoded
 from .overrides import UNREADABLE
 from .settings import Settings, declarations, is_settings, type_of
 
 SWEEPS = ("-m", "--multirun")
 """Hydra's options to run a command once for each value; commas then separate values, as in all of Hydra's sweeps."""
+
+Names = str | Sequence[str]
+"""Type of the values of a mapping that are texts or lists of texts, whatever they look like."""
 
 _INTERPOLATION = re.compile(r"\$\{[A-Za-z_][\w.:]*\}")
 
@@ -24,14 +29,19 @@ _PAIRS = {"[": "]", "(": ")", "{": "}"}
 
 
 def as_typed(arguments: Sequence[str], settings: type[Settings]) -> list[str]:
-    """The same command line, with the values of settings that are texts or lists of texts in Hydra's quotes.
+    """The same command line, with the values of settings that are texts or lists of texts in Hydra's quotes, and names
+    of any characters (`columns.action=動作`, `environment.größe=3`) in a form that `with_decoded_names` reverses.
 
     So `player=O'Brien`, `player=1e3` and `dataset=a,b` are these texts. Left to Hydra are a value that is wholly in
     quotes, `null`, `${name}` of another setting, and all values of a sweep.
     """
+    named = [_with_encoded_place(one) for one in arguments]
     if any(one in SWEEPS for one in arguments):
-        return list(arguments)
-    return [_as_typed(one, settings) for one in arguments]
+        return named
+    try:
+        return [_as_typed(one, settings) for one in named]
+    except RecursionError:  # of brackets within brackets, which Hydra's errors will tell
+        return named
 
 
 def quoted(text: str) -> str:
@@ -49,10 +59,23 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
         return f"{key}={_quoted(value)}"
     if kinds == {"texts"}:
         return f"{key}={_list(value)}"
+    if kinds == {"names"}:
+        return f"{key}={_structure(value, texts=True)}"
+    if any(_within(value, opening) for opening in "[{") and not _readable(value):
+        return f"{key}={_structure(value)}"
     # The value of a mapping whose keys are free may be of any type: it is a text if it is nothing else.
     if value[0] not in _PAIRS and not declared and not _readable(value):
         return f"{key}={_quoted(value)}"
     return argument
+
+
+def _with_encoded_place(argument: str) -> str:
+    """The argument with names in its place that Hydra reads."""
+    place, equals, value = argument.partition("=")
+    if not (equals or place.startswith("~")) or place.startswith("-") or _reads(f"{place}=1"):
+        return argument
+    bare = place.lstrip("+~")
+    return f"{place.removesuffix(bare)}{'.'.join(map(encoded, bare.split('.')))}{equals}{value}"
 
 
 def _declared(cls: type[Settings], place: str) -> Iterator[tuple[Any, Declaration]]:
@@ -65,6 +88,8 @@ def _declared(cls: type[Settings], place: str) -> Iterator[tuple[Any, Declaratio
             yield from _declared(hint, place)
         elif field == name and not rest:
             yield hint, spec
+        elif field == name and get_origin(kind) is Mapping and get_args(kind)[1] == Names:
+            yield Names, spec
         elif field == name:
             for made in spec.options.values() or ([kind] if is_settings(kind) else []):
                 yield from _declared(made, rest)
@@ -78,31 +103,65 @@ def _kind(hint: Any, spec: Declaration) -> str:
         return "other"
     if kind is str:
         return "text"
+    if kind == Names or (get_origin(kind) is Mapping and get_args(kind)[1] == Names):
+        return "names"
     return "texts" if get_origin(kind) in (tuple, list) and get_args(kind)[0] is str else "other"
 
 
 def _list(value: str) -> str:
     """A list in brackets with each of its texts in quotes; anything else as one text."""
-    if value[0] != "[" or value[-1] != "]":
-        return _quoted(value)
+    return _structure(value, texts=True) if _within(value, "[") else _quoted(value)
+
+
+def _structure(value: str, *, texts: bool = False) -> str:
+    """Lists in brackets and mappings in braces with their names encoded and their texts in quotes: everything that is
+    nothing else, or all values."""
+    if _within(value, "["):
+        return f"[{','.join(_structure(item, texts=texts) for item in _items(value))}]"
+    if _within(value, "{"):
+        pairs = [_pair(item) for item in _items(value)]
+        return f"{{{','.join(f'{key}:{_structure(one, texts=texts)}' for key, one in pairs)}}}"
+    return _quoted(value) if texts or not _readable(value) else value
+
+
+def _within(value: str, opening: str) -> bool:
+    return value[:1] == opening and value[-1:] == _PAIRS[opening]
+
+
+def _items(value: str) -> list[str]:
+    """The items in the brackets or braces of a value."""
     items = [item.strip() for item in _split(value[1:-1])]
-    return f"[{','.join(_quoted(item) for item in items)}]" if items != [""] else value
+    return items if items != [""] else []
+
+
+def _pair(item: str) -> tuple[str, str]:
+    """The name, in a form that Hydra reads, and the value of an item in braces. A name may be in quotes."""
+    in_quotes = _IN_QUOTES.match(item)
+    if in_quotes and item[in_quotes.end() :].lstrip()[:1] == ":":
+        name = encoded(str(OverridesParser.create().parse_override(f"x={in_quotes[0]}").value()))
+        return name, item[in_quotes.end() :].lstrip()[1:].strip()
+    name, colon, value = (part.strip() for part in item.partition(":"))
+    readable = _readable(f"{{{name}: 1}}")
+    return (name if readable else encoded(name)), value if colon else ""
 
 
 def _split(inner: str) -> Iterator[str]:
-    """The items between commas; commas within brackets or within quotes that an item begins with are part of it."""
-    item, closing = "", ""
+    """The items between commas; commas within brackets, or within quotes that a text or name begins with, are part of
+    it."""
+    item, closing, escaped = "", "", False
     for character in inner:
         if character == "," and not closing:
             yield item
             item = ""
             continue
-        if closing and character == closing[-1]:
+        in_quotes = closing[-1:] in ("'", '"')
+        if closing and character == closing[-1] and not escaped:
             closing = closing[:-1]
-        elif character in "'\"" and not item.strip():
-            closing = character
-        elif character in _PAIRS and closing[-1:] not in ("'", '"'):
-            closing += _PAIRS[character]
+        elif not in_quotes:
+            if character in "'\"" and item.strip()[-1:] in ("", *":,[{("):
+                closing += character
+            closing += _PAIRS.get(character, "")
+        escaped = in_quotes and character == "\\" and not escaped
         item += character
     if closing and "," in item:  # unclosed brackets and quotes are ordinary characters
         yield from item.split(",")
@@ -127,8 +186,12 @@ def _escaped(found: "re.Match[str]", value: str) -> str:
 
 def _readable(value: str) -> bool:
     """True if Hydra's grammar reads the value."""
+    return _reads(f"x={value}")
+
+
+def _reads(override: str) -> bool:
     try:
-        OverridesParser.create().parse_override(f"x={value}")
+        OverridesParser.create().parse_override(override)
     except UNREADABLE:
         return False
     return True

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
+from ..common.files import named_path
 from ..envs.actions import Space, action_at, action_of_numbers, index_of_action, plain_data
 from ..envs.observed import plain_observation, problem_of, without_texts
 from ..envs.spec import EnvironmentSpec
@@ -63,7 +64,7 @@ def write_episode(
 
     Raises BadInput for what does not fit the environment or the dataset.
     """
-    folder = Path(folder).expanduser()
+    folder = named_path(folder, "dataset's folder")
     if not isinstance(environment, str | EnvironmentSpec | None):
         raise BadInput(f"environment is a {type(environment).__name__}, expected an id such as CartPole-v1")
     if environment is None and not (folder / DESCRIPTION).exists():

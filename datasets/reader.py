@@ -12,6 +12,7 @@ import pyarrow.dataset as pads
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..common.files import named_path
 from .checksums import CHECKSUMS, read_checksums, sha256
 from .columns import arrow_schema
 from .episode_file import EpisodeFile, changed, open_episode_file
@@ -120,7 +121,7 @@ class Dataset(Sequence[Episode]):
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
     """Open the dataset in `folder`; BadInput without a dataset or episodes, or if a file is missing."""
-    folder = Path(folder).expanduser()
+    folder = named_path(folder, "dataset's folder")
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
     checksums = read_checksums(folder)

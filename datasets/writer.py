@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
-from ..common.files import make_missing, sync_folder, temporary_sibling, write_synced
+from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_synced
 from ..common.folder_lock import FolderLock
 from ..envs.spec import EnvironmentSpec
 from .arrow import renumbered, to_table
@@ -33,7 +33,7 @@ class DatasetWriter:
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
-        self.folder = Path(folder).expanduser()
+        self.folder = named_path(folder, "dataset's folder")
         self.info = info
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:

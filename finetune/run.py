@@ -1,6 +1,7 @@
 """A training run: its parts, and the loop built from them."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -11,10 +12,11 @@ import torch
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..policies.policy import Policy
+from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
 from .distributed.collector import ActorsCollector, PhaseCollector
-from .distributed.ray_actors import RayActors
+from .distributed.ray_actors import RayActors, require_ray
 from .distributed.settings import RaySettings
 from .loop import LivePlay, Loop, Observer
 from .reports.run_log import RunLog
@@ -100,10 +102,19 @@ class Run(Generic[A, L]):
 
 def build(run: Run[Discounted, LiveSettings]) -> Loop:
     """Build the loop of a run; BadInput if its parts do not fit together."""
+    return Loop(run, _agent(run), _live_play(run))
+
+
+def rehearse(run: Run[Discounted, LiveSettings]) -> None:
+    """Build the agent of a copy of the policy, without distillation; BadInput as of `build`."""
+    _agent(replace(run, policy=copy.deepcopy(run.policy), observer=Observer(), rehearsed=True))
+
+
+def _agent(run: Run[Discounted, LiveSettings]) -> Agent:
     _require_teacher(run)
+    _require_actors(run)
     assert run.schedule.planned  # computed before the agent is built, so that errors in the schedule come first
-    agent = run.settings.chosen_algorithm.build(run)
-    return Loop(run, agent, _live_play(run))
+    return run.settings.chosen_algorithm.build(run)
 
 
 def _require_teacher(run: Run[Discounted, LiveSettings]) -> None:
@@ -122,16 +133,23 @@ def _require_teacher(run: Run[Discounted, LiveSettings]) -> None:
         )
 
 
+def _require_actors(run: Run[Discounted, LiveSettings]) -> None:
+    distributed, games = run.settings.distributed, run.loop.num_envs
+    if not isinstance(distributed, RaySettings):
+        return
+    if not run.settings.chosen_algorithm.asynchronous and games % distributed.actors:
+        raise BadInput(
+            f"loop.num_envs={games}: {distributed.actors} actors share them (distributed.actors); give a multiple"
+        )
+    require_ray()
+
+
 def _live_play(run: Run[Discounted, LiveSettings]) -> LivePlay:
     """Make the collector of live play: in this process or with actors."""
     loop, distributed, phase = run.loop, run.settings.distributed, run.schedule.index
     if not isinstance(distributed, RaySettings):
         return PhaseCollector(run.environments, phase, loop.steps, run.for_play)
     count, asynchronous = distributed.actors, run.settings.chosen_algorithm.asynchronous
-    if not asynchronous and loop.num_envs % count:
-        raise BadInput(
-            f"loop.num_envs={loop.num_envs}: {count} actors share them (distributed.actors); give a multiple"
-        )
     games = loop.num_envs if asynchronous else loop.num_envs // count
     actors = RayActors(count, distributed.address, run.environments.with_num_envs(games), loop.steps)
     return ActorsCollector(actors, count, phase, run.for_play, asynchronous=asynchronous)

@@ -17,7 +17,8 @@ from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.policy import Policy
-from ..pretrain.clone import clone
+from ..pretrain.clone import clone, untrained
+from ..pretrain.settings import CloningSettings
 from .agents.agent import MakeNetwork
 from .schedules.environments import without_reward_settings
 
@@ -32,11 +33,21 @@ PRETRAINED = Path("runs/pretrain/policy.safetensors")
 
 @dataclass(frozen=True)
 class Start:
-    """Initial policy, demonstrations (None if no phase uses any), and lines that report the choice."""
+    """Initial policy, demonstrations (None if no phase uses any), and lines that report the choice.
+
+    to_clone: the policy is untrained, and stands for the clone of these games that is yet to be made.
+    """
 
     policy: Policy
     demonstrations: Dataset | None
     notes: tuple[str, ...]
+    to_clone: Dataset | None = None
+
+    def with_clone(self, seed: int) -> "Start":
+        """Make the clone, if there is one to make."""
+        if self.to_clone is None:
+            return self
+        return replace(self, policy=clone(self.to_clone, self.to_clone.info, seed=seed).policy, to_clone=None)
 
 
 def find_start(
@@ -52,8 +63,8 @@ def find_start(
     """Choose the initial policy and demonstrations; raise BadInput if they disagree.
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
-    demonstrations. Without demonstrations, if some are needed: the embedded ones. new_network makes the network of
-    policy=scratch. settings: those of a new environment; a policy file may omit them.
+    demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
+    new_network makes the network of policy=scratch. settings: those of a new environment; a policy file may omit them.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
@@ -67,6 +78,7 @@ def find_start(
     elif needs_demonstrations or policy is None:
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
+    to_clone = None
     if policy == SCRATCH:
         start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
     elif policy is not None:
@@ -76,13 +88,15 @@ def find_start(
         notes.append(f"policy: a new clone of {dataset.folder}")
         if len(dataset) < 2:
             raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
-        start = clone(dataset, dataset.info, seed=seed).policy
+        to_clone, info = dataset, dataset.info
+        network = untrained(info, CloningSettings(), torch.Generator().manual_seed(seed))
+        start = Policy(network, info.environment, info.observation)
     if dataset is not None:
         if (seen := _as_the_policy_sees(dataset, start)) is not dataset:
             dataset = seen
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, policy or "the clone", dataset)
-    return Start(start, dataset, tuple(notes))
+    return Start(start, dataset, tuple(notes), to_clone)
 
 
 def _new_policy(

@@ -31,7 +31,7 @@ from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .reports.verdict import verdict
 from .resume import MAY_DIFFER, require_resumable
-from .run import Run, build
+from .run import Run, build, rehearse
 from .schedules.environments import phases_in
 from .settings import BEST, FinetuneSettings
 from .stages import Read, stage_of, stages
@@ -75,16 +75,13 @@ class Training(Observer):
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start = self._start(resumed=state is not None)
         fitting, left_out = self._fitting(start.policy.environment.id)
-        if left_out is not None:
-            self._say(left_out)
-        policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
         every = stages(fitting, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Discounted, LiveSettings]] = [
             Run(
                 stage,
-                policy,
+                start.policy,
                 start.demonstrations,
                 device,
                 self._log,
@@ -96,14 +93,21 @@ class Training(Observer):
             )
             for number, stage in enumerate(every)
         ]
+        if start.to_clone is not None:  # see what does not fit before the clone is made
+            for run in runs:
+                rehearse(run)
+        for line in (*settings.notes, *start.notes, *left_out):
+            self._say(line)
+        start = start.with_clone(settings.seed)
+        policy = _copy_for_training(start.policy, settings)
+        runs = [replace(run, policy=policy) for run in runs]
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
         with unbegun, self._bar, closing(self._log), closing(self._background):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
-                rehearsed = replace(later, policy=copy.deepcopy(policy), observer=Observer(), rehearsed=True)
-                later.settings.chosen_algorithm.build(rehearsed)
+                rehearse(later)
             loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
@@ -164,10 +168,10 @@ class Training(Observer):
         self._background.run(lambda: self._say(line))  # after the evaluations that are under way
 
     def _start(self, resumed: bool) -> Start:
-        """Choose the initial policy and the demonstrations, and print the choice."""
+        """Choose the initial policy and the demonstrations."""
         settings, algorithm = self._settings, self._settings.chosen_algorithm
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
-        start = find_start(
+        return find_start(
             policy=str(self._out / START) if resumed else first,
             demonstrations=settings.demonstrations,
             environment=None if resumed else settings.environment,
@@ -176,21 +180,18 @@ class Training(Observer):
             new_network=algorithm.new_network(settings.algorithm),
             settings=self._fitting(settings.environment)[0].phases[0].environment,
         )
-        for note in (*settings.notes, *start.notes):
-            self._say(note)
-        return start
 
-    def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, str | None]:
+    def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, tuple[str, ...]]:
         """The settings for this environment, without those that the schedule has for another one, and a line that names
-        these."""
+        these, if there are any."""
         settings, schedule = self._settings, self._settings.schedule
         if environment is None or schedule.environment is None:
-            return settings, None
+            return settings, ()
         phases, names = phases_in(environment, schedule.phases, schedule.environment)
         said = (
             f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
         )
-        return replace(settings, schedule=replace(schedule, phases=phases)), said if names else None
+        return replace(settings, schedule=replace(schedule, phases=phases)), (said,) if names else ()
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher

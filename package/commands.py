@@ -12,6 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from .common.interrupts import ends_at_once, quiet_end
+from .common.output import lost_output_ends
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
@@ -35,7 +36,7 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
                 file=sys.stderr,
             )
             sys.exit(EXIT_NOT_INSTALLED)
-        with quiet_end():
+        with quiet_end(), lost_output_ends(program):
             main()
 
     return script

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from ..common.errors import BadInput
+from ..common.files import named_path
 
 CHAMPION = "champion"
 """Name of the champion, accepted wherever a policy file or a file of keys is."""
@@ -11,17 +12,17 @@ CHAMPION = "champion"
 
 def policy_path(name: str | os.PathLike[str]) -> Path:
     """Path of a policy file: the shipped one for `champion`, else the path given. Raises BadInput if both exist."""
-    return _path(name, "champion.safetensors")
+    return _path(name, "champion.safetensors", "policy's file")
 
 
 def keys_path(name: str | os.PathLike[str]) -> Path:
     """Path of a file of keys, by the same rules."""
-    return _path(name, "champion_keys.txt")
+    return _path(name, "champion_keys.txt", "keys file")
 
 
-def _path(name: str | os.PathLike[str], shipped: str) -> Path:
+def _path(name: str | os.PathLike[str], shipped: str, kind: str) -> Path:
     if os.fspath(name) != CHAMPION:
-        return Path(name)
+        return named_path(name, kind)
     if Path(CHAMPION).is_file():
         raise BadInput(
             f"{CHAMPION}: means the one that ships with the package, but there is a file of that name here; "

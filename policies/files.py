@@ -15,7 +15,7 @@ from safetensors.torch import load, save
 
 from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
-from ..common.files import write_atomic
+from ..common.files import named_path, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
@@ -58,7 +58,7 @@ MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     """Write a policy, whole or not at all. Equal policies give equal bytes."""
-    path = Path(path)
+    path = named_path(path, "policy's file")
     document = {
         "format": FORMAT,
         "architecture": {"name": policy.network.architecture, **policy.network.description()},
@@ -85,7 +85,7 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     Environment settings that a file may not set are left out if their names are `given` (on the command line), else
     refused: see `envs.from_files`. No tensor is allocated beyond the sizes of the weights in the file.
     """
-    path = policy_path(path).expanduser()
+    path = policy_path(path)
     data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")
     try:
         header, tensors = parse_header(data), load(data)

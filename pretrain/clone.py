@@ -62,7 +62,7 @@ def clone(
         )
     network: TrunkedPolicy
     if start is None:
-        network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
+        network = untrained(info, settings, generator)
         more = [episode.observations.reshape(len(episode) + 1, -1) for episode in scaled_with]
         network.scaler.fit(np.concatenate([rows.observations, *more]) if more else rows.observations)
     else:
@@ -86,6 +86,11 @@ def clone(
             "numbers; lower it"
         )
     return Clone(policy, epochs)
+
+
+def untrained(info: DatasetInfo, settings: CloningSettings, generator: torch.Generator) -> ActorCritic:
+    """The network of a clone before its training."""
+    return ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
 
 
 def continued(start: Policy, info: DatasetInfo, settings: CloningSettings) -> tuple[TrunkedPolicy, CloningSettings]:

@@ -10,6 +10,7 @@ from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
+from ...common.typed_texts import Names
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..subcommand import Subcommand
@@ -35,7 +36,7 @@ class DatasetImportSettings(Settings):
         "that the files name; arrays, tables, LeRobot's, d3rlpy's and expert files name none.",
     )
     environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
-    columns: Mapping[str, Any] = setting(
+    columns: Mapping[str, Names] = setting(
         {},
         "Tables: names of their columns, where they differ from action, reward, episode, terminated, truncated and "
         "observation, such as columns.action=key or 'columns.observation=[x,speed]'.",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
-from ...common.files import write_atomic
+from ...common.files import named_path, write_atomic
 from ...common.reading import MEGABYTE, read_text
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
 from .packed_game import PackedGame
@@ -35,7 +35,7 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str, packed
         *([] if packed is None else [f"# game: {packed.to_text()}"]),
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
-    return write_atomic(Path(path), "\n".join(lines) + "\n")
+    return write_atomic(named_path(path, "keys file"), "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
@@ -47,7 +47,7 @@ def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
     """Read keys like `read_keys`, and what the file says of their game, if it does."""
-    path = Path(path)
+    path = named_path(path, "keys file")
     lines = read_lines(path)
     frames: list[int] = []
     pressed: list[int] = []

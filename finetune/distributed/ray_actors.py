@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,9 @@ class RayEngine:
     def __init__(self, count: int, address: str | None) -> None:
         # Ray would write a token into the home folder.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-        try:
-            import ray
-        except ImportError:
-            raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'") from None
+        require_ray()
+        import ray
+
         self._ray: Any = ray
         if not ray.is_initialized():
             with _own_handlers():
@@ -117,6 +117,12 @@ class RayActors(RayEngine):
     def start(self, phase: int, generator: np.random.Generator) -> object:
         """Start an actor in this phase; return a reference to it."""
         return self.launch(PlayingActor, self._environments, phase, self._steps, generator)
+
+
+def require_ray() -> None:
+    """Raise BadInput if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'")
 
 
 def _require_answer(address: str) -> None:

@@ -79,6 +79,18 @@ def test_a_path_is_a_schedule_of_ones_own(tmp_path: Path, name: str) -> None:
     assert isinstance(finetune.read([f"schedule={tmp_path / name}"]).algorithm, PpoSettings)
 
 
+def test_a_schedule_of_ones_own_and_its_phases_may_have_any_names(tmp_path: Path) -> None:
+    (tmp_path / "früh.yaml").write_text("phases: {früh: {decisions: 100}, 後: {decisions: 50}}", encoding="utf-8")
+    given = f"schedule={tmp_path / 'früh.yaml'}"
+    lengths = {
+        phase.name: phase.decisions for phase in finetune.read([given, "schedule.phases.früh.decisions=7"]).phases
+    }
+    assert lengths == {"früh": 7, "後": 50}
+    assert [phase.name for phase in finetune.read([given, "~schedule.phases.後"]).phases] == ["früh"]
+    with pytest.raises(BadInput, match=r"schedule\.phases\.früh\.houers: no such setting"):
+        finetune.read([given, "schedule.phases.früh.houers=1"])
+
+
 @pytest.mark.parametrize("option", [["--config-dir", "{}"], ["--config-dir={}"], ["-cd", "{}"]])
 def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path, option: list[str]) -> None:
     (tmp_path / "schedule").mkdir()

@@ -15,6 +15,7 @@ from qwop.common.command_line import command_line
 from qwop.common.errors import BadInput
 from qwop.common.reading import parse_yaml
 from qwop.common.settings import Settings, choice_of, read, setting
+from qwop.common.typed_texts import Names
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Label(Settings):
     names: tuple[str, ...] = setting(("a",), "Names.")
     files: tuple[str, ...] = setting(("a",), "Files.", path=True)
     free: Mapping[str, Any] = setting({}, "Anything.")
+    columns: Mapping[str, Names] = setting({}, "Names of columns.")
     agent: Person | Machine = choice_of({"person": Person, "machine": Machine}, "person", "Who.", tag="kind")
 
 
@@ -115,6 +117,48 @@ def test_quotes_null_and_other_settings_stay_hydras() -> None:
 def test_a_text_among_free_settings_is_taken_where_it_is_nothing_else() -> None:
     free = LABEL.read(["free.name=José", "free.count=3", "free.both=O'Brien"]).free
     assert free == {"name": "José", "count": 3, "both": "O'Brien"}
+
+
+NAMES = [
+    "größe", "動作", "a b", "2x", "ArrowLeft+Space", "-", "ﬁ", "o'clock", "x (m)", "obs/x", "é.è", "a: b", "a, b",
+    "[x]", "{", "'", '"', "=", "#1", "@", "100%", "1", "🐕",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_a_mapping_is_taken_as_it_is_typed(name: str) -> None:
+    in_quotes = "'" + name.replace("'", "\\'") + "'"
+    assert LABEL.read([f"free={{{in_quotes}: [1, ü], b: 2}}"]).free == {name: [1, "ü"], "b": 2}
+    if not set(name) & set("=.,:[{'\""):
+        assert LABEL.read([f"free.{name}=3", f"free.{name}=José"]).free == {name: "José"}
+        assert LABEL.read([f"free={{{name}: O'Brien, a: {{{name}: ü}}}}"]).free == {name: "O'Brien", "a": {name: "ü"}}
+
+
+@tries(deadline=None, max_examples=5)
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+@example("[{,'")
+@example("o'clock: 1, 2")
+@example("1")
+@example("NAN")
+def test_a_reproducing_command_line_gives_the_same_names(name: str) -> None:
+    assume(name.strip() and "${" not in name and name != "???")
+    settings = Label(free={name: [1, "ü", {name: name}]}, columns={name: [name, "1e3"], "a": name})
+    _, *words = shlex.split(command_line("label", settings))
+    assert LABEL.read(words) == settings
+
+
+def test_names_of_names_are_texts_whatever_they_look_like() -> None:
+    columns = {"action": "1e3", "observation": ["Höhe (m)", "2026_11", "true"]}
+    assert LABEL.read(["columns={action: 1e3, observation: [Höhe (m), 2026_11,true]}"]).columns == columns
+    assert LABEL.read(["columns.observation=[Höhe (m),2026_11,true]", "columns.action=1e3"]).columns == columns
+
+
+@pytest.mark.parametrize("wrong", ["free={ö: [1,2", "free={ö}", "free=ö", "free={: 1, ö: 2}", "größe=1", "free.=ö"])
+def test_what_is_no_mapping_is_refused_as_it_was_typed(wrong: str) -> None:
+    with pytest.raises(BadInput) as found:
+        LABEL.read([wrong])
+    assert "$u" not in str(found.value)
+    assert str(found.value).startswith(wrong[:5])
 
 
 def test_a_number_is_no_text() -> None:

@@ -13,6 +13,7 @@ from qwop.common.folder_lock import exclusive_lock
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune import start
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -60,10 +61,10 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
         "0-start.json",
         *(f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")),
     }
-    start = json.loads((run / "phases" / "0-start.json").read_text())
+    before = json.loads((run / "phases" / "0-start.json").read_text())
     shown = done.out.splitlines()
     assert next(line for line in shown if line.startswith("start: mean return"))
-    assert shown[-3].startswith(f"from start to end: mean return {start['mean_return']:.1f} → ")
+    assert shown[-3].startswith(f"from start to end: mean return {before['mean_return']:.1f} → ")
     assert shown[-2].startswith(("verdict: learned", "verdict: did not learn: ", "verdict: became worse: "))
     assert shown[-1] == f"next: qwop-evaluate policy={run.relative_to(workplace)}/policy.safetensors"
     evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
@@ -369,3 +370,38 @@ def test_an_algorithm_that_cannot_take_over_is_refused_at_once(
     assert done.code == 2
     assert all(part in done.err for part in said), done.err
     assert not (workplace / "run" / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
+            "champion: a policy of QWOP-v1",
+        ),
+        (("algorithm=acer", "teacher=champion", "schedule.phases.alone.kickstarting=1"), "cannot imitate a teacher"),
+        (("algorithm=ppo", "schedule.phases.alone.kickstarting=1"), "the run has no teacher"),
+        (("algorithm=ppo", "teacher=champion"), "no phase imitates it"),
+        (("algorithm=acer", "loop.capacity=8"), "too small for one iteration"),
+        (("algorithm=ppo", "schedule.phases.alone.restarts={from: [2, 3]}"), "restarts"),
+        (("algorithm=ppo", "distributed=ray", "distributed.actors=7"), "give a multiple"),
+        (("algorithm=acer", "+schedule.phases.then={hours: 1, algorithm: ppo, demonstrations: 1}"), "has no memory"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_demonstrations_are_cloned(
+    settings: tuple[str, ...],
+    said: str,
+    finetune: Finetune,
+    demonstrations: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cloned(*arguments: object, **more: object) -> None:
+        pytest.fail("the demonstrations were cloned")
+
+    monkeypatch.setattr(start, "clone", cloned)
+    done = finetune("demonstrations=demos", "schedule=live-only", *settings, "out=run")
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert done.out == ""
+    assert not (demonstrations.parent / "run").exists()

@@ -74,6 +74,18 @@ def test_named_demonstrations_without_a_policy_are_cloned_whatever_lies_about(de
     assert find(demonstrations=demos).policy.network.hidden != (16,)
 
 
+def test_an_untrained_policy_stands_for_a_clone_until_it_is_made(demos: str) -> None:
+    start = find(demonstrations=demos, seed=3)
+    made = start.with_clone(3)
+    assert start.to_clone is not None
+    assert made.to_clone is None
+    assert (made.policy.environment, made.policy.observation) == (start.policy.environment, start.policy.observation)
+    assert not start.policy.network.scaler.fitted
+    assert made.policy.network.scaler.fitted
+    assert made.policy.training["cloned_from"]["episodes"] == 3
+    assert made.with_clone(4) is made
+
+
 def test_demonstrations_are_not_read_where_no_phase_uses_them(demos: str, tmp_path: Path) -> None:
     start = find(policy=save(tmp_path / "policy.safetensors"), needs_demonstrations=False)
     assert start.demonstrations is None

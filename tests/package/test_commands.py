@@ -7,8 +7,10 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
@@ -147,3 +149,55 @@ def test_a_name_that_no_file_can_have_is_one_line(program: str, words: list[str]
     said, _ = done.stderr.splitlines()
     assert said.startswith(program)
     assert "ile name too long" in said
+
+
+ARGUMENTS = (
+    ("qwop-record", "--help"),
+    ("qwop-record", "--version"),
+    ("qwop-evaluate", "--cfg=job"),
+    ("qwop-dataset", "--help"),
+    ("qwop-dataset", "--version"),
+    ("qwop-dataset", "describe", str(embedded_dataset())),
+)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("line", ARGUMENTS)
+def test_a_full_standard_output_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = begin(line, full, tmp_path)
+        said = done.communicate()[1]
+    assert (done.returncode, len(said.splitlines())) == (2, 1)
+    assert said.startswith(line[0])
+    assert said.endswith(": standard output cannot be written (No space left on device)\n")
+
+
+@pytest.mark.parametrize("line", ARGUMENTS)
+def test_a_standard_output_that_nobody_reads_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
+    read, written = os.pipe()
+    os.close(read)
+    done = begin(line, written, tmp_path)
+    os.close(written)
+    said = done.communicate()[1]
+    assert (done.returncode, len(said.splitlines())) == (141, 1)
+    assert said.startswith(line[0])
+    assert said.endswith(": standard output was closed by what reads it\n")
+
+
+def test_an_error_keeps_its_exit_code_where_nobody_reads_the_output(tmp_path: Path) -> None:
+    read, written = os.pipe()
+    os.close(read)
+    done = begin(("qwop-dataset", "describe", "nowhere"), written, tmp_path)
+    os.close(written)
+    said = done.communicate()[1]
+    assert done.returncode == 2
+    assert said.startswith("qwop-dataset describe: nowhere: ")
+    assert len(said.splitlines()) == 1
+
+
+def begin(line: tuple[str, ...], output: Any, folder: Path) -> "subprocess.Popen[str]":
+    module, _, name = SCRIPTS[line[0]].partition(":")
+    code = f"import sys; sys.argv = {list(line)!r}; from {module} import {name} as main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import qwop
 
@@ -51,3 +52,24 @@ def test_in_the_checkout_datasets_is_missing_where_it_is_not_installed() -> None
         "try:\n import datasets\nexcept ModuleNotFoundError as e:\n print(e.name, e)"
     )
     assert python(code, ROOT).stdout.strip() == "datasets No module named 'datasets'"
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_refused_and_writes_nothing(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    champion = qwop.load_policy("champion")
+    info = qwop.DatasetInfo(qwop.EnvironmentSpec("CartPole-v1"), *qwop.EnvironmentSpec("CartPole-v1").interface())
+    for attempt in (
+        lambda: qwop.write_episode(path, np.zeros((2, 4)), [0, 1], environment="CartPole-v1"),
+        lambda: qwop.DatasetWriter(path, info),
+        lambda: qwop.open_dataset(path),
+        lambda: qwop.save_policy(path, champion),
+        lambda: qwop.load_policy(path),
+        lambda: qwop.write_keys(path, [0, 1], "mine"),
+        lambda: qwop.read_keys(path),
+    ):
+        with pytest.raises(qwop.BadInput, match=r"the name of the .* is empty; give one, or \. for the working folder"):
+            attempt()
+    assert not list(tmp_path.iterdir())

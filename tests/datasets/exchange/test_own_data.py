@@ -13,7 +13,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
-from qwop.datasets.exchange.import_command import DatasetImportSettings, run
+from qwop.datasets.exchange.import_command import DatasetImportSettings, command, run
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 GAMES = 3
@@ -115,6 +115,14 @@ def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any
     table.to_parquet(tmp_path / "mine.parquet")
     columns = {"action": "key", "reward": "points", "observation": ["x0", "x1", "x2", "x3"]}
     require_equal(brought(tmp_path / "mine.parquet", columns=columns), played, last=False)
+
+
+def test_columns_may_have_any_names(played: list[dict[str, Any]], tmp_path: Path) -> None:
+    names = {"x0": "Höhe (m)", "x1": "Länge, x", "x2": "ω", "x3": "1e3", "action": "動作"}
+    table_of(played).rename(columns=names).to_csv(tmp_path / "mine.csv", index=False)
+    typed = "columns={action: 動作, observation: [Höhe (m), 'Länge, x', ω, 1e3]}"
+    asked = ["dataset=mine.csv", "out=out", "environment_id=CartPole-v1", typed]
+    require_equal(brought(tmp_path / "mine.csv", columns=command.read(asked).columns), played, last=False)
 
 
 @pytest.mark.parametrize(
