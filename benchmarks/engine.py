@@ -35,6 +35,9 @@ FRAMES_PER_STEP = 4
 DECISIONS_OF_A_SCENE = 25
 HOLD = 3
 QWOP_PYTHON_BATCH = 256
+DECISIONS_OF_A_BATCH = 100
+"""At least, of each game in a round: about twice as long as a game with random keys."""
+
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 
 clock = time.perf_counter
@@ -92,7 +95,7 @@ def one_by_one() -> Round:
 
 def batch(games: int, threads: int) -> Round:
     environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=threads)
-    actions = random_actions(max(20, 8000 // games), games)
+    actions = random_actions(max(DECISIONS_OF_A_BATCH, 8000 // games), games)
 
     def play() -> tuple[int, float]:
         environment.reset(seed=0)
@@ -134,7 +137,7 @@ def qwop_python(checkout: Path) -> dict[str, Round]:
         many.reset(seed=0)
         played, last = 0.0, np.zeros(QWOP_PYTHON_BATCH)
         began = clock()
-        for actions in numbers[random_actions(20, QWOP_PYTHON_BATCH)]:
+        for actions in numbers[random_actions(DECISIONS_OF_A_BATCH, QWOP_PYTHON_BATCH)]:
             infos = many.step(actions)[-1]
             played += np.maximum(infos["time"] - last, 0.0).sum()  # a reset sets the time to 0
             last = infos["time"]

@@ -82,7 +82,7 @@ class Loop:
         self._settings: LiveSettings = run.loop
         self._schedule, self._log, self._folder = run.schedule, run.log, run.folder
         self._play = play
-        self._actor = PolicySnapshot(agent.network)
+        self._actor = PolicySnapshot(agent.network, live=isinstance(play, PhaseCollector) and not run.loop.overlap)
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
         self._pending: Future[Played] | None = None

@@ -87,7 +87,7 @@ class DenseLayers:
     def backward(self, gradient: Tensor, into: Sequence[Tensor]) -> None:
         """Write the gradients of `parameters` into tensors of their shapes.
 
-        gradient: of the loss with respect to the result of the last `forward`, [outputs, n].
+        gradient: of the loss with respect to the result of the last `forward`, or to its first n columns: [outputs, n].
         """
         hidden, precise, slopes = self._views_of(gradient.shape[1])
         heads = into[2 * len(hidden) :]
@@ -100,7 +100,7 @@ class DenseLayers:
         if self._low:
             above, weights[-1] = above.bfloat16(), weights[-1].bfloat16()
         for layer in range(len(hidden) - 1, -1, -1):
-            here, below = hidden[layer], hidden[layer - 1] if layer else self._inputs
+            here, below = hidden[layer], hidden[layer - 1] if layer else self._inputs[: len(above)]
             self._through(torch.mm(above, weights[layer + 1], out=slopes[layer]), here)
             if self._low:
                 into[2 * layer].copy_(torch.mm(here.t(), below))

@@ -134,7 +134,8 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._begun_ever |= mask
         self._late[mask] = False
         self._look_at(mask, mask)
-        return self._games.seen(), masked(self._infos(), mask)
+        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
+        return self._games.seen(), masked(self._infos(numbers, counters), mask)
 
     def step(self, actions: Any) -> Step:
         chosen = checked_actions(actions, self.num_envs)
@@ -167,15 +168,17 @@ class QWOPVectorEnv(OwnVectorEnv):
         if any_waiting:
             self._do[:] = batch.DECIDE
             self._begun(waiting)
-        terminations = games.counters[:, batch.TERMINATED] != 0
-        truncations = games.counters[:, batch.TRUNCATED] != 0
-        base = self._infos()
+        numbers, counters = games.numbers.T.copy(), games.counters.T.copy()
+        rewards, terminations, truncations = (
+            numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0,
+        )  # fmt: skip
+        base = self._infos(numbers, counters)
         infos = masked(base, played)
-        rewards = games.numbers[:, batch.REWARD].copy()
         done = terminations | truncations
         if same_step and done.any():
             if games.pictures is None:
-                final = np.where(done[:, None], games.final_observations, games.observations)
+                final = games.observations.copy()
+                final[done] = games.final_observations[done]
             else:
                 final = games.seen()
                 self._begin_where(done)
@@ -285,6 +288,9 @@ class QWOPVectorEnv(OwnVectorEnv):
         """Do some work for all rows: work(first, last) in each thread for its own."""
         if self._process != os.getpid():  # a fork has none of its parent's threads
             self._make_pool()
+        if len(self._ranges) == 1:
+            work(*self._ranges[0])
+            return
         others = [self._pool.submit(work, *rows) for rows in self._ranges[1:] if self._pool is not None]
         work(*self._ranges[0])
         for other in others:
@@ -295,8 +301,8 @@ class QWOPVectorEnv(OwnVectorEnv):
             for row in np.flatnonzero(mask):
                 self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
 
-    def _infos(self) -> Infos:
-        numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
+    def _infos(self, numbers: NDArray[np.float64], counters: NDArray[np.int64]) -> Infos:
+        """Infos of these columns, copies that nobody else keeps."""
         return {
             "distance": numbers[batch.DISTANCE],
             "score": numbers[batch.SCORE],
@@ -318,8 +324,7 @@ def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
     if (
         chosen.shape != (num_envs,)
         or chosen.dtype.kind not in "iu"
-        or chosen.min() < 0
-        or chosen.max() >= len(ACTION_KEYS)
+        or np.maximum.reduce(chosen.astype(np.uint64)) >= len(ACTION_KEYS)  # of a number below 0, too
     ):
         raise gymnasium.error.InvalidAction(
             f"actions {actions!r:.60}, expected [{num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"

@@ -23,9 +23,11 @@ def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: to
 
     value: V(s) [m] of observations [m, size].
     """
-    values = torch.zeros(batch.actions.shape, device=device)
     finals = batch.finals
-    if len(finals.observations):
-        sequence, step, seen = (torch.from_numpy(array).to(device) for array in finals)
-        values[sequence, step] = value(seen.flatten(1))
+    if not len(finals.observations):
+        return torch.zeros(batch.actions.shape, device=device)
+    sequence, step, seen = (torch.from_numpy(array).to(device) for array in finals)
+    found = value(seen.flatten(1))
+    values = found.new_zeros(batch.actions.shape)
+    values[sequence, step] = found
     return values

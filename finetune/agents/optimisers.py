@@ -1,10 +1,13 @@
 """Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
+from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -94,6 +97,45 @@ class RMSpropTF(Optimizer):
         return [self.state[parameter][name] for parameter in parameters]
 
 
+class FusedRMSprop(RMSpropTF):
+    """`RMSpropTF` in one pass over the memory of each parameter, which on a CPU takes a third of the time."""
+
+    def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
+        super().__init__(params, lr, decay, epsilon)
+        self._vectors: dict[Tensor, tuple[Any, Any, list[NDArray[Any]]]] = {}
+        """v and gradient of each parameter as of the last step; θ, v and the gradient as vectors that share memory."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._vectors = {}
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        (group,) = self.param_groups
+        parameters = [one for one in group["params"] if one.grad is not None]
+        if any(one.device.type != "cpu" for one in parameters):
+            super().step()
+            return
+        kind = parameters[0].detach().numpy().dtype.type
+        scalars = [kind(one) for one in (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"])]
+        with without_denormals():
+            for one, square in zip(parameters, self._averages("mean_square", parameters, self.start), strict=True):
+                v, g, vectors = self._vectors.get(one, (None, None, []))
+                if v is not square or g is not one.grad:
+                    vectors = [each.view(-1).numpy() for each in (one.detach(), square, one.grad)]
+                    self._vectors[one] = square, one.grad, vectors
+                _rmsprop(*vectors, *scalars)
+
+
+# Not cached on disk, like the functions of `sum_tree`.
+@njit(nogil=True, error_model="numpy")
+def _rmsprop(theta, v, g, rate, decay, rest, epsilon):  # type: ignore[no-untyped-def]
+    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε)."""
+    for i in range(len(theta)):
+        v[i] = decay * v[i] + rest * (g[i] * g[i])
+        theta[i] -= rate * g[i] / np.sqrt(v[i] + epsilon)
+
+
 class CentredRMSprop(RMSpropTF):
     """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
 
@@ -114,6 +156,26 @@ class CentredRMSprop(RMSpropTF):
         variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
         torch._foreach_clamp_min_(variances, 0.0)  # rounding
         return variances
+
+
+def as_one_vector(parameters: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    """A vector of zeros for the gradients of all these parameters, and its parts in their shapes."""
+    sizes = [one.numel() for one in parameters]
+    vector = parameters[0].new_zeros(sum(sizes), requires_grad=False)
+    return vector, [part.view_as(one) for part, one in zip(vector.split(sizes), parameters, strict=True)]
+
+
+def clip(gradient: Tensor, longest: float) -> Tensor:
+    """Scale the gradient of all parameters, a vector, down to this norm; return the norm before."""
+    norm: Tensor = torch.linalg.vector_norm(gradient)
+    gradient.mul_((longest / (norm + 1e-6)).clamp_(max=1.0))
+    return norm
+
+
+@torch.no_grad()
+def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float) -> None:
+    """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
+    torch._foreach_lerp_(average, parameters, 1.0 - alpha)
 
 
 def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:

@@ -22,10 +22,14 @@ from .sequences import LIVE, Sequences, TruncatedObservations
 
 
 class PolicySnapshot:
-    """Copy of a network as of the last `take`, on the CPU, where the games run."""
+    """Copy of a network as of the last `take`, on the CPU, where the games run.
 
-    def __init__(self, network: Network) -> None:
-        self._network = copy.deepcopy(network).cpu().requires_grad_(False)
+    live: the network itself, if it is there, for a learner that waits while it plays.
+    """
+
+    def __init__(self, network: Network, live: bool = False) -> None:
+        itself = live and all(one.device.type == "cpu" for one in network.parameters())
+        self._network = network if itself else copy.deepcopy(network).cpu().requires_grad_(False)
         self._dense: DenseLayers | None = None
         if isinstance(self._network, TrunkedPolicy | QNetwork):
             self._dense = self._network.dense_layers()
@@ -33,6 +37,8 @@ class PolicySnapshot:
     @torch.no_grad()
     def take(self, network: Network) -> None:
         """Copy the weights of the network."""
+        if network is self._network:
+            return
         mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
         torch._foreach_copy_(mine, theirs)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,8 +133,5 @@ def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
 
 def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
     """G_t = r_t + γ·G_{t+1} at every step of an episode: float64 [T], from its rewards [T]."""
-    returns = np.empty(len(rewards))
-    following = 0.0
-    for t in range(len(rewards) - 1, -1, -1):
-        returns[t] = following = float(rewards[t]) + gamma * following
-    return returns
+    backwards = accumulate(rewards[::-1].tolist(), lambda following, reward: reward + gamma * following)
+    return np.array(list(backwards)[::-1], dtype=np.float64)

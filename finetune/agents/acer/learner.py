@@ -1,7 +1,6 @@
 """The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
 
 import copy
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,33 +15,11 @@ from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part, autocast
 from ..losses import final_values
-from ..optimisers import RMSpropTF
-from . import losses as acer
+from ..optimisers import FusedRMSprop, as_one_vector, clip, update_average
+from .gradients import Array, Steps, loss_gradient
+from .losses import EPSILON, trace_lengths
 from .returns import lstd
 from .settings import AcerSettings
-
-
-class _Targets(NamedTuple):
-    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values, outside [n, k]; pi, mu and q:
-    [n, k, A]. outside: True where the value was clipped to the bounds."""
-
-    actions: Tensor
-    pi: Tensor
-    mu: Tensor
-    q: Tensor
-    q_taken: Tensor
-    values: Tensor
-    rho: Tensor
-    q_ret: Tensor
-    outside: Tensor
-
-
-class _ActorStep(NamedTuple):
-    """The gradient g of the actor's gain with respect to the logits, its projection z*, and π_avg: [n, k, A] each."""
-
-    g: Tensor
-    z: Tensor
-    pi_average: Tensor
 
 
 class AcerLearner(Learner[ActorCritic, AcerSettings]):
@@ -62,10 +39,12 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._dense, self._dense_average = (
             DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
-        self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
-        self._parameters: list[Tensor] = list(self.network.parameters())
         self._averages: list[Tensor] = list(self.average.parameters())
-        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._gradient, self._gradients = as_one_vector(self._parameters)
+        self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
+        self._below_q_size = sum(one.numel() for one in self._below_q)
+        self._optimiser = FusedRMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -91,58 +70,32 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         `critic_only` updates only the Q head, so the policy does not change. `imitation` is the weight of the
         cross-entropy with the demonstrator's policy.
         """
+        n, k = batch.actions.shape
         with torch.inference_mode(self._dense is not None):
             finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next
-            # Rows are in the order of steps, so that operations on a step find its numbers side by side.
+            # Rows are in the order of steps, so those of the last observations, without gradient, are the last ones.
             inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
             outputs = self._outputs(self.network, self._dense, inputs)
-            gradient, targets, step = self._gradient(batch, outputs.detach(), inputs, finals, now)
-            if self._dense is None:
-                self._optimiser.zero_grad(set_to_none=True)
-                outputs.backward(gradient)
-            else:
-                self._dense.backward(gradient, self._gradients)
-                for parameter, one in zip(self._dense.parameters, self._gradients, strict=True):
-                    parameter.grad = one
-        if now.critic_only:
-            for name, parameter in self.network.named_parameters():
-                if not name.startswith("q_head."):
-                    parameter.grad = None
-        norm = torch.nn.utils.clip_grad_norm_(self._parameters, self.settings.max_gradient_norm)
+            logits, values = outputs.detach().chunk(2)
+            pi, q = (_on_cpu(one).reshape(-1, k + 1, n) for one in (torch.softmax(logits, dim=0), values))
+            averages = self._average_policy(inputs[: n * k]) if diagnose else None
+
+            def average(states: NDArray[np.int64]) -> Array:
+                return self._average_policy(inputs[states]) if averages is None else averages.take(states, axis=1)
+
+            gradient, steps = loss_gradient(
+                batch, pi, q, average, _on_cpu(finals), self.bounds,
+                self.tolerance * self.settings.reward_scale, self.settings, now,
+            )  # fmt: skip
+            norm = self._set_gradients(
+                outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1), now.critic_only
+            )
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        acer.update_average(self._averages, self._parameters, self.settings.alpha)
-        if not diagnose:
+        update_average(self._averages, self._parameters, self.settings.alpha)
+        if averages is None:
             return None
-        stats = self._stats(batch, targets, step, norm)
-        if "demonstrations" in stats.by_source:
-            stats.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
-        return stats
-
-    @torch.no_grad()
-    def _gradient(
-        self, batch: Sequences, outputs: Tensor, inputs: Tensor, finals: Tensor, now: PhaseValues
-    ) -> tuple[Tensor, _Targets, _ActorStep | None]:
-        """The gradient of the loss with respect to the outputs, [2A, rows], with its targets and the actor's step."""
-        n, k = batch.actions.shape
-        logits, q = outputs.view(2, -1, k + 1, n)
-        probabilities = torch.softmax(logits, dim=0).transpose(0, 2)  # [n, k + 1, A]
-        targets = self._targets(batch, probabilities, q.transpose(0, 2), finals, now.gamma)
-        gradient = torch.zeros_like(outputs)
-        to_logits, to_q = gradient.view(2, -1, k + 1, n).transpose(1, 3)[:, :, :-1]
-        to_taken = self.settings.q_coefficient * acer.critic_gradient(targets.q_taken, targets.q_ret)
-        to_q.scatter_(-1, targets.actions.unsqueeze(-1), to_taken.unsqueeze(-1))
-        if now.critic_only:
-            return gradient, targets, None
-        step = self._actor_step(inputs[: n * k], targets, now.entropy)
-        demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
-        z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
-        to_logits.copy_(z).div_(-n * k)
-        if now.imitation and batch.player is not None and bool(demonstrated.any()):
-            weights = demonstrated * self._imitation_weights(batch, targets)
-            player = self._tensor(batch.player)
-            to_logits.add_(acer.imitation_gradient(targets.pi, player, weights), alpha=now.imitation)
-        return gradient, targets, step
+        return self._stats(batch, pi[:, :-1], None if now.critic_only else averages.reshape(-1, k, n), steps, norm)
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -164,111 +117,65 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
-    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, finals: Tensor, gamma: float) -> _Targets:
-        """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
-        actions, mu = self._by_step(batch.actions), self._by_step(batch.behaviour_probabilities)
-        unbounded = (probabilities * q).sum(-1)
-        values = self._bounded(unbounded)
-        pi, q_now = probabilities[:, :-1], q[:, :-1]
-        index = actions.unsqueeze(-1)
-        rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
-        q_taken = q_now.gather(-1, index).squeeze(-1)
-        q_ret = acer.retrace(
-            self._by_step(batch.rewards) * self.settings.reward_scale,
-            self._by_step(batch.terminated),
-            self._by_step(batch.truncated),
-            q_taken,
-            values,
-            self._bounded(finals),
-            rho,
-            gamma,
-        )
-        if self.settings.achieved_returns and batch.returns is not None and batch.known is not None:
-            q_ret = acer.achieved_targets(q_ret, self._returns(batch), self._tensor(batch.known))
-        return _Targets(
-            actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
-        )
-
-    def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
-        """Imitation weight of each step, [n, k]: 1, reduced where the demonstrator's return is known, learned from and
-        below V."""
-        ones = torch.ones_like(targets.values)
-        if not self.settings.achieved_returns or batch.known is None:
-            return ones
-        tolerance = self.tolerance * self.settings.reward_scale
-        weights = acer.imitation_weights(self._returns(batch), targets.values, tolerance)
-        return torch.where(self._tensor(batch.known), weights, ones)
-
-    def _returns(self, batch: Sequences) -> Tensor:
-        """The achieved returns of demonstrated steps [n, k], in scaled rewards."""
-        assert batch.returns is not None
-        return self._tensor(batch.returns) * self.settings.reward_scale
-
-    def _actor_step(self, inputs: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
-        """The policy gradient where the trunk's inputs are [k·n, size], before and after its projection on the trust
-        region."""
-        pi = targets.pi
-        n, k, actions = pi.shape
-        average_logits = self._outputs(self.average, self._dense_average, inputs)[:actions]
-        pi_average = torch.softmax(average_logits, dim=0).view(actions, k, n).transpose(0, 2)
-        g = acer.policy_gradient(
-            pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
-        )
-        weight = entropy * self.settings.entropy_coefficient
-        g = acer.logit_gradient(pi, g + weight * acer.entropy_gradient(pi))
-        direction = acer.kl_gradient(pi, pi_average)
-        return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
-
     @torch.no_grad()
-    def _stats(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> UpdateStats:
-        pi = targets.pi
+    def _average_policy(self, inputs: Tensor) -> Array:
+        """π_avg, [A, rows], of the trunk's inputs."""
+        logits, _ = self._outputs(self.average, self._dense_average, inputs).chunk(2)
+        return _on_cpu(torch.softmax(logits, dim=0))
+
+    def _set_gradients(self, outputs: Tensor, gradient: Tensor, critic_only: bool) -> Tensor:
+        """Set the clipped gradients of the parameters from that with respect to the first rows of the outputs; return
+        the norm before they were clipped."""
+        longest = self.settings.max_gradient_norm
+        if self._dense is None:
+            self._optimiser.zero_grad(set_to_none=True)
+            outputs.backward(gradient)
+        else:
+            self._dense.backward(gradient, self._gradients)
+            for parameter, one in zip(self._parameters, self._gradients, strict=True):
+                parameter.grad = one
+        if critic_only:
+            for parameter in self._below_q:
+                parameter.grad = None
+        if self._dense is None:
+            return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
+        return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
+
+    def _stats(self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: Tensor) -> UpdateStats:
+        """Statistics of an update; pi, pi_average: [A, k, n], the latter None if the actor did not learn."""
         scalars = {
-            "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),
-            "value": targets.values.mean(),
-            "entropy": -(pi * torch.log(pi + acer.EPSILON)).sum(-1).mean(),
+            "q_error": np.sqrt(np.square(steps.q_ret - steps.q_taken).mean()),
+            "value": steps.values.mean(),
+            "entropy": -(pi * np.log(pi + EPSILON)).sum(0).mean(),
             "gradient_norm": norm,
         }
         if self.bounds is not None:
-            scalars["values_outside"] = targets.outside.float().mean()
-        if step is not None:
-            log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
-            scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
-            scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
-        lengths = acer.trace_lengths(targets.rho, self._by_step(batch.terminated | batch.truncated))
+            scalars["values_outside"] = steps.outside.mean()
+        if pi_average is not None:
+            scalars["kl_to_average"] = (pi_average * np.log((pi_average + 1e-8) / (pi + 1e-8))).sum(0).mean()
+            scalars["trust_region_active"] = steps.limited.mean()
         by_source = means_by_source(
             batch.source,
-            importance_weight=targets.rho.cpu(),
-            truncated_share=(targets.rho > self.settings.truncation).float().cpu(),
-            trace_length=lengths.cpu(),
+            importance_weight=steps.rho,
+            truncated_share=steps.rho > self.settings.truncation,
+            trace_length=trace_lengths(steps.rho, batch.terminated | batch.truncated),
         )
+        if "demonstrations" in by_source:
+            by_source["demonstrations"] |= self._demonstrated(batch, pi, pi_average is not None, steps)
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
-    @torch.no_grad()
-    def _demonstrated(
-        self, batch: Sequences, targets: _Targets, step: _ActorStep | None, imitation: float
-    ) -> dict[str, float]:
+    def _demonstrated(self, batch: Sequences, pi: Array, acts: bool, steps: Steps) -> dict[str, float]:
         """Statistics of the demonstrations in a batch: V of their states and the return achieved from there (scaled),
         −log π of their actions, and the share of these actions that the update makes less probable."""
-        mine = self._tensor(batch.source == DEMONSTRATIONS)
-        index = targets.actions.unsqueeze(-1)
-        figures = {"nats": -torch.log(targets.pi.gather(-1, index).squeeze(-1) + acer.EPSILON)[mine].mean()}
-        if batch.known is not None and bool((known := self._tensor(batch.known)).any()):
-            figures |= {"value": targets.values[known].mean(), "achieved": self._returns(batch)[known].mean()}
-        if step is not None:
-            push = torch.zeros_like(targets.pi) if self.settings.achieved_returns else step.z
-            if imitation and batch.player is not None:
-                weights = self._imitation_weights(batch, targets).unsqueeze(-1)
-                push = push + imitation * weights * (self._tensor(batch.player) - targets.pi)
-            figures["pushed_down"] = (push.gather(-1, index).squeeze(-1) < 0)[mine].float().mean()
+        mine = batch.source == DEMONSTRATIONS
+        taken = np.take_along_axis(pi.T, batch.actions[..., np.newaxis], axis=-1).squeeze(-1)
+        figures = {"nats": -np.log(taken + EPSILON)[mine].mean()}
+        if batch.known is not None and batch.returns is not None and batch.known.any():
+            achieved = batch.returns[batch.known].mean() * self.settings.reward_scale
+            figures |= {"value": steps.values[batch.known].mean(), "achieved": achieved}
+        if acts:
+            figures["pushed_down"] = (steps.to_action > 0)[mine].mean()
         return {name: float(figure) for name, figure in figures.items()}
-
-    def _bounded(self, values: Tensor) -> Tensor:
-        return values if self.bounds is None else values.clamp(*self.bounds)
-
-    def _by_step(self, array: NDArray[np.generic]) -> Tensor:
-        """An array [n, k, ...] as a tensor whose memory is in the order of the outputs'."""
-        last = array.ndim - 1
-        return self._tensor(array).transpose(0, last).contiguous().transpose(0, last) if last else self._tensor(array)
 
     def _outputs(self, network: ActorCritic, dense: DenseLayers | None, inputs: Tensor) -> Tensor:
         """Policy logits and Q values, [2A, rows], of the trunk's inputs; the heads in float32 whatever the precision
@@ -276,7 +183,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if dense is not None:
             return dense.forward(inputs)
         with autocast(self.settings.precision, self._device):
-            features = network.trunk(inputs).float()
+            features = network.trunk(inputs).to(network.policy_head.weight.dtype)
         return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
 
     def _features(self, observations: Observations) -> Tensor:
@@ -290,3 +197,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
         logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
         return (torch.softmax(logits, dim=0) * q).sum(0)
+
+
+def _on_cpu(tensor: Tensor) -> Array:
+    array: Array = tensor.contiguous().cpu().numpy()
+    return array

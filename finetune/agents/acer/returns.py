@@ -46,12 +46,13 @@ class ReturnRange:
     def add_live(self, live: Sequences, gamma: float) -> None:
         """Add the episodes that end in these sequences."""
         over = live.terminated | live.truncated
-        for stream, (rewards, ends) in enumerate(zip(live.rewards, over, strict=True)):
+        ended = np.asarray(over.any(axis=1))
+        for stream, rewards in enumerate(live.rewards.tolist()):
             start = 0
-            for end in np.flatnonzero(ends) + 1:
-                self.add_episode(np.array(self._open[stream] + rewards[start:end].tolist()), gamma)
-                self._open[stream], start = [], int(end)
-            self._open[stream] += rewards[start:].tolist()
+            for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended[stream] else ():
+                self.add_episode(np.array(self._open[stream] + rewards[start:end]), gamma)
+                self._open[stream], start = [], end
+            self._open[stream] += rewards[start:]
 
     def restart(self) -> None:
         """Reset all statistics, because rewards or their discount change."""

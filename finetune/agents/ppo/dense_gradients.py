@@ -11,6 +11,7 @@ from torch import Tensor
 from ....policies.dense_layers import DenseLayers
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ...schedules.phase import PhaseValues
+from ..optimisers import as_one_vector, clip
 from . import losses as ppo
 from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
@@ -25,12 +26,9 @@ class DenseGradients:
     def __init__(self, network: Actor | ActorCritic, policy: DenseLayers, critic: DenseLayers, settings: PpoSettings):
         self._observation, self._settings = network.observation, settings
         self._policy, self._critic = policy, critic
-        parameters = [*critic.parameters, *policy.parameters]
-        sizes = [one.numel() for one in parameters]
-        self._vector = parameters[0].new_zeros(sum(sizes))
-        views = [part.view_as(one) for part, one in zip(self._vector.split(sizes), parameters, strict=True)]
+        self._vector, views = as_one_vector([*critic.parameters, *policy.parameters])
         count = len(critic.parameters)
-        self._critic_size = sum(sizes[:count])
+        self._critic_size = sum(one.numel() for one in critic.parameters)
         self._critic_views, self._policy_views = views[:count], views[count:]
 
     @classmethod
@@ -62,8 +60,7 @@ class DenseGradients:
         if critic is not None:
             critic.result()
         gradient = self._vector[: self._critic_size] if now.critic_only else self._vector
-        norm = gradient.norm()
-        gradient.mul_((self._settings.max_gradient_norm / (norm + 1e-6)).clamp_(max=1.0))
+        norm = clip(gradient, self._settings.max_gradient_norm)
         for parameter, view in zip(self._critic.parameters, self._critic_views, strict=True):
             parameter.grad = view
         for parameter, view in zip(self._policy.parameters, self._policy_views, strict=True):

@@ -2,8 +2,8 @@ import copy
 
 import pytest
 import torch
-from qwop.finetune.agents.optimisers import FusedAdam, RMSpropTF
-from torch import Tensor
+from qwop.finetune.agents.optimisers import FusedAdam, FusedRMSprop, RMSpropTF, update_average
+from torch import Tensor, nn
 
 
 def test_the_first_steps_are_those_of_tensorflow() -> None:
@@ -41,6 +41,34 @@ def test_its_state_can_be_saved_and_loaded() -> None:
     steps(optimiser, straight, 2)
     steps(other, resumed, 2)
     assert torch.equal(straight, resumed)
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [(torch.float64, 1e-14), (torch.float32, 1e-6)])
+def test_one_pass_over_the_parameters_gives_the_same_but_for_rounding(kind: torch.dtype, tolerance: float) -> None:
+    random = torch.Generator().manual_seed(0)
+    start = [torch.randn(shape, generator=random, dtype=kind) for shape in ((5, 3), (7,), (2,))]
+    plain, fused = ([one.clone().requires_grad_() for one in start] for _ in range(2))
+    optimisers = RMSpropTF(plain, 0.1, 0.9, 1e-5), FusedRMSprop(fused, 0.1, 0.9, 1e-5)
+    for number in range(6):
+        for one, other in zip(plain[: number + 1], fused[: number + 1], strict=True):
+            one.grad = other.grad = torch.randn(one.shape, generator=random, dtype=kind)
+        for optimiser in optimisers:
+            optimiser.param_groups[0]["lr"] = 0.1 / (number + 1)
+            optimiser.step()
+        for one, other in zip(plain, fused, strict=True):
+            torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+        if number == 3:  # resumed
+            optimisers = optimisers[0], FusedRMSprop(fused, 0.1, 0.9, 1e-5)
+            optimisers[1].load_state_dict(copy.deepcopy(optimisers[0].state_dict()))
+    assert not any(torch.equal(one, other) for one, other in zip(start, fused, strict=True))
+
+
+def test_the_average_network_moves_by_one_hundredth() -> None:
+    average, network = nn.Linear(3, 2), nn.Linear(3, 2)
+    before = [parameter.clone() for parameter in average.parameters()]
+    update_average(list(average.parameters()), list(network.parameters()), alpha=0.99)
+    for old, new, target in zip(before, average.parameters(), network.parameters(), strict=True):
+        assert torch.allclose(new, 0.99 * old + 0.01 * target)
 
 
 def test_adams_averages_of_a_dead_unit_become_zero_without_passing_through_denormals() -> None:

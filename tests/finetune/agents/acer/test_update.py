@@ -1,6 +1,5 @@
 """Whole updates of ACER against a float64 reference written from the paper's equations, without our losses."""
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.metrics import UpdateStats
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import ActorCritic, TanhActorCritic
 from torch import Tensor
 
 from ...runs import NOW
@@ -50,8 +49,8 @@ class Reference:
     """ACER of Wang et al. (2017) in float64, one step of one sequence at a time."""
 
     def __init__(self, network: ActorCritic, average: ActorCritic, settings: Mapping[str, Any]) -> None:
-        self.theta = {name: p.detach().double().requires_grad_() for name, p in network.named_parameters()}
-        self.average = {name: p.detach().double() for name, p in average.named_parameters()}
+        self.theta = {name: p.detach().clone().requires_grad_() for name, p in network.named_parameters()}
+        self.average = {name: p.detach().clone() for name, p in average.named_parameters()}
         self.mean_squares = {name: torch.ones_like(p) for name, p in self.theta.items()}
         self.s = settings
         self.bounds: tuple[float, float] | None = None
@@ -92,7 +91,9 @@ class Reference:
         targets.reverse()
         for t in range(batch.steps):
             if self.s.get("achieved_returns") and batch.known[i, t]:
-                targets[t] = self.bounded(torch.tensor(self.s["reward_scale"] * float(batch.returns[i, t])).double())
+                targets[t] = self.bounded(
+                    torch.tensor(self.s["reward_scale"] * float(batch.returns[i, t]), dtype=torch.float64)
+                )
         return targets
 
     def step_loss(self, batch: Sequences, i: int, t: int, q_ret: Tensor, entropy: float, imitation: float) -> Tensor:
@@ -123,7 +124,7 @@ class Reference:
         if not (shown and by_return):
             loss = loss - (logits * z).sum()
         if shown:
-            weight = torch.ones(())
+            weight = torch.ones((), dtype=torch.float64)
             if by_return and batch.known[i, t]:
                 short = (v - s["reward_scale"] * float(batch.returns[i, t])) / (s["reward_scale"] * self.tolerance)
                 weight = (1 - short).clamp(0, 1)
@@ -153,7 +154,7 @@ class Reference:
         names = [name for name in self.theta if not critic_only or name.startswith("q_head")]
         gradients = torch.autograd.grad(torch.stack(losses).mean(), [self.theta[name] for name in names])
         norm = float(sum((g**2).sum() for g in gradients)) ** 0.5
-        factor = min(1.0, self.s["max_gradient_norm"] / norm)
+        factor = min(1.0, self.s["max_gradient_norm"] / (norm + 1e-6))
         with torch.no_grad():
             for name, g in zip(names, gradients, strict=True):
                 square = self.mean_squares[name]
@@ -211,7 +212,7 @@ def trained(
         network.policy_head.weight.mul_(60)
         network.q_head.weight.mul_(100)
         network.q_head.bias.copy_(torch.tensor([0.5, -0.5, 0.2]))
-    learner = AcerLearner(copy.deepcopy(network), AcerSettings(**settings), torch.device("cpu"))
+    learner = AcerLearner(network.double(), AcerSettings(**settings), torch.device("cpu"))
     with torch.no_grad():
         learner.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
     reference = Reference(network, learner.average, settings)
@@ -229,9 +230,9 @@ def trained(
 
 def assert_equal(learner: AcerLearner, reference: Reference) -> None:
     for name, weights in learner.network.named_parameters():
-        torch.testing.assert_close(weights.detach().double(), reference.theta[name].detach(), rtol=0, atol=3e-6)
+        torch.testing.assert_close(weights.detach(), reference.theta[name].detach(), rtol=1e-9, atol=1e-11)
     for name, weights in learner.average.named_parameters():
-        torch.testing.assert_close(weights.double(), reference.average[name], rtol=0, atol=3e-6)
+        torch.testing.assert_close(weights, reference.average[name], rtol=1e-9, atol=1e-11)
 
 
 THRICE: list[dict[str, Any]] = [{}, {"learning_rate": 0.5}, {"entropy": 3.0}]
@@ -265,8 +266,9 @@ def test_achieved_returns_are_targets_and_end_imitation_where_they_fall_short(
     assert_equal(learner, reference)
 
 
-def test_critic_only_is_the_critics_part_on_its_own_head() -> None:
-    learner, reference, _ = trained(BASE, [{"critic_only": True}, {}])
+@pytest.mark.parametrize("longest", [1000.0, 0.05])
+def test_critic_only_is_the_critics_part_on_its_own_head(longest: float) -> None:
+    learner, reference, _ = trained(BASE | {"max_gradient_norm": longest}, [{"critic_only": True}, {}])
     assert_equal(learner, reference)
 
 
@@ -283,3 +285,54 @@ def test_the_diagnosis_is_of_the_batch_before_the_update(returns: tuple[float, f
     _, reference, _ = trained(settings, [], returns)
     for name, expected in reference.stats(make_batch(0)).items():
         assert stats.scalars[name] == pytest.approx(expected, abs=1e-4), name
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 2e-5)])
+@pytest.mark.parametrize("architecture", [ActorCritic, TanhActorCritic])
+def test_dense_layers_by_hand_and_autograd_make_the_same_updates(
+    architecture: type[ActorCritic], kind: torch.dtype, tolerance: float
+) -> None:
+    def learner() -> AcerLearner:
+        network = architecture(2, 3, (8, 5), torch.Generator().manual_seed(0)).to(kind)
+        return AcerLearner(network, AcerSettings(achieved_returns=True), torch.device("cpu"))
+
+    by_hand, autograd = learner(), learner()
+    autograd._dense = autograd._dense_average = None
+    for number, more in enumerate([{}, {"imitation": 0.5}, {"critic_only": True}, {"entropy": 2.0}]):
+        batch, now = make_batch(number), NOW._replace(**more)
+        mine, theirs = (one.update(batch, now, diagnose=True) for one in (by_hand, autograd))
+        assert mine.scalars == pytest.approx(theirs.scalars, rel=100 * tolerance, abs=100 * tolerance)
+        assert mine.by_source == theirs.by_source or kind is torch.float32
+        for one, other in ((by_hand.network, autograd.network), (by_hand.average, autograd.average)):
+            torch.testing.assert_close(one.state_dict(), other.state_dict(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("delta", [0.02, 0.2, 1000.0])
+def test_a_diagnosis_changes_nothing(delta: float) -> None:
+    def learner() -> AcerLearner:
+        network = ActorCritic(2, 3, (8,), torch.Generator().manual_seed(0)).double()
+        one = AcerLearner(network, AcerSettings(**BASE | {"delta": delta}), torch.device("cpu"))
+        with torch.no_grad():
+            network.q_head.weight.mul_(100)
+            one.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
+        return one
+
+    diagnosed, plain = learner(), learner()
+    for number in range(3):
+        batch = make_batch(number)
+        found = diagnosed.update(batch, NOW, diagnose=True)
+        assert plain.update(batch, NOW) is None
+    assert found is not None
+    assert (found.scalars["trust_region_active"] > 0) is (delta < 1)
+    torch.testing.assert_close(plain.network.state_dict(), diagnosed.network.state_dict(), rtol=1e-10, atol=1e-12)
+
+
+def test_the_average_network_is_not_asked_where_the_trust_region_is_out_of_reach() -> None:
+    asked = []
+    learner = AcerLearner(ActorCritic(2, 3, (8,)), AcerSettings(delta=1000.0), torch.device("cpu"))
+    learner.average.trunk.register_forward_hook(lambda *_: asked.append(1))
+    learner._dense_average = None
+    learner.update(make_batch(0), NOW)
+    assert not asked
+    learner.update(make_batch(0), NOW, diagnose=True)
+    assert asked
