@@ -25,6 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from qwop.datasets import open_dataset
 from repeated import interval
 
 PREPARE = (
@@ -55,6 +57,10 @@ FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-contact schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{runs}}/slider-{{seed}}/policy.safetensors"
 KEPT = "schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3"
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
+FEWER = "qwop-dataset drop data/kurodo-contact out={run}/games episodes={others}"
+FROM_FEWER = (
+    f"{TUNE} demonstrations={{run}}/games schedule=from-expert policy={{runs}}/slider-{{seed}}/policy.safetensors"
+)
 SHORT = " ".join(f"schedule.phases.{phase}.decisions=0" for phase in ("values", "race", "polish"))
 
 ROWS = {
@@ -64,6 +70,7 @@ ROWS = {
     "expert": [SLIDER, FROM_SLIDER],
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
     "expert-kept": [SLIDER, f"{FROM_SLIDER} {KEPT}"],
+    **{f"expert-{games}": [SLIDER, FEWER, FROM_FEWER] for games in (1, 3, 10)},
     "cloned": [
         f"{CLONE} dataset=data/kurodo-contact frames_per_step=null",
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
@@ -73,7 +80,8 @@ ROWS = {
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors",
     ],
 }
-"""Commands of a row, the last of which makes the policy. {run}: its folder in {runs}. Rows share a seed's slider."""
+"""Commands of a row, the last of which makes the policy. {run}: its folder in {runs}; {others}: the games that are left
+out where the row's name ends with a number of games. Rows share a seed's slider."""
 
 FRESH = (
     "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
@@ -133,8 +141,9 @@ def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> Non
     began = time.monotonic()
     figures = run.with_suffix(".json")
     used: float = json.loads(figures.read_text())["processor_seconds"] if figures.exists() else 0.0
-    *before, last = (command.format(seed=seed, run=run, runs=runs) for command in ROWS[row])
-    commands = [command for command in before if not (_out(command) / "policy.safetensors").exists()]
+    names = {"seed": seed, "run": run, "runs": runs, "others": _others(row, seed)}
+    *before, last = (command.format_map(names) for command in ROWS[row])
+    commands = [command for command in before if not _done(_out(command))]
     commands.append(last + (f" {SHORT}" if short else "") + (" resume=true" if _out(last).exists() else ""))
     try:
         for command in commands:
@@ -156,6 +165,23 @@ def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> Non
         final = (run / "tuned" / "policy.safetensors").read_bytes()
         found["kept"] = next(path.stem for path in _in_order(run / "tuned" / "phases") if _policy_of(path) == final)
     figures.write_text(json.dumps(found) + "\n")
+
+
+def _others(row: str, seed: int) -> str:
+    """The games that a row leaves out, as a setting. Its own are drawn by the seed from those that finish; its one is
+    among its three, and these among its ten."""
+    games = row.rpartition("-")[2]
+    if not games.isdigit():
+        return "[]"
+    every = open_dataset("data/kurodo-contact")
+    order = np.random.default_rng(seed).permutation(len(every)).tolist()
+    kept = [number for number in order if every.metadata(number)["outcome"] == "finished"][: int(games)]
+    return str(sorted(set(order) - set(kept))).replace(" ", "")
+
+
+def _done(folder: Path) -> bool:
+    """True if a command has left its policy or its dataset there."""
+    return any((folder / name).exists() for name in ("policy.safetensors", "dataset.json"))
 
 
 def _out(command: str) -> Path:

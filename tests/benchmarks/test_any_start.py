@@ -16,7 +16,7 @@ script = load_script("any_start")
 @pytest.mark.parametrize("row", list(script.ROWS))
 def test_the_commands_of_a_row_are_accepted(row: str) -> None:
     for command in script.ROWS[row]:
-        program, *settings = shlex.split(command.format(seed=3, run="runs/one", runs="runs"))
+        program, *settings = shlex.split(command.format(seed=3, run="runs/one", runs="runs", others="[1,2]"))
         if program == "qwop-finetune":
             assert finetune.read(settings).seed == 3
 
@@ -43,6 +43,32 @@ def test_what_is_done_is_not_repeated_and_a_short_run_is_gone_on_with(
     script.carry_out("expert", 3, tmp_path, 60.0, short=True)
     assert called[-1] == [*first, "resume=true"]
     assert json.loads((tmp_path / "expert-3.json").read_text())["seed"] == 3
+
+
+def test_fewer_games_are_drawn_from_those_that_finish_and_more_contain_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = ["finished", "fell"] * 8
+    monkeypatch.setattr(script, "open_dataset", lambda folder: Games(outcomes))
+    one, three = (set(range(16)) - set(json.loads(script._others(row, seed=0))) for row in ("expert-1", "expert-3"))
+    assert (len(one), len(three)) == (1, 3)
+    assert one < three
+    assert all(outcomes[number] == "finished" for number in three)
+    assert one != set(range(16)) - set(json.loads(script._others("expert-1", seed=1)))
+    assert script._others("expert", seed=0) == "[]"
+
+
+class Games:
+    """A dataset of games that end like this."""
+
+    def __init__(self, outcomes: list[str]) -> None:
+        self._outcomes = outcomes
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def metadata(self, index: int) -> dict[str, Any]:
+        return {"outcome": self._outcomes[index]}
 
 
 def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tmp_path: Path) -> None:
