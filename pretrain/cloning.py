@@ -1,7 +1,8 @@
 """Behaviour cloning: maximum likelihood of the demonstrated actions."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..policies.networks import TrunkedPolicy
+from .dense_gradients import DenseGradients
 from .rows import Rows
 from .settings import CloningSettings
 
@@ -34,16 +36,26 @@ def cloning_loss(
     return losses.mean() if row_weights is None else (row_weights * losses).sum() / row_weights.sum()
 
 
-def policy_logits(network: TrunkedPolicy, scaled: Tensor, dropout: float, generator: torch.Generator) -> Tensor:
-    """The network's policy logits [N, A] of scaled observations [N, size], hidden units dropped out at random."""
-    hidden = scaled
+def policy_logits(network: TrunkedPolicy, inputs: Tensor, kept: Sequence[Tensor] = ()) -> Tensor:
+    """The network's policy logits [N, A] of its trunk's inputs [N, size].
+
+    kept: factors of each hidden layer's ReLU units, [N, width], if some are dropped out; not of convolutions.
+    """
+    hidden, factors = inputs, iter(kept)
     for layer in network.trunk:
         hidden = layer(hidden)
-        if dropout and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
-            kept = torch.rand(hidden.shape, generator=generator) >= dropout
-            hidden = hidden * kept.to(hidden.device) / (1 - dropout)
+        if kept and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
+            hidden = hidden * next(factors)
     logits: Tensor = network.policy_head(hidden)
     return logits
+
+
+def drawn_units(network: TrunkedPolicy, rows: int, dropout: float, generator: torch.Generator) -> list[Tensor]:
+    """Factors of each hidden layer's ReLU units, [rows, width], on the CPU: 0 for a fraction `dropout` of them, drawn
+    anew, and 1/(1 − dropout) for the others (Srivastava et al. 2014)."""
+    layers = [one for one, after in pairwise(network.trunk) if isinstance(after, nn.ReLU)]
+    drawn = [torch.rand(rows, len(one.weight), generator=generator) for one in layers if isinstance(one, nn.Linear)]
+    return [(one >= dropout).float().div_(1 - dropout) for one in drawn]
 
 
 def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
@@ -70,29 +82,34 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
             {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
-        foreach=True,
+        fused=True,
     )
+    dense = DenseGradients.of(network, settings.label_smoothing)
     updates = settings.epochs * math.ceil(len(rows) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, updates)
     for _ in range(settings.epochs):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            rows_seen = observations.index_select(0, batch).to(device)
-            if settings.dropout or settings.input_noise:
-                seen = network.layer_input(rows_seen)
-                if settings.input_noise:
-                    seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(
-                        seen.shape, generator=generator
-                    ).to(device)
-                logits = policy_logits(network, seen, settings.dropout, generator)
+            seen = observations.index_select(0, batch).to(device)
+            if settings.input_noise:
+                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise)
+                inputs = network.scaler(seen).add_(noise.to(device))
             else:
-                logits = network.policy_head(network.features(rows_seen))
+                inputs = network.trunk_input(seen)
+            kept = []
+            if settings.dropout:
+                drawn = drawn_units(network, len(batch), settings.dropout, generator)
+                kept = [one.to(device) for one in drawn]
+            a = actions[batch].to(device)
             mu = None if targets is None else targets[batch].to(device)
             v = None if by_row is None else by_row[batch].to(device)
-            loss = cloning_loss(logits, actions[batch].to(device), settings.label_smoothing, mu, v)
-            optimiser.zero_grad()
-            loss.backward()
+            if dense is not None:
+                losses.append(dense.step(inputs, kept, a, mu, v))
+            else:
+                optimiser.zero_grad()
+                loss = cloning_loss(policy_logits(network, inputs, kept), a, settings.label_smoothing, mu, v)
+                loss.backward()
+                losses.append(loss.item())
             optimiser.step()
             schedule.step()
-            losses.append(loss.item())
         yield float(np.mean(losses))
