@@ -10,6 +10,9 @@ FARTHER = 2.0
 
 MORE = "more decisions (schedule.decisions, or schedule.scale)"
 
+RELIABLE = 0.95
+"""Share of finished games from which a policy has little left to learn but pace."""
+
 CERTAIN = 0.1
 """Entropy in nats below which a policy hardly tries anything but its usual actions."""
 
@@ -34,6 +37,8 @@ def verdict(
         said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
     elif _is_better_throughout(after, before):
         return "learned a little: finishes and times improved, but by no more than chance may do"
+    elif _share_finished(before) >= RELIABLE:
+        return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
     else:
         said, remedy = "did not learn", f"{MORE}, or another schedule"
     if entropy is not None and entropy < CERTAIN and not _runs(after):
@@ -77,5 +82,14 @@ def _is_better_throughout(after: Figures, before: Figures) -> bool:
 
 
 def _runs(figures: Figures) -> bool:
+    return any(share > 0.5 for share in _shares(figures))
+
+
+def _share_finished(figures: Figures) -> float:
+    """Share of the games that finished, greedy or drawn: of those of which fewer did."""
+    return min(_shares(figures), default=0.0)
+
+
+def _shares(figures: Figures) -> list[float]:
     every = (figures, figures.get("drawn", {}))
-    return any(one.get("finishes", 0) > 0.5 * one.get("episodes", 1) for one in every)
+    return [one["finishes"] / one["episodes"] for one in every if "finishes" in one]

@@ -75,3 +75,13 @@ def test_a_small_gain_in_every_figure_is_told_from_none() -> None:
     slower = after | {"drawn": games(98, 99, 43.20, episodes=100)}
     assert verdict(before, slower, 10**6, 0.3).startswith("did not learn: ")
     assert verdict(before, before, 10**6, 0.3).startswith("did not learn: ")
+
+
+def test_a_runner_whose_games_nearly_all_finish_is_not_said_to_have_failed() -> None:
+    before = games(30, 99.6, 41.85) | {"drawn": games(100, 100.6, 43.00, episodes=100)}
+    after = games(31, 100.4, 41.60) | {"drawn": games(97, 99.3, 42.43, episodes=100)}
+    assert verdict(before, after, 10**6, 0.3).startswith("stayed as good as it was: ")
+    fallen = after | {"drawn": games(60, 80, 42.43, episodes=100)}
+    assert verdict(before, fallen, 10**6, 0.3).startswith("became worse: ")
+    unsure = before | {"drawn": games(94, 97, 42.43, episodes=100)}
+    assert verdict(unsure, unsure, 10**6, 0.3).startswith("did not learn: ")
