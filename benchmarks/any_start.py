@@ -40,6 +40,9 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS
 PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
 """Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
 
+EVERY = "data/kurodo-contact"
+"""All of Kurodo's games."""
+
 CLONE = "qwop-pretrain seed={seed} games=0 out={run}/clone"
 TUNE = "qwop-finetune seed={seed} threads=1 video=false out={run}/tuned"
 FROM_CLONE = f"{TUNE} policy={{run}}/clone/policy.safetensors"
@@ -53,14 +56,15 @@ SLIDER = (
     "'schedule.phases.alone.environment={{reward: race}}' loop.num_envs=16 "
     "algorithm.minibatch=512 seed={seed} threads=1 video=false out={runs}/slider-{seed}"
 )
-FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-contact schedule=from-expert"
+FROM_EXPERT = f"{TUNE} demonstrations={{games}} schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{runs}}/slider-{{seed}}/policy.safetensors"
 KEPT = "schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3"
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
-FEWER = "qwop-dataset drop data/kurodo-contact out={run}/games episodes={others}"
-FROM_FEWER = (
-    f"{TUNE} demonstrations={{run}}/games schedule=from-expert policy={{runs}}/slider-{{seed}}/policy.safetensors"
-)
+FEWER = f"qwop-dataset drop {EVERY} out={{games}} episodes={{others}}"
+CLONED = [
+    f"{CLONE} dataset={{games}} frames_per_step=null",
+    f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
+]
 SHORT = " ".join(f"schedule.phases.{phase}.decisions=0" for phase in ("values", "race", "polish"))
 
 ROWS = {
@@ -70,18 +74,16 @@ ROWS = {
     "expert": [SLIDER, FROM_SLIDER],
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
     "expert-kept": [SLIDER, f"{FROM_SLIDER} {KEPT}"],
-    **{f"expert-{games}": [SLIDER, FEWER, FROM_FEWER] for games in (1, 3, 10)},
-    "cloned": [
-        f"{CLONE} dataset=data/kurodo-contact frames_per_step=null",
-        f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
-    ],
+    **{f"expert-{games}": [SLIDER, FEWER, FROM_SLIDER] for games in (1, 3, 10)},
+    "cloned": CLONED,
+    **{f"cloned-{games}": [FEWER, *CLONED] for games in (1, 3, 10)},
     "amateur": [
         f"{CLONE} dataset=data/human-contact frames_per_step=null",
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors",
     ],
 }
-"""Commands of a row, the last of which makes the policy. {run}: its folder in {runs}; {others}: the games that are left
-out where the row's name ends with a number of games. Rows share a seed's slider."""
+"""Commands of a row, the last of which makes the policy. {run}: its folder in {runs}; {games}: the expert's, and
+{others}: those of them that are left out where the row's name ends with a number. Rows share a seed's slider."""
 
 FRESH = (
     "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
@@ -141,7 +143,7 @@ def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> Non
     began = time.monotonic()
     figures = run.with_suffix(".json")
     used: float = json.loads(figures.read_text())["processor_seconds"] if figures.exists() else 0.0
-    names = {"seed": seed, "run": run, "runs": runs, "others": _others(row, seed)}
+    names = {"seed": seed, "run": run, "runs": runs, **_games(row, seed, run)}
     *before, last = (command.format_map(names) for command in ROWS[row])
     commands = [command for command in before if not _done(_out(command))]
     commands.append(last + (f" {SHORT}" if short else "") + (" resume=true" if _out(last).exists() else ""))
@@ -167,16 +169,16 @@ def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> Non
     figures.write_text(json.dumps(found) + "\n")
 
 
-def _others(row: str, seed: int) -> str:
-    """The games that a row leaves out, as a setting. Its own are drawn by the seed from those that finish; its one is
-    among its three, and these among its ten."""
-    games = row.rpartition("-")[2]
-    if not games.isdigit():
-        return "[]"
-    every = open_dataset("data/kurodo-contact")
+def _games(row: str, seed: int, run: Path) -> dict[str, str]:
+    """The folder of a row's games, and the others as a setting. Few games are drawn by the seed from those that finish;
+    its one is among its three, and these among its ten."""
+    count = row.rpartition("-")[2]
+    if not count.isdigit():
+        return {"games": EVERY, "others": "[]"}
+    every = open_dataset(EVERY)
     order = np.random.default_rng(seed).permutation(len(every)).tolist()
-    kept = [number for number in order if every.metadata(number)["outcome"] == "finished"][: int(games)]
-    return str(sorted(set(order) - set(kept))).replace(" ", "")
+    kept = [number for number in order if every.metadata(number)["outcome"] == "finished"][: int(count)]
+    return {"games": str(run / "games"), "others": str(sorted(set(order) - set(kept))).replace(" ", "")}
 
 
 def _done(folder: Path) -> bool:

@@ -16,7 +16,9 @@ script = load_script("any_start")
 @pytest.mark.parametrize("row", list(script.ROWS))
 def test_the_commands_of_a_row_are_accepted(row: str) -> None:
     for command in script.ROWS[row]:
-        program, *settings = shlex.split(command.format(seed=3, run="runs/one", runs="runs", others="[1,2]"))
+        program, *settings = shlex.split(
+            command.format(seed=3, run="runs/one", runs="runs", games="data/few", others="[1,2]")
+        )
         if program == "qwop-finetune":
             assert finetune.read(settings).seed == 3
 
@@ -50,12 +52,15 @@ def test_fewer_games_are_drawn_from_those_that_finish_and_more_contain_them(
 ) -> None:
     outcomes = ["finished", "fell"] * 8
     monkeypatch.setattr(script, "open_dataset", lambda folder: Games(outcomes))
-    one, three = (set(range(16)) - set(json.loads(script._others(row, seed=0))) for row in ("expert-1", "expert-3"))
+    one, three = (
+        set(range(16)) - set(json.loads(script._games(row, 0, tmp_path)["others"])) for row in ("expert-1", "expert-3")
+    )
     assert (len(one), len(three)) == (1, 3)
     assert one < three
     assert all(outcomes[number] == "finished" for number in three)
-    assert one != set(range(16)) - set(json.loads(script._others("expert-1", seed=1)))
-    assert script._others("expert", seed=0) == "[]"
+    assert one != set(range(16)) - set(json.loads(script._games("cloned-1", 1, tmp_path)["others"]))
+    assert script._games("expert-3", 0, tmp_path)["games"] == f"{tmp_path}/games"
+    assert script._games("expert", 0, tmp_path) == {"games": "data/kurodo-contact", "others": "[]"}
 
 
 class Games:
