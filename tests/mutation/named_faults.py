@@ -477,7 +477,7 @@ _BY_FILE = {
     ),
     "pretrain/dense_gradients.py": (
         ("cloning by hand: weights of rows are not used", "v.to(log_pi) / v.sum()", "1 / v.numel()"),
-        ("cloning by hand: labels are not smoothed away from the action", "1 - smoothing)", "1.0)"),
+        ("cloning by hand: labels are not smoothed away from the action", "log_pi[:1], 1 - smoothing)", "log_pi[:1], 1.0)"),
     ),
 }  # fmt: skip
 """By file: the name of each fault, what it replaces, and what by."""
