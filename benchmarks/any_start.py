@@ -76,7 +76,7 @@ ROWS = {
     "expert-kept": [SLIDER, f"{FROM_SLIDER} {KEPT}"],
     **{f"expert-{games}": [SLIDER, FEWER, FROM_SLIDER] for games in (1, 3, 10)},
     "cloned": CLONED,
-    **{f"cloned-{games}": [FEWER, *CLONED] for games in (1, 3, 10)},
+    **{f"cloned-{games}": [FEWER, *CLONED] for games in (1, 3)},
     "amateur": [
         f"{CLONE} dataset=data/human-contact frames_per_step=null",
         f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors",

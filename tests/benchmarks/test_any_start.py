@@ -32,9 +32,10 @@ def test_what_is_done_is_not_repeated_and_a_short_run_is_gone_on_with(
         called.append(shlex.split(command))
         out = script._out(command)
         out.mkdir(parents=True, exist_ok=True)
-        (out / "policy.safetensors").write_bytes(b"")
+        (out / ("dataset.json" if command.startswith("qwop-dataset") else "policy.safetensors")).write_bytes(b"")
 
     monkeypatch.setattr(script, "_call", call)
+    monkeypatch.setattr(script, "open_dataset", lambda folder: Games(["finished"] * 4))
     script.carry_out("expert", 3, tmp_path, 60.0, short=True)
     script.carry_out("expert-kept", 3, tmp_path, 60.0, short=True)
     slider, first, kept = called
@@ -45,6 +46,11 @@ def test_what_is_done_is_not_repeated_and_a_short_run_is_gone_on_with(
     script.carry_out("expert", 3, tmp_path, 60.0, short=True)
     assert called[-1] == [*first, "resume=true"]
     assert json.loads((tmp_path / "expert-3.json").read_text())["seed"] == 3
+    called.clear()
+    for _ in range(2):
+        script.carry_out("cloned-3", 3, tmp_path, 60.0, short=True)
+    assert [program for program, *_ in called] == ["qwop-dataset", "qwop-pretrain", "qwop-finetune", "qwop-finetune"]
+    assert all(f"{tmp_path}/cloned-3-3/games" in " ".join(words) for words in called)
 
 
 def test_fewer_games_are_drawn_from_those_that_finish_and_more_contain_them(

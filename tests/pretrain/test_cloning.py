@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from qwop.policies.networks import ActorCritic
 from qwop.pretrain.cloning import cloning_epochs, cloning_loss
+from qwop.pretrain.dense_gradients import DenseGradients
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
@@ -79,6 +80,23 @@ def test_regularisation_that_is_not_given_depends_on_the_targets(
 ) -> None:
     found = given.completed(soft)
     assert (found.dropout, found.label_smoothing, found.input_noise) == numbers
+
+
+def test_the_network_sees_its_inputs_with_noise_of_the_given_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[torch.Tensor] = []
+
+    def step(self: DenseGradients, inputs: torch.Tensor, *rest: object) -> float:
+        seen.append(inputs)
+        return 0.0
+
+    monkeypatch.setattr(DenseGradients, "step", step)
+    alike = Rows(np.ones((256, 71), dtype=np.float32), np.zeros(256, dtype=np.int64), np.full(256, -1))
+    for noise in (0.0, 0.3):
+        list(cloning_epochs(network_for(alike), alike, replace(PLAIN, epochs=1, batch_size=256, input_noise=noise), 0))
+    without, noisy = seen
+    assert float(without.std(0).max()) == 0.0
+    assert float((noisy - without).std()) == pytest.approx(0.3, rel=0.03)
+    assert abs(float((noisy - without).mean())) < 0.01
 
 
 def test_64_rows_are_learned_by_heart() -> None:
