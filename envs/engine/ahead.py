@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 
 from .features import observe_game
 from .island import solve_island
-from .kernel_cache import being_compiled, cache_folder
+from .kernel_cache import ENGINE, being_compiled
 
 _COMMAND = "from qwop.envs.engine.ahead import compile_island; compile_island({width})"
 
@@ -49,8 +49,8 @@ def _start(width: int) -> None:
     if kinds in kernel.overloads or kernel._cache.holds(kinds, cpu_target.target_context):
         return
     try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        if os.access(cache_folder(), os.W_OK):
+        ENGINE.make_folder()
+        if os.access(ENGINE.folder(), os.W_OK):
             being_compiled[kinds] = subprocess.Popen(
                 [sys.executable, "-P", "-c", _COMMAND.format(width=width)],
                 stdin=subprocess.DEVNULL,

@@ -5,8 +5,9 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from ...common.kernel_cache import on_disk
 from . import linking
-from .kernel_cache import KernelCache, SharedKernelCache
+from .kernel_cache import ENGINE, SharedKernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,9 +22,7 @@ def compiled(function: Function) -> Function:
 
     Never with `fastmath`: every operation rounds as written.
     """
-    dispatcher: Any = numba.njit(**_OPTIONS, pipeline_class=linking.Whole)(function)
-    dispatcher._cache = KernelCache(dispatcher.py_func)
-    return cast(Function, dispatcher)
+    return cast(Function, on_disk(ENGINE, **_OPTIONS, pipeline_class=linking.Whole)(function))
 
 
 def machine_code(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -41,7 +40,7 @@ def machine_code(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Call
 def shared(function: Function) -> Function:
     """A large kernel that kernels call: compiled once, by itself, and kept on disk."""
     dispatcher: Any = numba.njit(**_CALLED, pipeline_class=linking.Shared)(function)
-    dispatcher._cache = SharedKernelCache(dispatcher.py_func)
+    dispatcher._cache = SharedKernelCache(function, ENGINE)
     return cast(Function, dispatcher)
 
 

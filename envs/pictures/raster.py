@@ -7,11 +7,13 @@ left ones light.
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ...common.kernel_cache import KernelGroup, on_disk
 from ..engine import layout as at
 from ..engine.bodies import ANCHOR_A, ANCHOR_B, JOINT_A
 
@@ -45,6 +47,8 @@ _BAR, _BAR_LEFT = (20, 20, 24), (252, 252, 252)
 _FAR_ARM, _FAR_LEG, _FAR_SHOE = (196, 158, 140), (150, 164, 200), (206, 140, 124)
 _NEAR_ARM, _NEAR_LEG, _NEAR_SHOE = (96, 44, 34), (38, 42, 64), (116, 20, 20)
 _SHIRT, _HEAD, _HURDLE = (38, 94, 168), (150, 84, 54), (98, 44, 26)
+
+_KERNELS = KernelGroup("pictures", (Path(__file__).parent, Path(at.__file__).parent))
 
 _LUMINANCE = (0.299, 0.587, 0.114)
 
@@ -110,8 +114,7 @@ def palette(colour: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return (scene @ _LUMINANCE).round()[:, None], (bones @ _LUMINANCE).round()[:, None]
 
 
-# Not cached on disk, as numba would do it beside the source: it compiles within seconds.
-@njit(nogil=True, error_model="numpy")
+@on_disk(_KERNELS, nogil=True, error_model="numpy")
 def draw_games(reals, chosen, begun, bones, scene, colours, size, first, last, stacks):  # type: ignore[no-untyped-def]
     """Draw the games first … last − 1 where `chosen`: into the last picture of their stack, after moving up the others,
     or into all of them where `begun`.

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
+
+from ..kernels import kernel
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -127,8 +128,7 @@ class FusedRMSprop(RMSpropTF):
                 _rmsprop(*vectors, *scalars)
 
 
-# Not cached on disk, like the functions of `sum_tree`.
-@njit(nogil=True, error_model="numpy")
+@kernel
 def _rmsprop(theta, v, g, rate, decay, rest, epsilon):  # type: ignore[no-untyped-def]
     """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε)."""
     for i in range(len(theta)):

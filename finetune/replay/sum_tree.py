@@ -1,8 +1,9 @@
 """Sum tree for prioritised replay."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernels import kernel
 
 
 class SumTree:
@@ -51,8 +52,7 @@ class SumTree:
         assert not self._nodes[self._width + self.capacity :].any()
 
 
-# Not cached on disk: both compile within a second, and numba's cache files would outlive the installed package.
-@njit(nogil=True)
+@kernel
 def _set(nodes, width, slots, values):  # type: ignore[no-untyped-def]
     for i in range(len(slots)):
         node = width + slots[i]
@@ -63,7 +63,7 @@ def _set(nodes, width, slots, values):  # type: ignore[no-untyped-def]
             node >>= 1
 
 
-@njit(nogil=True)
+@kernel
 def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
     found = np.empty(len(masses), dtype=np.int64)
     for i in range(len(masses)):

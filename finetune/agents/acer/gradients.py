@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...experience.sequences import DEMONSTRATIONS, Sequences
+from ...kernels import kernel
 from ...schedules.phase import PhaseValues
 from . import losses as acer
 from .settings import AcerSettings
@@ -78,7 +79,7 @@ def loss_gradient(
     return gradient, Steps(rho, q_taken, q_ret, values[:, :-1], outside, limited, to_action)
 
 
-@acer.formula
+@kernel
 def _targets(  # type: ignore[no-untyped-def]
     pi, q, actions, rewards, mu, terminated, truncated, final_values, returns, known, gamma, reward_scale, low, high,
     by_return, values, rho, q_taken, q_ret, outside,
@@ -107,7 +108,7 @@ def _targets(  # type: ignore[no-untyped-def]
             q_ret[i, t] = min(max(target, low), high)
 
 
-@acer.formula
+@kernel
 def _critic(gradient, actions, q_taken, q_ret, q_coefficient):  # type: ignore[no-untyped-def]
     """Write the critic's gradient, [A, k, n]."""
     n, k = actions.shape
@@ -117,7 +118,7 @@ def _critic(gradient, actions, q_taken, q_ret, q_coefficient):  # type: ignore[n
             gradient[actions[i, t], t, i] = slope / (n * k)
 
 
-@acer.formula
+@kernel
 def _gain(  # type: ignore[no-untyped-def]
     g, reached, pi, q, mu, actions, values, q_ret, c, entropy, delta
 ):  # fmt: skip
@@ -132,7 +133,7 @@ def _gain(  # type: ignore[no-untyped-def]
             reached[t, i] = acer.within_reach(here, delta)
 
 
-@acer.formula
+@kernel
 def _limit(g, limited, states, pi, pi_average, delta):  # type: ignore[no-untyped-def]
     """Project g on the trust region in these states; pi_average: [A, m]."""
     n = g.shape[1]
@@ -141,7 +142,7 @@ def _limit(g, limited, states, pi, pi_average, delta):  # type: ignore[no-untype
         limited[i, t] = acer.to_trust_region(g[t, i], pi[:, t, i], pi_average[:, m], delta)
 
 
-@acer.formula
+@kernel
 def _actor(  # type: ignore[no-untyped-def]
     gradient, to_action, g, pi, actions, source, player, returns, known, values, reward_scale, tolerance, imitation,
     achieved_returns, by_return,

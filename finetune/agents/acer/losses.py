@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
 
-# Not cached on disk, like the functions of `sum_tree`.
 formula = njit(nogil=True, error_model="numpy")
 
 

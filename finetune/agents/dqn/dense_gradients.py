@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -16,6 +15,7 @@ from ....policies.dense_layers import DenseLayers
 from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
+from ...kernels import kernel
 from .settings import DqnSettings
 
 
@@ -75,8 +75,7 @@ class DenseGradients:
         return math.hypot(*norms)
 
 
-# Not cached on disk, like the functions of `sum_tree`.
-@njit(nogil=True)
+@kernel
 def _loss(  # type: ignore[no-untyped-def]
     q, q_next, q_next_target, actions, rewards, discounts, source, weights, reward_scale, margin, imitation
 ):  # fmt: skip

@@ -13,7 +13,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lanes: tuple[int | 
     commands: list[str] = []
     kernel = SimpleNamespace(overloads={}, _cache=SimpleNamespace(holds=lambda *_: kept))
     monkeypatch.setattr(ahead, "solve_island", kernel)
-    monkeypatch.setattr(ahead, "cache_folder", lambda: tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(ahead, "being_compiled", {})
     monkeypatch.setattr(subprocess, "Popen", lambda words, **_: commands.append(words[-1]))
     ahead._start.cache_clear()

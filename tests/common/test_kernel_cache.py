@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 MODULE = """
+from pathlib import Path
 import numpy as np
-from qwop.envs.engine.compiled import compiled
+from qwop.common.kernel_cache import KernelGroup, on_disk
 
-@compiled
+@on_disk(KernelGroup("tried", (Path(__file__).parent,), "compiling"))
 def double(values):
     for place in range(len(values)):
         values[place] *= 2
@@ -50,13 +51,13 @@ def test_a_kernel_is_compiled_once_and_kept_in_the_users_cache_folder(script: Pa
     cache = tmp_path / "cache"
     assert "compiling" in said_by(start(script, XDG_CACHE_HOME=str(cache)))
     assert said_by(start(script, XDG_CACHE_HOME=str(cache))) == ""
-    assert {path.suffix for path in cache.glob("qwop/engine-*/*")} == {".nbi", ".nbc"}
+    assert {path.suffix for path in cache.glob("qwop/tried-*/*")} == {".nbi", ".nbc"}
     assert not list(script.parent.rglob("*.nb*"))
 
 
 def test_numbas_own_setting_is_honoured(script: Path, tmp_path: Path) -> None:
     said_by(start(script, NUMBA_CACHE_DIR=str(tmp_path / "numba"), XDG_CACHE_HOME=str(tmp_path / "cache")))
-    assert list(tmp_path.glob("numba/qwop/engine-*/*.nbc"))
+    assert list(tmp_path.glob("numba/qwop/tried-*/*.nbc"))
     assert not (tmp_path / "cache").exists()
 
 
@@ -73,7 +74,7 @@ def test_processes_may_compile_at_the_same_time(script: Path, tmp_path: Path) ->
     for process in [start(script, XDG_CACHE_HOME=cache) for _ in range(3)]:
         said_by(process)
     assert said_by(start(script, XDG_CACHE_HOME=cache)) == ""
-    assert not list(tmp_path.glob("cache/qwop/engine-*/*.tmp.*"))
+    assert not list(tmp_path.glob("cache/qwop/tried-*/*.tmp.*"))
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
@@ -81,7 +82,7 @@ def test_processes_may_compile_at_the_same_time(script: Path, tmp_path: Path) ->
 def test_a_damaged_file_is_compiled_again(script: Path, tmp_path: Path, suffix: str, left: int) -> None:
     cache = str(tmp_path / "cache")
     said_by(start(script, XDG_CACHE_HOME=cache))
-    (file,) = tmp_path.glob(f"cache/qwop/engine-*/*.{suffix}")
+    (file,) = tmp_path.glob(f"cache/qwop/tried-*/*.{suffix}")
     file.write_bytes(file.read_bytes()[:left])
     assert "compiling" in said_by(start(script, XDG_CACHE_HOME=cache))
     assert said_by(start(script, XDG_CACHE_HOME=cache)) == ""
@@ -89,47 +90,36 @@ def test_a_damaged_file_is_compiled_again(script: Path, tmp_path: Path, suffix: 
 
 def test_kernels_of_other_sources_are_removed_once_nobody_uses_them(script: Path, tmp_path: Path) -> None:
     base = tmp_path / "cache" / "qwop"
-    for name, days in (("engine-old", 40), ("engine-recent", 3), ("notes", 400)):
+    for name, days in (("tried-old", 40), ("tried-recent", 3), ("notes", 400)):
         (base / name).mkdir(parents=True)
         os.utime(base / name, (time.time() - days * 86400,) * 2)
     said_by(start(script, XDG_CACHE_HOME=str(tmp_path / "cache")))
-    assert not (base / "engine-old").exists()
-    assert (base / "engine-recent").exists()
+    assert not (base / "tried-old").exists()
+    assert (base / "tried-recent").exists()
     assert (base / "notes").exists()
 
 
-SHARED = """
-import subprocess
-import sys
+def test_changed_sources_of_a_group_are_compiled_again(script: Path, tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    said_by(start(script, XDG_CACHE_HOME=cache))
+    script.with_name("constants.py").write_text("FACTOR = 2")
+    assert "compiling" in said_by(start(script, XDG_CACHE_HOME=cache))
+    assert said_by(start(script, XDG_CACHE_HOME=cache)) == ""
+    assert len(list(tmp_path.glob("cache/qwop/tried-*"))) == 2
+
+
+LEARNERS = """
 import numpy as np
-from numba.core import types
-from qwop.envs.engine import kernel_cache
-from qwop.envs.engine.compiled import compiled, shared
-
-@shared
-def add_one(values):
-    for place in range(len(values)):
-        values[place] += 1
-
-@compiled
-def add_two(values):
-    add_one(values)
-    add_one(values)
-
-# Another process that should compile it, and fails.
-kernel_cache.being_compiled[(types.float64[::1],)] = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
-values = np.array([-2.0, 0.0, 2.0])
-add_two(values)
-print(values.tolist())
+from qwop.finetune.replay import sum_tree
+tree = sum_tree.SumTree(4)
+tree.set(np.arange(3), np.array([0.0, 2.0, 4.0]))
+print(tree.values[:3].tolist())
+print(len(sum_tree._set.stats.cache_hits), file=__import__("sys").stderr)
 """
 
 
-def test_a_shared_kernel_is_compiled_by_itself_and_again_if_its_file_is_lost(script: Path, tmp_path: Path) -> None:
-    script.write_text(SHARED)
-    cache = tmp_path / "cache"
-    assert "compiling" in said_by(start(script, XDG_CACHE_HOME=str(cache)))
-    assert said_by(start(script, XDG_CACHE_HOME=str(cache))) == ""
-    for path in cache.glob("qwop/engine-*/*add_one*"):
-        path.unlink()
-    assert "compiling" in said_by(start(script, XDG_CACHE_HOME=str(cache)))
-    assert said_by(start(script, XDG_CACHE_HOME=str(cache))) == ""
+def test_the_learners_kernels_are_kept_without_a_word(script: Path, tmp_path: Path) -> None:
+    script.write_text(LEARNERS)
+    assert said_by(start(script, XDG_CACHE_HOME=str(tmp_path / "cache"))) == "0\n"
+    assert said_by(start(script, XDG_CACHE_HOME=str(tmp_path / "cache"))) == "1\n"
+    assert list(tmp_path.glob("cache/qwop/learners-*/*.nbc"))
