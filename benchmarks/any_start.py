@@ -207,9 +207,8 @@ def table_of(rows: list[str], runs: Path) -> list[str]:
     lines = ["| | seeds | decisions | greedy: finished of 31 | median s | drawn: finished | median s | CPU s |"]
     lines.append("|" + "---|" * 8)
     for row in rows:
-        found: list[dict[str, Any]] = [
-            json.loads(path.read_text()) for path in sorted(runs.glob(f"{row}-[0-9]*.json"), key=lambda one: one.stem)
-        ]
+        results = [json.loads(path.read_text()) for path in runs.glob(f"{row}-[0-9]*.json")]
+        found: list[dict[str, Any]] = sorted((one for one in results if one["row"] == row), key=lambda one: one["seed"])
         for phase in dict.fromkeys(phase for one in found for phase in one["phases"]):
             figures = [one["phases"][phase] for one in found if phase in one["phases"]]
             within = phase.rpartition("-")[2].isdigit()

@@ -86,7 +86,9 @@ def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tm
     for seed, finishes in enumerate((20, 30)):
         phases = {"0-start": evaluation(0, 10), "1-mixed": evaluation(500, finishes), "1-mixed-250": evaluation(250, 5)}
         kept = {"fresh": {"finishes": 290, "median_seconds": 41.5}, "kept": "1-mixed", "processor_seconds": 200.0}
-        (tmp_path / f"kurodo-{seed}.json").write_text(json.dumps({"seed": seed, "phases": phases, **kept}))
+        found = json.dumps({"row": "kurodo", "seed": seed, "phases": phases, **kept})
+        (tmp_path / f"kurodo-{seed}.json").write_text(found)
+    (tmp_path / "kurodo-1-0.json").write_text(json.dumps({"row": "kurodo-1", "seed": 0, "phases": {}}))
     _, _, start, mixed, last = script.table_of(["kurodo", "expert"], tmp_path)
     assert start.startswith("| kurodo: 0-start | 2 | 0 | 10.0 ± 0.0 (10, 10) |")
     assert mixed.startswith(
