@@ -133,10 +133,11 @@ class PageServer(LocalServer):
                             kept = self._keep(ended)
                             connection.send(self._end(ended, kept, of))
                     case Discard(name):
-                        connection.send(self._library.answer_discard(name))
+                        answer = self._library.answer_discard(name)
                         if game is None and kept is not None and not kept.exists():
                             self._leave(None, coached)
                             coached = None  # one does not go back in a game that was discarded
+                        connection.send(answer)
         finally:
             self._leave(game, coached)
 
