@@ -117,7 +117,7 @@ class PretrainSettings(Settings):
         choices=("features", "full", "contact"),
     )
     clones: int = setting(
-        8,
+        4,
         "Clones to make of these games at the best rate, if games finish; the best runner is kept, because clones that "
         "predict equally well run differently.",
         at_least=1,

@@ -33,10 +33,13 @@ class Page:
         self.ended: dict[str, Any] | None = None
 
     def _answer(self) -> None:
-        """Take what the server sends until the frames, and what it says about control after them."""
+        """Take what the server sends until the frames, and what it says about control after them. Or until a game's
+        end, which is said when the game is written: keys may have been sent meanwhile."""
         message = self.socket.recv(timeout=10)
         while isinstance(message, str):
             self._hear(message)
+            if json.loads(message)["type"] == "ended":
+                return
             message = self.socket.recv(timeout=10)
         numbers = np.frombuffer(message, "<f4")
         self.frames, self.row = int(numbers[1]), numbers[-45:]
