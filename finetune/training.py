@@ -275,7 +275,7 @@ def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
-    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True)
+    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True, sharpness=1.0)
 
 
 def _describe(now: Progress) -> str:

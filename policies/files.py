@@ -53,6 +53,9 @@ VALUES = "values."
 LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
 """Largest size in bytes of a policy file (30 million weights), and of its header."""
 
+SHARPEST = 1000
+"""The largest sharpness of a file, with which actions are as good as greedy."""
+
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
@@ -70,6 +73,8 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     }
     if not policy.greedy:
         document["greedy"] = False
+    if policy.sharpness != 1.0:
+        document["sharpness"] = policy.sharpness
     tensors = dict(policy.network.state_dict())
     if policy.values is not None:
         document["values"] = policy.values.description()
@@ -135,6 +140,9 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
         raise ValueError(f"training {quoted(document['training'])}, expected an object")
     if not isinstance(greedy := document.get("greedy", True), bool):
         raise ValueError(f"greedy {quoted(greedy)}, expected true or false")
+    sharpness = document.get("sharpness", 1.0)
+    if isinstance(sharpness, bool) or not isinstance(sharpness, int | float) or not 0 < sharpness <= SHARPEST:
+        raise ValueError(f"sharpness {quoted(sharpness)}, expected a number above 0, at most {SHARPEST}")
     environment = EnvironmentSpec.from_json(document["environment"], given)
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
@@ -149,7 +157,7 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
-    policy = Policy(network, environment, observation, document["training"], greedy=greedy)
+    policy = Policy(network, environment, observation, document["training"], None, greedy, float(sharpness))
     return policy if critic is None else replace(policy, values=_load_values(observation, critic, tensors))
 
 

@@ -28,6 +28,8 @@ class Policy:
     observations as the network's scaler scales them, if the policy's learner had a separate value network (PPO).
     `training` says how the policy was made (command, settings, seed); it is kept in the file, and nothing depends on
     it. `greedy`: commands play its most probable actions unless told otherwise; else its actions are drawn.
+    `sharpness` k: π(a|s) is the network's probability to the power of k, normalised (its logits times k), so that the
+    most probable actions become more so. Learning goes on from the network's own.
     """
 
     network: Network
@@ -36,6 +38,7 @@ class Policy:
     training: Mapping[str, Any] = field(default_factory=dict)
     values: Values | None = None
     greedy: bool = True
+    sharpness: float = 1.0
 
     def __post_init__(self) -> None:
         wanted = self.network.observation
@@ -84,7 +87,7 @@ class Policy:
                 padded[filled] = rows[block]
                 before = put_rows(self.initial_state(at_once), filled, select_rows(state, block))
                 logits, after = self.network.step(torch.from_numpy(padded).to(device), to_tensors(before, device))
-                probabilities[block] = torch.softmax(logits, dim=-1)[filled].cpu().numpy()
+                probabilities[block] = torch.softmax(self.sharpness * logits, dim=-1)[filled].cpu().numpy()
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 

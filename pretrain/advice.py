@@ -20,11 +20,12 @@ MANY = 0.8
 """Share of finished games from which a clone is called a runner."""
 
 
-def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool) -> list[str]:
-    """Sentences about a clone: against repeating the last action, and where its games end. greedy: how it is played."""
+def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool, sharpness: float) -> list[str]:
+    """Sentences about a clone: against repeating the last action, and where its games end. greedy, sharpness: how it is
+    played."""
     runs = any(one.summary().get("finishes") for one in games)
     said = [_against_repeating(splits, runs)]
-    if games and (how := _in_games(games, greedy)):
+    if games and (how := _in_games(games, greedy, sharpness)):
         said.append(how)
     return said
 
@@ -63,13 +64,15 @@ def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:
     return f"{said}, and runs all the same." if runs else f"{said}: record more games, or let it learn by itself."
 
 
-def _in_games(games: Sequence[Evaluation], greedy: bool) -> str | None:
+def _in_games(games: Sequence[Evaluation], greedy: bool, sharpness: float) -> str | None:
     shown = {bool(one.settings.greedy): one.summary() for one in games}
     if any("finishes" not in one for one in shown.values()):
         return None
     figures = shown[greedy]
     finished, count, metres = figures["finishes"], figures["episodes"], figures["mean_metres"]
     how = "with its most probable actions" if greedy else "with drawn actions"
+    if not greedy and sharpness != 1.0:
+        how = f"with actions drawn from its sharpened probabilities (to the power of {sharpness:g})"
     if not finished:
         return (
             f"Its games get nowhere: they end after {metres:.1f} m, {how}. It needs to learn by itself, and to be "

@@ -90,7 +90,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
-    if not (greedy := runs_greedily(played)):
+    if not (greedy := runs_greedily(played, policy.sharpness)):
         save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=False))
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
@@ -99,7 +99,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     lines = [
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
-        *worth(splits, played, greedy),
+        *worth(splits, played, greedy, policy.sharpness),
         next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
     ]
     console.print("\n".join(lines))
@@ -155,7 +155,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
         finished = ", ".join(str(trial.finishes) for trial in alike)
         told += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
     console.print(told)
-    return kept.dataset, kept.cloned.policy
+    return kept.dataset, kept.policy
 
 
 def _clone(

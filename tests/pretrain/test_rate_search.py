@@ -38,14 +38,23 @@ class Played:
         return self._figures
 
 
-def trial(frames: int, greedy: tuple[int, float], drawn: tuple[int, float]) -> Trial:
-    return Trial(frames, None, Clone(None, ()), Played(*greedy), Played(*drawn))  # type: ignore[arg-type]
+def trial(
+    frames: int, greedy: tuple[int, float], drawn: tuple[int, float], sharpened: tuple[int, float] = (0, 0.0)
+) -> Trial:
+    cloned = Clone(load_policy("champion"), ())
+    return Trial(frames, None, cloned, Played(*greedy), Played(*drawn), Played(*sharpened))  # type: ignore[arg-type]
 
 
-def test_the_clone_that_finishes_most_games_in_either_way_is_kept() -> None:
+def test_the_clone_that_finishes_most_games_in_any_way_is_kept() -> None:
     tried = [trial(1, (0, 3.0), (12, 70.0)), trial(2, (20, 80.0), (0, 12.0)), trial(3, (0, 21.0), (0, 8.0))]
     assert best(tried).frames_per_step == 2
-    assert str(tried[1]) == "15 a second: 20 of 30 greedy, 0 of 30 drawn (80.0, 12.0 m)"
+    assert best([*tried, trial(3, (0, 21.0), (0, 8.0), (21, 82.0))]).frames_per_step == 3
+    assert str(tried[1]) == "15 a second: 20 of 30 greedy, 0 of 30 drawn, 0 of 30 sharpened (80.0, 12.0, 0.0 m)"
+
+
+def test_a_clone_is_sharpened_where_it_finishes_more_games_so() -> None:
+    assert trial(1, (0, 3.0), (12, 70.0), (13, 60.0)).policy.sharpness == 5.0
+    assert trial(1, (0, 3.0), (12, 70.0), (12, 80.0)).policy.sharpness == 1.0
 
 
 def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:
@@ -53,20 +62,27 @@ def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games
 
 
 @pytest.mark.parametrize(
-    ("greedy", "drawn", "runs"),
+    ("greedy", "drawn", "sharpness", "runs"),
     [
-        ((0, 3.0), (12, 70.0), False),
-        ((20, 80.0), (0, 12.0), True),
-        ((9, 50), (15, 60), True),
-        ((9, 50), (16, 60), False),
-        ((0, 1), (0, 2), True),
+        ((0, 3.0), (12, 70.0), 1.0, False),
+        ((20, 80.0), (0, 12.0), 1.0, True),
+        ((9, 50), (15, 60), 1.0, True),
+        ((9, 50), (16, 60), 1.0, False),
+        ((0, 1), (0, 2), 1.0, True),
+        ((9, 50), (10, 60), 5.0, False),
+        ((9, 50), (9, 60), 5.0, True),
     ],
 )
-def test_a_clone_that_runs_clearly_better_drawn_is_played_so(
-    greedy: tuple[int, float], drawn: tuple[int, float], runs: bool
+def test_a_clone_that_runs_clearly_better_drawn_is_played_so_and_a_sharpened_one_that_runs_better(
+    greedy: tuple[int, float], drawn: tuple[int, float], sharpness: float, runs: bool
 ) -> None:
     games: list[Evaluation] = [Played(*greedy), Played(*drawn)]  # type: ignore[list-item]
-    assert runs_greedily(games) is runs
+    assert runs_greedily(games, sharpness) is runs
+
+
+def test_a_clone_that_did_not_play_is_drawn_if_it_is_sharpened() -> None:
+    assert runs_greedily([], 1.0)
+    assert not runs_greedily([], 5.0)
 
 
 def test_a_policys_recorded_games_are_cloned_as_they_are(tmp_path: Path) -> None:
