@@ -47,6 +47,12 @@ def test_an_actor_comes_back(tmp_path: Path, architecture: type[Actor]) -> None:
     assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 
+def test_the_way_to_play_comes_back(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "policy.safetensors", replace(make_policy(), greedy=False, sharpness=5.0))
+    found = load_policy(path)
+    assert (found.greedy, found.sharpness) == (False, 5.0)
+
+
 def test_values_come_back_beside_the_policy_they_were_learned_with(tmp_path: Path) -> None:
     generator = torch.Generator().manual_seed(0)
     policy = Policy(
@@ -175,6 +181,9 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
+        ({"sharpness": 0}, "sharpness 0, expected a number above 0, at most 1000"),
+        ({"sharpness": 1e400}, "expected a number above 0"),
+        ({"sharpness": True}, "sharpness true"),
         ({"environment": None}, "environment is null"),
         ({"observation_dtype": "uint8"}, "tensor scaler.mean: float32 [71], expected none"),
     ],

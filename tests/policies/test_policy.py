@@ -1,5 +1,6 @@
 """A policy's probabilities and the actions drawn from them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,14 @@ def test_probabilities_are_the_softmax_of_the_logits() -> None:
     with torch.no_grad():
         expected = policy.network(torch.from_numpy(rows))[0].softmax(dim=-1)
     np.testing.assert_allclose(policy.probabilities(rows), expected, rtol=1e-4, atol=1e-7)
+
+
+def test_a_sharpened_policy_has_powers_of_the_networks_probabilities() -> None:
+    policy = make_policy()
+    rows = np.random.default_rng(0).normal(size=(3, 71)).astype(np.float32)
+    powers = policy.probabilities(rows).astype(np.float64) ** 2.5
+    sharpened = replace(policy, sharpness=2.5).probabilities(rows)
+    np.testing.assert_allclose(sharpened, powers / powers.sum(axis=1, keepdims=True), rtol=1e-3, atol=1e-6)
 
 
 def test_observations_of_any_shape_are_flattened() -> None:
