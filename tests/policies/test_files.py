@@ -182,7 +182,6 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
         ({"sharpness": 0}, "sharpness 0, expected a number above 0, at most 1000"),
-        ({"sharpness": 1e400}, "expected a number above 0"),
         ({"sharpness": True}, "sharpness true"),
         ({"environment": None}, "environment is null"),
         ({"observation_dtype": "uint8"}, "tensor scaler.mean: float32 [71], expected none"),
