@@ -66,7 +66,7 @@ def _distil(settings: DistilCommandSettings) -> None:
         missed = distil(network, states.to(device), actions.to(device), own.to(device), settings.distil, show)
         network.to("cpu")
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
-    saved = save_policy(out / POLICY, replace(policy, training=made))
+    saved = save_policy(out / POLICY, replace(policy, training=made, greedy=True, sharpness=1.0))
     console.print(
         f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
         f"policy: {saved}\n{next_command('qwop-evaluate', policy=saved)}"

@@ -48,11 +48,14 @@ def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., 
 
 
 def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
-    done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    sharp = replace(load_policy("policy.safetensors"), greedy=False, sharpness=5.0)
+    save_policy("sharp.safetensors", sharp)
+    done = finetune("policy=sharp.safetensors", "demonstrations=demos", *SMALL, "out=run")
     assert done.code == 0, done.err
     run = workplace / "run"
     trained = load_policy(run / "policy.safetensors")
     assert trained.environment == CARTPOLE
+    assert (trained.greedy, trained.sharpness) == (True, 1.0)  # learning goes on from the network's own probabilities
     assert trained.training["command"] == "qwop-finetune"
     assert trained.training["settings"]["seed"] == 0
     assert "out" not in trained.training["settings"]  # the same run elsewhere gives the same file

@@ -75,15 +75,20 @@ def test_the_policy_plays_the_fastest_searched_game_and_keeps_its_values(
     assert "holds a policy already, which stays" in error
 
 
-def test_delays_of_the_training_are_left_behind(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:
+def test_delays_and_the_way_to_play_are_left_behind(
+    policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
+) -> None:
     policy = load_policy(policy_file)
     games = searched(tmp_path / "games", policy)
-    late = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**TASK, "delay": 0.02}))
+    delayed = EnvironmentSpec("QWOP-v1", {**TASK, "delay": 0.02})
+    late = replace(policy, environment=delayed, greedy=False, sharpness=5.0)
     save_policy(tmp_path / "late.safetensors", late)
     of_late = searched(tmp_path / "of-late", late, made_up(1, 21))
     given = [f"policy={tmp_path / 'late.safetensors'}", f"games=[{games},{of_late}]", f"out={tmp_path / 'out'}"]
     assert distil(*given, "own_games=1", "own=0", "steps=10").code == 0
-    assert load_policy(tmp_path / "out" / "policy.safetensors").environment == EnvironmentSpec("QWOP-v1", TASK)
+    after = load_policy(tmp_path / "out" / "policy.safetensors")
+    assert after.environment == EnvironmentSpec("QWOP-v1", TASK)
+    assert (after.greedy, after.sharpness) == (True, 1.0)
 
 
 def test_its_own_games_are_kept_where_no_faster_one_is_given(tmp_path: Path, distil: Callable[..., Any]) -> None:
