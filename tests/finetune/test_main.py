@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,8 @@ def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., 
 
 
 def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
-    sharp = replace(load_policy("policy.safetensors"), greedy=False, sharpness=5.0)
-    save_policy("sharp.safetensors", sharp)
-    done = finetune("policy=sharp.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    save_policy("policy.safetensors", replace(load_policy("policy.safetensors"), greedy=False, sharpness=5.0))
+    done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
     assert done.code == 0, done.err
     run = workplace / "run"
     trained = load_policy(run / "policy.safetensors")
