@@ -90,8 +90,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
-    if not (greedy := runs_greedily(played, policy.sharpness)):
-        save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=False))
+    greedy = runs_greedily(played, policy)
+    save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=greedy))
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
     write_atomic(out / REPORT, shown)

@@ -100,9 +100,10 @@ def test_kernels_of_other_sources_are_removed_once_nobody_uses_them(script: Path
 
 
 def test_changed_sources_of_a_group_are_compiled_again(script: Path, tmp_path: Path) -> None:
-    cache = str(tmp_path / "cache")
+    cache, constants = str(tmp_path / "cache"), script.with_name("constants.py")
+    constants.write_text("FACTOR = 2")
     said_by(start(script, XDG_CACHE_HOME=cache))
-    script.with_name("constants.py").write_text("FACTOR = 2")
+    constants.write_text("FACTOR = 3")
     assert "compiling" in said_by(start(script, XDG_CACHE_HOME=cache))
     assert said_by(start(script, XDG_CACHE_HOME=cache)) == ""
     assert len(list(tmp_path.glob("cache/qwop/tried-*"))) == 2

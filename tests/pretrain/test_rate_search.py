@@ -53,8 +53,13 @@ def test_the_clone_that_finishes_most_games_in_any_way_is_kept() -> None:
 
 
 def test_a_clone_is_sharpened_where_it_finishes_more_games_so() -> None:
-    assert trial(1, (0, 3.0), (12, 70.0), (13, 60.0)).policy.sharpness == 5.0
-    assert trial(1, (0, 3.0), (12, 70.0), (12, 80.0)).policy.sharpness == 1.0
+    def marked(*played: tuple[int, float]) -> tuple[float, bool]:
+        policy = trial(1, *played).policy
+        return policy.sharpness, policy.greedy
+
+    assert marked((0, 3.0), (12, 70.0), (13, 60.0)) == (5.0, False)
+    assert marked((13, 3.0), (12, 70.0), (13, 60.0)) == (5.0, True)
+    assert marked((0, 3.0), (12, 70.0), (12, 80.0)) == (1.0, True)
 
 
 def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:
@@ -77,12 +82,12 @@ def test_a_clone_that_runs_clearly_better_drawn_is_played_so_and_a_sharpened_one
     greedy: tuple[int, float], drawn: tuple[int, float], sharpness: float, runs: bool
 ) -> None:
     games: list[Evaluation] = [Played(*greedy), Played(*drawn)]  # type: ignore[list-item]
-    assert runs_greedily(games, sharpness) is runs
+    assert runs_greedily(games, replace(load_policy("champion"), sharpness=sharpness)) is runs
 
 
-def test_a_clone_that_did_not_play_is_drawn_if_it_is_sharpened() -> None:
-    assert runs_greedily([], 1.0)
-    assert not runs_greedily([], 5.0)
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_clone_that_was_not_measured_is_played_as_its_trial_says(greedy: bool) -> None:
+    assert runs_greedily([], replace(load_policy("champion"), sharpness=5.0, greedy=greedy)) is greedy
 
 
 def test_a_policys_recorded_games_are_cloned_as_they_are(tmp_path: Path) -> None:
