@@ -30,8 +30,8 @@ CLEARLY = 0.2
 """Difference of two shares of finished games above which one way to play is clearly better."""
 
 SHARPNESS = 5.0
-"""Sharpness of a sharpened clone. With 1, 2, 3, 5 and 10 the worst of three clones of a finisher's games finishes 44, 63,
-64, 77 and 64 of 100 drawn games, and greedily 58 %."""
+"""Sharpness of a sharpened clone. With 1, 2, 3, 5 and 10 the worst of three clones of a finisher's games finishes 44,
+63, 64, 77 and 64 of 100 drawn games, and greedily 58 %."""
 
 SEED_OF_CLONES = 7_919
 """Distance of the seeds of clones of the same games."""
