@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -25,6 +24,7 @@ from .files import require_writable_folder, write_atomic
 from .former_names import current_overrides
 from .free_names import with_decoded_names
 from .imports import import_asked
+from .lazy import import_quickly
 from .option_files import naming_files, with_option_files
 from .overrides import explain, normalise, set_in_entries, sweep_jobs
 from .reading import reason
@@ -51,7 +51,7 @@ def run_of(module: str) -> Callable[[Settings], None]:
     """The function `run` of a module, which is imported once it is called: --help does without PyTorch and the like."""
 
     def run(settings: Settings) -> None:
-        import_module(module).run(settings)
+        import_quickly(module).run(settings)
 
     return run
 

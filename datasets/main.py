@@ -3,12 +3,12 @@
 import os
 import re
 import sys
-from importlib import import_module
 
 from ..common.checks import printable
 from ..common.command import version_line
 from ..common.ends import EXIT_BAD_INPUT
 from ..common.interrupts import ends_at_once
+from ..common.lazy import import_quickly
 from ..common.settings import nearest
 from ..common.typed_texts import quoted
 
@@ -60,7 +60,7 @@ def main() -> None:
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
     with ends_at_once(f"qwop-dataset {verb}"):
-        command = import_module(module).command
+        command = import_quickly(module).command
     command()
 
 

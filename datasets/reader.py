@@ -4,10 +4,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pandas as pd
 import pyarrow.dataset as pads
 from numpy.typing import NDArray
 
@@ -18,8 +17,10 @@ from .columns import arrow_schema
 from .episode_file import EpisodeFile, changed, open_episode_file
 from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
 from .schema import DatasetInfo, Episode
-from .step_table import step_table
 from .summary import Facts, Summary, fact_columns, facts_in, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Dataset(Sequence[Episode]):
@@ -86,7 +87,7 @@ class Dataset(Sequence[Episode]):
             format=pads.ParquetFileFormat(default_fragment_scan_options=options),
         )
 
-    def steps(self) -> pd.DataFrame:
+    def steps(self) -> "pd.DataFrame":
         """All rows of all episodes, T + 1 for an episode of T decisions.
 
         Columns: episode, step, time, action (and action_name if the environment names its actions), reward, terminated,
@@ -96,6 +97,10 @@ class Dataset(Sequence[Episode]):
         more dimensions is one column, 'observation', of arrays [*shape]. Those of a decision are missing in an
         episode's last row. Holds the whole dataset in memory; `arrow` streams it.
         """
+        import pandas as pd  # a quarter of a second, of which most commands need nothing
+
+        from .step_table import step_table
+
         tables = [step_table(episode, self.info, index) for index, episode in enumerate(self)]
         return pd.concat(tables, ignore_index=True)
 

@@ -6,12 +6,12 @@ with one line instead of a traceback.
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 
 from .common.interrupts import ends_at_once, quiet_end
+from .common.lazy import import_quickly
 from .common.output import lost_output_ends
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
@@ -28,7 +28,7 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
         _replace_what_cannot_be_encoded()
         with ends_at_once(program):
             missing = [name for name in modules if find_spec(name) is None]
-            main = None if missing else import_module(module).main
+            main = None if missing else import_quickly(module).main
         if main is None:
             print(
                 f"{program}: {missing[0]} is not installed; {program} needs the extra '{extra}': "

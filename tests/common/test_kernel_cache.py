@@ -77,8 +77,7 @@ def test_processes_may_compile_at_the_same_time(script: Path, tmp_path: Path) ->
     assert not list(tmp_path.glob("cache/qwop/tried-*/*.tmp.*"))
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("left", [0, 40])
+@pytest.mark.parametrize(("suffix", "left"), [("nbi", 0), ("nbc", 40)])
 def test_a_damaged_file_is_compiled_again(script: Path, tmp_path: Path, suffix: str, left: int) -> None:
     cache = str(tmp_path / "cache")
     said_by(start(script, XDG_CACHE_HOME=cache))

@@ -58,13 +58,12 @@ TYPED = [
 
 
 @pytest.mark.parametrize("text", TYPED)
-@pytest.mark.parametrize("plus", ["", "+"])
-def test_a_text_is_taken_as_it_is_typed(text: str, plus: str) -> None:
-    settings = LABEL.read([f"{'++' if plus else ''}note={text}", "agent=machine", f"agent.name={text}"])
+def test_a_text_is_taken_as_it_is_typed(text: str) -> None:
+    settings = LABEL.read([f"note={text}", "agent=machine", f"++agent.name={text}"])
     assert (settings.note, settings.agent.name) == (text, text)
 
 
-@tries(deadline=None, max_examples=60)
+@tries(deadline=None, max_examples=20)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1))
 @example("'")
 @example("\\'")
@@ -77,7 +76,7 @@ def test_any_text_survives_the_command_line_and_the_configuration(text: str) -> 
     assert read(Label, parse_yaml(to_yaml(settings))) == settings
 
 
-@tries(deadline=None, max_examples=30)
+@tries(deadline=None, max_examples=10)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), min_size=1, max_size=3))
 def test_a_reproducing_command_line_gives_the_same_texts(texts: list[str]) -> None:
     assume(all(text.strip() and "${" not in text and text != "???" for text in texts))

@@ -1,5 +1,7 @@
 """Right command lines of every command, the declarations of their settings, and values that these must refuse."""
 
+import copy
+import functools
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -45,6 +47,11 @@ NAMES = [" ".join([command.program, *line]) for command, line in LINES]
 
 def composed(command: Command[Any], line: list[str]) -> dict[str, Any]:
     """The configuration of a command line as plain data."""
+    return copy.deepcopy(_composed(command, tuple(line)))
+
+
+@functools.cache
+def _composed(command: Command[Any], line: tuple[str, ...]) -> dict[str, Any]:
     node: Any = OmegaConf.to_container(command.compose(line), resolve=True)
     return dict(node)
 

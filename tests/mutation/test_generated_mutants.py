@@ -61,9 +61,9 @@ def test_what_says_nothing_about_behaviour_is_left_alone(source: str) -> None:
 
 
 def test_samples_are_of_the_folders_the_same_for_a_seed_and_code() -> None:
-    chosen = MADE.sample(ROOT, ["finetune/replay", "finetune/agents"], 60, 3)
-    assert chosen == MADE.sample(ROOT, ["finetune/replay", "finetune/agents"], 60, 3)
-    assert len({(change.file, change.start, change.text) for change in chosen}) == 60
+    chosen = MADE.sample(ROOT, ["finetune/replay", "finetune/agents/vtrace"], 20, 3)
+    assert chosen == MADE.sample(ROOT, ["finetune/replay", "finetune/agents/vtrace"], 20, 3)
+    assert len({(change.file, change.start, change.text) for change in chosen}) == 20
     assert {change.file.split("/")[1] for change in chosen} == {"replay", "agents"}
     assert not any(change.file.endswith("settings.py") for change in chosen)
     for change in chosen:
