@@ -33,8 +33,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
 
 def import_quickly(module: str) -> ModuleType:
-    """Import a module without looking for garbage meanwhile: what modules define stays, and looking takes a tenth of the
-    time that PyTorch and the like need."""
+    """Import a module without looking for garbage meanwhile: what modules define stays, and looking takes a tenth of
+    the time that PyTorch and the like need."""
     collecting = gc.isenabled()
     gc.disable()
     try:
