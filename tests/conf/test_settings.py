@@ -97,13 +97,13 @@ def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Comm
 def assert_refused(command: Command[Any], node: dict[str, Any], place: str, value: Any) -> None:
     """Fail unless the configuration with this value there is refused by the place's name, in a line."""
     *groups, name = place.split(".")
-    inside = node
-    for group in groups:
+    changed = inside = dict(node)
+    for group in groups:  # a copy of what the place is in
+        inside[group] = dict(inside[group])
         inside = inside[group]
-    right, inside[name] = inside[name], value
+    inside[name] = value
     with pytest.raises(BadInput) as refused:
-        read(command.settings, node)
-    inside[name] = right
+        read(command.settings, changed)
     assert str(refused.value).startswith(f"{place}="), (place, value)
     assert "expected" in str(refused.value)
     assert "\n" not in str(refused.value)
