@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pyarrow.dataset as pads
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
@@ -21,6 +20,7 @@ from .summary import Facts, Summary, fact_columns, facts_in, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow.dataset as pads
 
 
 class Dataset(Sequence[Episode]):
@@ -74,12 +74,14 @@ class Dataset(Sequence[Episode]):
         with self._opened(self.files[index]) as file:
             return dict(file.metadata)
 
-    def arrow(self) -> pads.Dataset:
+    def arrow(self) -> "pads.Dataset":
         """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
 
         Its `scanner(columns=…, filter=…)` and `to_batches` read only the requested data, and polars and DuckDB accept
         it directly. Only the checksums of Parquet's pages are checked; `qwop-dataset verify` checks everything.
         """
+        import pyarrow.dataset as pads  # which imports pandas
+
         options = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
         return pads.dataset(
             [str(path) for path in self.files],
@@ -97,7 +99,7 @@ class Dataset(Sequence[Episode]):
         more dimensions is one column, 'observation', of arrays [*shape]. Those of a decision are missing in an
         episode's last row. Holds the whole dataset in memory; `arrow` streams it.
         """
-        import pandas as pd  # a quarter of a second, of which most commands need nothing
+        import pandas as pd  # a quarter of a second, which most commands do without
 
         from .step_table import step_table
 

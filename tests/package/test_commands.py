@@ -57,6 +57,12 @@ def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
     assert imported == "[]"
 
 
+def test_who_reads_no_episode_waits_for_no_pandas() -> None:
+    code = "import sys, qwop.recorder.main, qwop.evaluation.main; print('torch' in sys.modules, 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True False\n", done.stderr
+
+
 def test_the_version_is_this_packages(tmp_path: Path) -> None:
     for program in ("qwop-record", "qwop-dataset"):
         assert ask(program, [["--version"]], HEAVY, tmp_path).stdout == f"qwop {version('qwop')}\n"
@@ -100,7 +106,7 @@ def test_ctrl_c_while_a_command_imports_is_one_line(tmp_path: Path) -> None:
 import os, signal, sys
 sys.argv = ["qwop-record"]
 from qwop import commands
-commands.import_module = lambda name: os.kill(os.getpid(), signal.SIGINT)
+commands.import_quickly = lambda name: os.kill(os.getpid(), signal.SIGINT)
 commands.record()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
@@ -125,7 +131,7 @@ def main():
         sys.exit(130)
     press()
 
-commands.import_module = lambda name: SimpleNamespace(main=main)
+commands.import_quickly = lambda name: SimpleNamespace(main=main)
 commands.record()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
