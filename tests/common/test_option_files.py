@@ -142,14 +142,16 @@ def test_groups_without_files_take_no_paths() -> None:
         command.read(["companion=cat"])
 
 
-def test_from_person_is_a_longer_from_clone_without_imitation() -> None:
+def test_from_person_is_a_longer_and_bolder_from_clone_without_imitation() -> None:
     clone, person = (finetune.read([f"schedule={name}"]) for name in ("from-clone", "from-person"))
     assert any(phase.imitates for phase in clone.schedule.phases)
     assert not any(phase.imitates for phase in person.schedule.phases)
     pairs = list(zip(clone.schedule.phases, person.schedule.phases, strict=True))
-    assert all(mine.hours <= theirs.hours and mine.evaluations <= theirs.evaluations for mine, theirs in pairs)
+    assert all(mine.hours < theirs.hours and mine.evaluations <= theirs.evaluations for mine, theirs in pairs)
+    assert all(mine.entropy.start <= theirs.entropy.start for mine, theirs in pairs)
+    own = ("hours", "evaluations", "entropy", "weight_average")
     without = tuple(
-        replace(mine, imitation=Ramp(0.0, 0.0), hours=theirs.hours, evaluations=theirs.evaluations)
+        replace(mine, imitation=Ramp(0.0, 0.0), **{name: getattr(theirs, name) for name in own})
         for mine, theirs in pairs
     )
     assert replace(clone, schedule=replace(clone.schedule, phases=without)) == person
