@@ -84,6 +84,7 @@ def test_help_needs_no_setting(command: Command[Any], capsys: pytest.CaptureFixt
 @commands
 def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Command[Any]) -> None:
     tried: list[tuple[str, Declaration]] = []
+    values = 0
     for line in (line for other, line in LINES if other is command):
         node = composed(command, line)
         for place, hint, spec in every_declaration(command.settings, node):
@@ -91,7 +92,8 @@ def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Comm
                 tried.append((place, spec))
                 for value in wrong_values(hint, spec):
                     assert_refused(command, node, place, value)
-    assert len(tried) > 5
+                    values += 1
+    assert values > 40
 
 
 def assert_refused(command: Command[Any], node: dict[str, Any], place: str, value: Any) -> None:
