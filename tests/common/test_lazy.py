@@ -17,6 +17,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     file.write_text("import gc\ncollecting = gc.isenabled()\n")
     yield file
     sys.modules.pop("imported_quickly", None)
+    gc.unfreeze()
     gc.enable()
 
 
@@ -36,3 +37,12 @@ def test_who_wants_no_garbage_collection_has_none_after_an_import(module: Path) 
     gc.disable()
     import_quickly("imported_quickly")
     assert not gc.isenabled()
+
+
+def test_garbage_is_never_looked_for_in_what_an_import_brings(module: Path) -> None:
+    before = gc.get_freeze_count()
+    import_quickly("imported_quickly")
+    frozen = gc.get_freeze_count()
+    assert frozen > before
+    import_quickly("imported_quickly")  # nothing new: what the program has made since may become garbage
+    assert gc.get_freeze_count() <= frozen
