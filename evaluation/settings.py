@@ -33,7 +33,7 @@ class EvaluationSettings(Settings):
         "Always take the most probable action; else draw it. null: as the policy's file says; a clone that runs "
         "clearly better with drawn actions is marked there.",
     )
-    num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
+    num_envs: int = num_envs(128, "Games played side by side; the results do not depend on it.")
 
     def playing(self, greedy: bool) -> Self:
         """The settings for a policy that is to be played greedily, or drawn, unless they choose it themselves."""

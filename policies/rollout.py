@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -265,7 +265,8 @@ class _Games:
 def _keys(actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int) -> tuple[NDArray[np.uint8], ...]:
     """The keys of every frame of each decision. In a late decision the first frame has the previous keys."""
     chosen = ACTION_KEYS[actions].astype(np.uint8)
-    played = [np.full(count, keys, dtype=np.uint8) for count, keys in zip(frames, chosen, strict=True)]
+    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), np.repeat(chosen, frames)])
+    ends = [0, *(np.cumsum(frames) + idle).tolist()]
     for decision in np.flatnonzero(late):
-        played[decision][:1] = chosen[decision - 1] if decision else 0
-    return (np.concatenate([np.zeros(idle, dtype=np.uint8), played[0]]), *played[1:])
+        keys[ends[decision + 1] - frames[decision]] = chosen[decision - 1] if decision else 0
+    return tuple(keys[begin:end] for begin, end in pairwise(ends))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +40,17 @@ class Scenery:
         self._grass = self.ground - round(GRASS_ABOVE * self.scale)
         self._track = self.ground - round(TRACK_ABOVE * self.scale)
         self._tiles = Backdrop(self.scale)
+        self._strips = [(strip, _bands(strip.image)) for strip in self._tiles.strips]
         self._labels: dict[int, Image.Image] = {}
 
     def draw(self, left: int, lift: int) -> Image.Image:
         """Draw the scene with the world's pixel `left` at the left edge, moved down by `lift` pixels."""
         picture = self._sky.copy()
-        for strip in self._tiles.strips:
+        for strip, bands in self._strips:
             # One pixel lower than the grass begins, so that no sky shows between.
             top = self._grass - strip.image.height + round(lift * strip.share) + 1
-            self._repeat(picture, strip.image, round(left * strip.share), top, 0)
+            for below, band in bands:
+                self._repeat(picture, band, round(left * strip.share), top + below, 0)
         self._repeat(picture, self._tiles.lane, left, self._grass + lift, 0)
         finish = round(FINISH_X * self.scale) - left
         if finish < self.width + self._tiles.finish.width:
@@ -61,8 +64,9 @@ class Scenery:
     def _repeat(self, picture: Image.Image, tile: Image.Image, left: int, top: int, start: int) -> None:
         """Repeat the tile from pixel `start` to the right edge."""
         for x in range(start - (left + start) % tile.width, self.width, tile.width):
-            shown = tile.crop((start - x, 0, tile.width, tile.height)) if x < start else tile
-            picture.paste(shown, (max(x, start), top), shown if tile.mode == "RGBA" else None)
+            hidden = start - x if x < start and start else 0  # the picture's own edge hides without help
+            shown = tile.crop((hidden, 0, tile.width, tile.height)) if hidden else tile
+            picture.paste(shown, (x + hidden, top), shown if tile.mode == "RGBA" else None)
 
     def _numbers(self, picture: Image.Image, left: int, lift: int) -> None:
         """Write the number of every metre under its mark."""
@@ -89,6 +93,16 @@ class Scenery:
         share = (np.linspace(0, 1, self.height) ** 0.8)[:, None, None]
         rows = np.asarray(SKY_TOP) * (1 - share) + np.asarray(SKY_LOW) * share
         return Image.fromarray(np.broadcast_to(rows, (self.height, self.width, 3)).round().astype(np.uint8))
+
+
+def _bands(image: Image.Image) -> list[tuple[int, Image.Image]]:
+    """Divide an RGBA image by its rows: those that let something show through, and below them, in RGB, the solid ones,
+    which are pasted in a fraction of the time. With the row where each begins; empty rows are left out."""
+    alpha = np.asarray(image.getchannel("A"))
+    seen, through = np.flatnonzero(alpha.any(axis=1)), np.flatnonzero((alpha < 255).any(axis=1))
+    rows = int(seen[0]), min(int(through[-1]) + 1, int(seen[-1]) + 1), int(seen[-1]) + 1
+    bands = [image.crop((0, above, image.width, below)) for above, below in pairwise(rows)]
+    return [(row, band) for row, band in zip(rows, (bands[0], bands[1].convert("RGB")), strict=False) if band.height]
 
 
 _RUNNER_AT = 0.42
