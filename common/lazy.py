@@ -34,7 +34,8 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
 def import_quickly(module: str) -> ModuleType:
     """Import a module without looking for garbage meanwhile, nor ever again in what it brings: what modules define
-    stays, and looking takes a tenth of the time that PyTorch and the like need, and half a second at a program's end."""
+    stays. Looking takes a tenth of the time that PyTorch and the like need, and half a second at a program's end.
+    """
     collecting, new = gc.isenabled(), module not in sys.modules
     gc.disable()
     try:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,9 +11,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..policies.networks import TrunkedPolicy
+from ..policies.threads import ahead
 from .dense_gradients import DenseGradients
 from .rows import Rows
 from .settings import CloningSettings
+
+
+class Batch(NamedTuple):
+    """Rows of one update: inputs of the network's trunk [N, size], factors of its units if some are dropped out, each
+    [N, width], actions int64 [N], and μ [N, A] and v [N] of `cloning_loss` if there are any."""
+
+    inputs: Tensor
+    kept: list[Tensor]
+    actions: Tensor
+    mu: Tensor | None
+    v: Tensor | None
 
 
 def cloning_loss(
@@ -58,16 +71,13 @@ def drawn_units(network: TrunkedPolicy, rows: int, dropout: float, generator: to
     return [(one >= dropout).float().div_(1 - dropout) for one in drawn]
 
 
-def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
-    """Fit the policy of `network` to `rows`; each pass yields the mean loss of its updates.
+def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[Batch]:
+    """Yield the batches of every pass, on the network's device. `seed` decides order, dropout and noise.
 
-    Targets are the rows' probabilities if there are any and the settings want them, otherwise the actions. Trains the
-    trunk and the policy head; the Q head stays as it is. The optimiser is AdamW, its learning rate falling along half a
-    cosine; `seed` decides order, dropout and noise.
+    Targets are the rows' probabilities if there are any and the settings want them, otherwise the actions.
     """
     probabilities = rows.probabilities if settings.soft_targets else None
     settings = settings.completed(soft=probabilities is not None)
-    assert settings.dropout is not None
     # Random numbers and batches come from the CPU, so that they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
     device = network.policy_head.weight.device
@@ -75,6 +85,31 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
     actions = torch.from_numpy(rows.actions)
     targets = None if probabilities is None else torch.from_numpy(probabilities)
     by_row = None if rows.weights is None else torch.from_numpy(rows.weights)
+    for _ in range(settings.epochs):
+        for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
+            seen = observations.index_select(0, batch).to(device)
+            if settings.input_noise:
+                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise)
+                inputs = network.scaler(seen).add_(noise.to(device))
+            else:
+                inputs = network.trunk_input(seen)
+            drawn = drawn_units(network, len(batch), settings.dropout, generator) if settings.dropout else []
+            yield Batch(
+                inputs,
+                [one.to(device) for one in drawn],
+                actions[batch].to(device),
+                None if targets is None else targets[batch].to(device),
+                None if by_row is None else by_row[batch].to(device),
+            )
+
+
+def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+    """Fit the policy of `network` to `rows`, in the order of `cloning_batches`; each pass yields the mean loss of its
+    updates.
+
+    Trains the trunk and the policy head; the Q head stays as it is. The optimiser is AdamW, its learning rate falling
+    along half a cosine.
+    """
     parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
     optimiser = torch.optim.AdamW(
         [
@@ -85,24 +120,12 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
         fused=True,
     )
     dense = DenseGradients.of(network, settings.label_smoothing)
-    updates = settings.epochs * math.ceil(len(rows) / settings.batch_size)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, updates)
+    updates = math.ceil(len(rows) / settings.batch_size)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.epochs * updates)
+    batches = ahead(cloning_batches(network, rows, settings, seed))
     for _ in range(settings.epochs):
         losses = []
-        for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            seen = observations.index_select(0, batch).to(device)
-            if settings.input_noise:
-                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise)
-                inputs = network.scaler(seen).add_(noise.to(device))
-            else:
-                inputs = network.trunk_input(seen)
-            kept = []
-            if settings.dropout:
-                drawn = drawn_units(network, len(batch), settings.dropout, generator)
-                kept = [one.to(device) for one in drawn]
-            a = actions[batch].to(device)
-            mu = None if targets is None else targets[batch].to(device)
-            v = None if by_row is None else by_row[batch].to(device)
+        for inputs, kept, a, mu, v in islice(batches, updates):
             if dense is not None:
                 losses.append(dense.step(inputs, kept, a, mu, v))
             else:
