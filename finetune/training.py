@@ -230,8 +230,8 @@ class Training(Observer):
         self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:
-        for one in finalists(self._out, self._out / START):
-            self._results.add_drawn(one.evaluation, load_policy(one.policy))
+        leaders = finalists(self._out, self._out / START)
+        self._results.add_drawn({one.evaluation: load_policy(one.policy) for one in leaders})
         kept = best_policy(self._out, self._out / START)
         write_atomic(self._out / POLICY, kept.policy.read_bytes())
         self._results.keep(kept.evaluation, load_policy(kept.policy))

@@ -28,7 +28,7 @@ class Background:
         self._pool: ThreadPoolExecutor | None = None
         if not inline:
             threads = (torch.get_num_threads(),)
-            self._pool = ThreadPoolExecutor(1, "background", initializer=_use_one_core, initargs=threads)
+            self._pool = ThreadPoolExecutor(1, "background", initializer=use_one_core, initargs=threads)
         self._tasks: deque[Future[None]] = deque()
         self._stop = threading.Event()
 
@@ -73,7 +73,7 @@ class Background:
             raise
 
 
-def _use_one_core(threads: int) -> None:
+def use_one_core(threads: int) -> None:
     """Prepare the thread. Games that were divided among several would wait for Python's lock at every decision; without
     a number of threads MKL would take all cores, and the last bits depend on it."""
     use_cores(1)

@@ -3,11 +3,15 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import torch
+
+from ...common.cores import cores
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, read_json
@@ -17,6 +21,7 @@ from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
+from .background import use_one_core
 from .likeness import Player
 from .run_log import RunLog
 
@@ -93,11 +98,23 @@ class PhaseEvaluator:
                 path.unlink()
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
-    def add_drawn(self, path: Path, policy: Policy) -> None:
-        """Add the drawn games to an evaluation that lacks them, because it was made within a phase."""
-        figures = read_evaluation(path)
-        if self._settings.greedy and self._drawn and "drawn" not in figures:
-            self._write(path, figures | {"drawn": self._play_drawn(policy, figures["decisions"])})
+    def add_drawn(self, policies: Mapping[Path, Policy]) -> None:
+        """Add the drawn games to evaluations that lack them, because they were made within a phase; on each core one
+        policy plays at a time. policies: by their evaluations."""
+        found = {path: read_evaluation(path) for path in policies}
+        lacking = {
+            path: one for path, one in found.items() if self._settings.greedy and self._drawn and "drawn" not in one
+        }
+        side_by_side = all(one.environment.capabilities.parallel for one in policies.values())
+        threads = (torch.get_num_threads(),)
+        pool = ThreadPoolExecutor(cores() if side_by_side else 1, "drawn", initializer=use_one_core, initargs=threads)
+        try:
+            played = [pool.submit(self._drawn_figures, policies[path]) for path in lacking]
+            for (path, figures), drawn in zip(lacking.items(), played, strict=True):
+                self._log.evaluated(figures["decisions"], drawn.result(), "drawn")
+                self._write(path, figures | {"drawn": drawn.result()})
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def keep(self, path: Path, policy: Policy) -> None:
         """Make an evaluated policy the run's final one, instead of the last one.
@@ -160,9 +177,12 @@ class PhaseEvaluator:
         return _Judged(evaluation, figures)
 
     def _play_drawn(self, policy: Policy, decisions: int) -> dict[str, Any]:
-        figures = evaluate(policy, replace(self._settings, greedy=False, episodes=self._drawn)).summary()
+        figures = self._drawn_figures(policy)
         self._log.evaluated(decisions, figures, "drawn")
         return figures
+
+    def _drawn_figures(self, policy: Policy) -> dict[str, Any]:
+        return evaluate(policy, replace(self._settings, greedy=False, episodes=self._drawn)).summary()
 
     def _write(self, path: Path, figures: Figures) -> None:
         write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")

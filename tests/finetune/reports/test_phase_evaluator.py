@@ -1,12 +1,14 @@
 """Evaluations of a run, from its start to its end."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain, is_worse
 from qwop.finetune.reports.report import write_report
@@ -152,7 +154,7 @@ def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp
         policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
     results.add(0, Phase("only", 1.0), policy, 500)
     last = results.last
-    results.add_drawn(path, load_policy(path.with_suffix(".safetensors")))
+    results.add_drawn({path: load_policy(path.with_suffix(".safetensors"))})
     results.keep(path, load_policy(path.with_suffix(".safetensors")))
     kept = json.loads(path.read_text())
     assert kept["drawn"]["episodes"] == 2
@@ -161,3 +163,21 @@ def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp
     assert results.last.startswith(f"mean return {kept['mean_return']:.1f} ")
     assert results.gain is not None
     assert f"→ {kept['mean_return']:.1f}; drawn" in results.gain
+
+
+def test_drawn_games_that_are_played_side_by_side_are_those_of_their_policies(tmp_path: Path) -> None:
+    settings = EvaluationSettings(episodes=1)
+    results, policies = PhaseEvaluator(tmp_path, settings, 2, opened(tmp_path)), {}
+    for decisions, action in ((100, 1), (200, 5), (300, 8)):
+        policy = load_policy("champion")
+        short = {**policy.environment.settings, "time_limit": 3.0}
+        policy = replace(policy, environment=replace(policy.environment, settings=short))
+        with torch.no_grad():
+            policy.network.policy_head.bias[action] += 5.0  # another gait for each
+        results.add(0, Phase("only", 1.0), policy, decisions, within=True)
+        policies[tmp_path / "phases" / f"1-only-{decisions}.json"] = policy
+    results.add_drawn(policies)
+    found = [json.loads(path.read_text())["drawn"] for path in policies]
+    drawn = replace(settings, greedy=False, episodes=2)
+    assert found == [json.loads(json.dumps(evaluate(one, drawn).summary())) for one in policies.values()]
+    assert len({one["mean_return"] for one in found}) == 3
