@@ -115,7 +115,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if problem := problem_of(self._space, observation, "observation"):
             raise self._wrong(problem)
         # A copy, because some environments change the array that they gave before.
-        return np.array(observation) if isinstance(self._space, Box) else observation
+        return np.array(observation, dtype=self._space.dtype) if isinstance(self._space, Box) else observation
 
     def _truth(self, name: str, given: Any) -> bool:
         with suppress(TypeError, ValueError):  # of an array of several
@@ -127,7 +127,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
         return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
-    def _told(self, info: Mapping[str, Any]) -> dict[str, Any]:
+    def _told(self, info: Any) -> dict[str, Any]:
+        if not isinstance(info, Mapping):
+            raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
         if not info:
             return {}
         known = {name: value for name, value in info.items() if name in self._known}
@@ -169,14 +171,25 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
         return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
+    if space.dtype != numbers.dtype and space.dtype is not None and space.dtype.kind in "iub":
+        return _problem_of_rounding(space.dtype, numbers, place)
     if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= LARGEST):  # fast, mostly enough
         return None
     finite = np.isfinite(numbers) if numbers.dtype == np.float32 else np.abs(numbers) <= LARGEST
-    if finite.all():
-        return None
-    at = tuple(np.argwhere(~finite)[0].tolist())
-    field = f"{place}{list(at)}" if at else place
-    return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
+    return None if finite.all() else f"{_first_field(~finite, numbers, place)}, expected a finite number"
+
+
+def _problem_of_rounding(dtype: np.dtype[Any], numbers: NDArray[Any], place: str) -> str | None:
+    """Describe the first number that this type of whole numbers cannot hold: a picture of shares would be black."""
+    with np.errstate(invalid="ignore"):
+        changed = numbers.astype(dtype) != numbers
+    return f"{_first_field(changed, numbers, place)}, expected {dtype}" if changed.any() else None
+
+
+def _first_field(wrong: NDArray[np.bool_], numbers: NDArray[Any], place: str) -> str:
+    """The first wrong number and its place, as in 'speed[1] is inf'."""
+    at = tuple(np.argwhere(wrong)[0].tolist())
+    return f"{place}{list(at) if at else ''} is {quoted(numbers[at].item())}"
 
 
 def _problem_of_picture(shown: Any) -> str | None:
@@ -195,7 +208,8 @@ def with_plain_observations(env: Env) -> Env:
     """
     space = env.observation_space
     if (name := _lone_picture(space)) is not None:
-        return TransformObservation(env, lambda observation: observation[name], plain_space(space))
+        plain = plain_space(space)
+        return TransformObservation(env, lambda observation: np.array(observation[name], dtype=plain.dtype), plain)
     kept = without_texts(space)
     if isinstance(space, Dict) and isinstance(kept, Dict) and len(kept.spaces) < len(space.spaces):
         env = FilterObservation(env, [*kept.spaces])

@@ -18,6 +18,7 @@ from qwop.envs.vector import make_vector
 from qwop.evaluation.film import film_actions
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+BYTES = spaces.Box(0, 255, (3,), np.uint8)
 
 
 class Odd(gymnasium.Env[Any, Any]):
@@ -61,7 +62,8 @@ Make = Callable[..., EnvironmentSpec]
 @pytest.fixture
 def odd() -> Iterator[Make]:
     def make(**settings: Any) -> EnvironmentSpec:
-        gymnasium.register("Odd-v0", Odd, kwargs=settings)
+        # Gymnasium's own check would find some of what these environments do wrong.
+        gymnasium.register("Odd-v0", Odd, kwargs=settings, disable_env_checker=True)
         return EnvironmentSpec("Odd-v0")
 
     yield make
@@ -335,12 +337,31 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"end": str}, "terminated is False, expected true or false"),
         ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
+        ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
+        ({"observations": BYTES, "see": lambda n: [0, 1, 256]}, r"observation\[2\] is 256, expected uint8"),
+        (
+            {
+                "observations": spaces.Dict({"whole": spaces.Box(0, 9, (2,), np.int64)}),
+                "see": lambda n: {"whole": np.array([1.5, np.nan])},
+            },
+            r"observation\['whole'\]\[0\] is 1.5, expected int64",
+        ),
+        ({"tell": lambda n: None}, "info is null, expected a dictionary"),
+        ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(13),
+    ids=range(18),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         play(odd(**settings).make())
+
+
+def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
+    env = make_vector(odd(observations=BYTES, see=lambda n: np.array([n, 1.0, 255.0])), 2)
+    assert env.reset(seed=0)[0].tolist() == [[0, 1, 255]] * 2
+    image = spaces.Dict({"image": spaces.Box(0, 255, (40, 40), np.uint8)})
+    env = make_vector(odd(observations=image, see=lambda n: {"image": np.full((40, 40), 7.0)}), 2)
+    assert (env.reset(seed=0)[0] == 7).all()
 
 
 def test_an_environment_may_use_any_name_in_its_infos(odd: Make) -> None:
