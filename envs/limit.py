@@ -4,6 +4,7 @@ import gymnasium
 
 from .capabilities import NONE
 from .spec import EnvironmentSpec
+from .vector import has_compiled_form
 
 LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
@@ -12,10 +13,10 @@ LONGEST = 5_000
 def default_limit(spec: EnvironmentSpec) -> int | None:
     """Decisions after which a game is truncated where its environment has no limit; None where it has one.
 
-    An environment's own vector form, and those with abilities that we know, end their games themselves.
+    Vector forms that are played, and environments with abilities that we know, end their games themselves.
     """
     registered = gymnasium.envs.registration.registry.get(spec.registered_id)
-    if registered is None or registered.vector_entry_point is not None or spec.capabilities != NONE:
+    if registered is None or spec.capabilities != NONE or has_compiled_form(spec):
         return None
     if registered.max_episode_steps is not None or "max_episode_steps" in spec.settings:
         return None

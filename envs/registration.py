@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 
+from gymnasium import error as gymnasium_error
 from gymnasium.envs import registration as gymnasium_registration
-from gymnasium.envs.registration import register, registry
+from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id, register, registry
 
 from ..common.imports import VARIABLE, import_modules, import_remembered, imported
 
@@ -94,8 +95,9 @@ def register_environments() -> None:
 def registered_id(id: str, settings: Collection[str] = ()) -> str:
     """Return the id under which Gymnasium is sure to find the environment with settings of these names.
 
-    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too. Packages
-    that may register an unknown id are imported if they are installed. Atari's games are registered a second time, with
+    An id without a version is that of the highest one. `QWOP-v1` is ours wherever the project stores it, even if
+    another package has registered that name too. Packages that may register an unknown id are imported if they are
+    installed. Atari's games are registered a second time, with
     the preprocessing of `qwop.envs.atari`.
     """
     for beginning, package in PACKAGES.items():
@@ -108,9 +110,20 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
         import_modules(modules, f"{VARIABLE}={','.join(modules)}")
     if id not in registry:
         import_remembered(id)
+    if id not in registry:
+        id = _newest(id)
     if id.startswith("ALE/") and id in registry and AS_RELEASED not in settings:
         return _registered_preprocessed(id)
     return f"{NAMESPACE}/{id}" if id in REGISTERED else id
+
+
+def _newest(id: str) -> str:
+    """The highest version of an environment whose id has none; else the id."""
+    try:
+        namespace, name, version = parse_env_id(id)
+    except gymnasium_error.Error:  # which `make` raises again
+        return id
+    return get_env_id(namespace, name, find_highest_version(namespace, name)) if version is None else id
 
 
 @cache

@@ -54,7 +54,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     if num_envs < 1:
         raise BadInput(f"num_envs={num_envs}: expected at least 1")
     mode = AutoresetMode.SAME_STEP
-    if _has_compiled_form(spec):
+    if has_compiled_form(spec):
         with spec.refusing():
             return gymnasium.make_vec(
                 spec.registered_id, num_envs=num_envs, **{**spec.settings, **more, "autoreset_mode": mode}
@@ -119,7 +119,7 @@ def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.b
     return checked
 
 
-def _has_compiled_form(spec: EnvironmentSpec) -> bool:
+def has_compiled_form(spec: EnvironmentSpec) -> bool:
     """True if the environment registers a vector form that plays the same games as the single one."""
     registered = gymnasium.envs.registration.registry.get(spec.registered_id)
     if registered is None or registered.vector_entry_point is None:

@@ -55,6 +55,23 @@ def test_a_setting_changes_the_limit(endless: EnvironmentSpec) -> None:
     assert played(spec) == 7
 
 
-@pytest.mark.parametrize("name", ["CartPole-v1", "QWOP-v1", "Unknown-v0"])
+def test_an_id_without_a_version_has_a_limit_too(endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwop.envs.limit.LONGEST", 30)
+    spec = EnvironmentSpec("Endless")
+    assert default_limit(spec) == 30
+    assert played(spec) == 30
+
+
+def test_a_vector_form_that_is_not_played_sets_no_limit(
+    endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.envs.limit.LONGEST", 30)
+    vector = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
+    monkeypatch.setattr(gymnasium.registry[endless.id], "vector_entry_point", vector)
+    assert default_limit(endless) == 30
+    assert played(endless) == 30
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "CartPole", "QWOP-v1", "QWOP", "ALE/Pong-v5", "Unknown-v0", "Unknown"])
 def test_environments_with_a_limit_keep_theirs(name: str) -> None:
     assert limit_note(EnvironmentSpec(name)) == []
