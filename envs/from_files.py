@@ -33,7 +33,9 @@ LARGEST = 1_000_000
 MOST = 64
 """Largest number of settings of an environment, and of items in a list."""
 
-_ID = re.compile(r"(?=.{1,128}$)([A-Za-z0-9_-]+/)?[A-Za-z0-9_.-]*[A-Za-z0-9]")
+_ID = re.compile(r"(?=.{1,128}$)([\w-]+/)?[\w.-]*\w")
+"""Gymnasium's ids, without a module: letters of any alphabet, but no path and nothing that a terminal obeys."""
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 
@@ -46,18 +48,22 @@ def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, di
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
-    return _id(data.get("id")), _settings(data, given)
+    return known_form(data.get("id")), _settings(data, given)
 
 
-def _id(found: Any) -> str:
+def known_form(found: Any) -> str:
+    """The id of an environment, as the project stores it; BadInput for one that no file may name."""
     id = short_id(found) if isinstance(found, str) else ""
     if not _ID.fullmatch(id):
-        raise BadInput(f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1")
+        raise BadInput(
+            f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1, of at most "
+            "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
+        )
     return id
 
 
 def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    id = _id(data.get("id"))
+    id = known_form(data.get("id"))
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
         raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")

@@ -17,7 +17,7 @@ from ..common.errors import BadInput
 from ..common.imports import without_module
 from .actions import Env, Space, action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
-from .from_files import environment_in_file
+from .from_files import environment_in_file, known_form
 from .observed import CheckedEnvironment, with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id
 
@@ -168,9 +168,9 @@ class EnvironmentSpec:
 
     def __post_init__(self) -> None:
         known = short_id(self.id)
-        object.__setattr__(
-            self, "id", known if known in REGISTERED else without_module(known, f"environment {self.id}")
-        )
+        if known not in REGISTERED:
+            known = known_form(without_module(known, f"environment {self.id}"))
+        object.__setattr__(self, "id", known)
 
     def make(self, **more: Any) -> Env:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).

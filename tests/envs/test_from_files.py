@@ -56,6 +56,21 @@ def test_an_id_that_is_no_name_in_the_registry_is_refused(id: Any) -> None:
         read(id)
 
 
+@pytest.mark.parametrize("id", ["Größe-v0", "namespace/Name_", "_Name-v0", "Ниша/Имя.2-v10", "N" * 128])
+def test_an_id_that_gymnasium_registers_is_read_again(id: str) -> None:
+    gymnasium.register(id, "nowhere:Nothing")
+    try:
+        assert EnvironmentSpec.from_json(EnvironmentSpec(id).to_json()).id == id
+    finally:
+        gymnasium.registry.pop(id)
+
+
+@pytest.mark.parametrize("id", ["N" * 129, "a/b/CartPole-v1", "Cart Pole-v1", ""])
+def test_an_id_that_could_not_be_read_again_is_refused_before_it_is_written(id: str) -> None:
+    with pytest.raises(BadInput, match="expected the id of a registered environment, such as QWOP-v1, of at most 128"):
+        EnvironmentSpec(id)
+
+
 @pytest.mark.parametrize(
     "name", ["browser", "folder", "url", "headless", "live", "fresh_page", "timeout", "render_mode"]
 )
