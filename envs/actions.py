@@ -6,7 +6,8 @@ of these likewise. The environment gets its own form of the action (`IndexedActi
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import islice
 from math import prod
@@ -16,7 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
-from ..common.checks import LONGEST_REASON, quoted
+from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 
 Env = gymnasium.Env[Any, Any]
@@ -143,12 +144,21 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     space = taken_actions(env)
     count = _count(space) or 0
     if (meanings := told(env, "get_action_meanings")) is not None:
-        names = tuple(map(str, meanings.values() if isinstance(meanings, Mapping) else meanings))
-    elif isinstance(members := getattr(env.unwrapped, "actions", None), type) and issubclass(members, Enum):
+        listed = meanings.values() if isinstance(meanings, Mapping) else meanings
+        # Escapes, because files hold names that can be printed.
+        names = tuple(printable(str(name)) for name in listed) if isinstance(listed, Iterable) else ()
+    elif isinstance(members := _actions_of(env), type) and issubclass(members, Enum):
         names = tuple(member.name for member in members)  # as MiniGrid has them
     else:
         names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
     return names if len(names) == count else form_names(space)
+
+
+def _actions_of(env: Env) -> Any:
+    """The environment's own `actions`; None without them, or if it cannot tell them."""
+    with suppress(Exception):
+        return getattr(env.unwrapped, "actions", None)
+    return None
 
 
 def told(env: Env, method: str) -> Any:

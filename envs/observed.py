@@ -23,8 +23,14 @@ from ..common.errors import BadInput
 from .actions import Env, Space
 from .capabilities import Capabilities
 
+FASTEST = 240.0
+"""Pictures a second of a film, at most: browsers show no more, and it rests on its last picture for 1.5 seconds."""
+
 OWN_INFO = "environment_info"
 """Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
+
+MOST_VALUES = 4
+"""Largest number of values of a pixel that a film takes: colours and their opacity."""
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
@@ -50,6 +56,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: Env, name: str, capabilities: Capabilities, draws: bool = False) -> None:
         super().__init__(env)
+        self.metadata = _usable(env.metadata)
         self._draws = draws
         self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
         self._steps = 0
@@ -138,6 +145,17 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return known
 
 
+def _usable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """An environment's metadata without render modes that are no list and a rate of pictures that is no number."""
+    kept = dict(metadata)
+    if not isinstance(kept.get("render_modes"), list | tuple | set | frozenset):
+        kept.pop("render_modes", None)
+    rate = kept.pop("render_fps", None)
+    if isinstance(rate, int | float | np.number) and rate > 0:
+        kept["render_fps"] = min(rate, FASTEST)
+    return kept
+
+
 def _is_wrapper(path: Path) -> bool:
     """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
     return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
@@ -193,7 +211,8 @@ def _first_field(wrong: NDArray[np.bool_], numbers: NDArray[Any], place: str) ->
 
 
 def _problem_of_picture(shown: Any) -> str | None:
-    if isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3):
+    drawn = isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3) and shown.size > 0
+    if drawn and (shown.ndim == 2 or shown.shape[2] <= MOST_VALUES):
         return None
     found = f"{shown.dtype} {list(shown.shape)}" if isinstance(shown, np.ndarray) else quoted(type(shown))
     return f"pictures (rgb_array) are {found}, expected uint8 [height, width, 3]"

@@ -256,9 +256,11 @@ class Drawn(Odd):
         ([[0, 1]], "pictures (rgb_array) are <class 'list'>"),
         (np.zeros((8, 8, 3)), "pictures (rgb_array) are float64 [8, 8, 3]"),
         (np.zeros((9, 8, 3), np.uint8), "pictures change their size, from [8, 8, 3] to [9, 8, 3]"),
+        (np.zeros((3, 8, 8), np.uint8), "pictures (rgb_array) are uint8 [3, 8, 8], expected"),
+        (np.zeros((0, 0, 3), np.uint8), "pictures (rgb_array) are uint8 [0, 0, 3], expected"),
         (np.zeros((8, 8, 3), np.uint8), None),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_pictures_that_cannot_be_filmed_are_the_reason_for_a_missing_film(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Any, said: str | None
@@ -273,6 +275,25 @@ def test_pictures_that_cannot_be_filmed_are_the_reason_for_a_missing_film(
     assert (tmp_path / "it.mp4").exists() is (said is None)
 
 
+@pytest.mark.parametrize("rate", [None, "fast", np.nan, 1e9])
+def test_a_film_has_a_rate_that_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: Any) -> None:
+    monkeypatch.setattr(Drawn, "pictures", [np.zeros((8, 8, 3), np.uint8)] * 2)
+    monkeypatch.setattr(Drawn, "metadata", {"render_modes": ["rgb_array"], "render_fps": rate})
+    gymnasium.register("Drawn-v0", Drawn, disable_env_checker=True)
+    try:
+        spec = EnvironmentSpec("Drawn-v0")
+        assert 0 < spec.make().metadata.get("render_fps", 30) <= 240
+        assert film_actions(tmp_path / "it.mp4", spec, 0, np.zeros(1, np.int16), lambda *_: None) is None
+    finally:
+        gymnasium.registry.pop("Drawn-v0")
+
+
+def test_render_modes_that_are_no_list_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: Make) -> None:
+    monkeypatch.setattr(Odd, "metadata", {"render_modes": None})
+    why = film_actions(tmp_path / "it.mp4", odd(), 0, np.zeros(1, np.int16), lambda *_: None)
+    assert why == "Odd-v0 has no rgb_array"
+
+
 class Named(Odd):
     """An environment that names its actions by an attribute that a test sets."""
 
@@ -283,14 +304,30 @@ class Named(Odd):
 
 
 @pytest.mark.parametrize(
-    ("meanings", "names"), [(lambda: ["go", "stop"], ("go", "stop")), (lambda: {0: "a", 1: 2}, ("a", "2"))]
+    ("meanings", "names"),
+    [
+        (lambda: ["go", "stop"], ("go", "stop")),
+        (lambda: {0: "a", 1: 2}, ("a", "2")),
+        (lambda: ["down\nleft", "\udc80"], ("down\\nleft", "\\udc80")),
+        (lambda: ["too", "many", "names"], None),
+        (lambda: 2, None),
+    ],
 )
 def test_an_environment_names_its_actions(monkeypatch: pytest.MonkeyPatch, meanings: Any, names: Any) -> None:
     monkeypatch.setattr(Named, "meanings", staticmethod(meanings))
     assert action_names(Named()) == names
 
 
+class Unready(Odd):
+    """An environment that has its list of actions only once it is played."""
+
+    @property
+    def actions(self) -> Any:
+        return {}["level"]
+
+
 def test_names_that_cannot_be_told_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert action_names(Unready()) is None
     monkeypatch.setattr(Named, "meanings", staticmethod(lambda: {}["up"]))
     with pytest.raises(BadInput, match=r"its get_action_meanings failed \(KeyError: 'up'\); mend the environment"):
         action_names(Named())
