@@ -222,7 +222,9 @@ def _frame(
     low, high = min(heights), max(heights)
     from_zero = not log and 0 < low < high / 2
     ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
-    first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
+    first, last = min(xs), max(xs)
+    if last <= first:
+        last = first + max(1.0, abs(first) / 1e6)  # 1 is lost beside the largest numbers
     return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)
 
 

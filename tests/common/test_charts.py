@@ -95,6 +95,12 @@ def test_charts_of_given_heights_can_be_compared() -> None:
     assert len(ends) == 1  # 0 is as high in both
 
 
+@pytest.mark.parametrize("x", [0.0, -7.0, 3e39])
+def test_a_single_place_on_the_horizontal_axis_is_drawn_whatever_its_size(x: float) -> None:
+    (line,) = numbers(line_chart("t", {"one": [(x, 0.5), (x, 1.0)]}, [], "return"), "polyline")
+    assert len(line.get("points", "").split()) == 2
+
+
 def test_charts_stand_in_rows() -> None:
     chart = line_chart("t", {"one": [(0, 1), (1, 2)]}, [], "x")
     inner = [one for one in parsed(side_by_side([chart, "", chart, chart], columns=2)) if one.tag.endswith("svg")]
