@@ -52,7 +52,8 @@ class Convolutions(nn.Sequential):
         if min(height, width) < SMALLEST_PICTURE:
             raise BadInput(
                 f"observations {observation}: pictures of {height} × {width} pixels, but the convolutional network "
-                f"needs at least {SMALLEST_PICTURE} × {SMALLEST_PICTURE}"
+                f"needs at least {SMALLEST_PICTURE} × {SMALLEST_PICTURE}; enlarge them "
+                "(gymnasium.wrappers.ResizeObservation), or give a table of numbers as float32"
             )
         layers: list[nn.Module] = [layout]
         for features, size, stride in CONVOLUTIONS[kind]:

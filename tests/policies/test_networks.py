@@ -290,7 +290,7 @@ def test_bytes_are_scaled_to_one() -> None:
 
 
 def test_a_picture_too_small_for_the_convolutions_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"pictures of 20 × 84 pixels, .* at least 36 × 36"):
+    with pytest.raises(BadInput, match=r"pictures of 20 × 84 pixels, .* at least 36 × 36; enlarge them"):
         ActorCritic(ObservationSpec((20, 84), "uint8"), 6)
 
 
