@@ -96,4 +96,8 @@ def _remedy(id: str, name: Any, known: bool) -> str:
     if id in REGISTERED and not known:
         allowed: Sequence[str] = REGISTERED[id].task
         return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
-    return f"give it on the command line if you trust it (environment.{quoted(name, 30)}=…)"
+    setting = quoted(name, 30)
+    return (
+        f"give it on the command line if you trust it (environment.{setting}=…) or, for files that are to hold it, "
+        "register an environment that has it (kwargs of gymnasium.register)"
+    )

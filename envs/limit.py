@@ -9,6 +9,9 @@ from .vector import has_compiled_form
 LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
 
+NO_LIMIT = -1
+"""What Gymnasium takes for none at all."""
+
 
 def default_limit(spec: EnvironmentSpec) -> int | None:
     """Decisions after which a game is truncated where its environment has no limit; None where it has one.
@@ -18,9 +21,9 @@ def default_limit(spec: EnvironmentSpec) -> int | None:
     registered = gymnasium.envs.registration.registry.get(spec.registered_id)
     if registered is None or spec.capabilities != NONE or has_compiled_form(spec):
         return None
-    if registered.max_episode_steps is not None or "max_episode_steps" in spec.settings:
-        return None
-    return LONGEST
+    asked = spec.settings.get("max_episode_steps")
+    limit = registered.max_episode_steps if asked is None else asked
+    return LONGEST if limit in (None, NO_LIMIT) else None
 
 
 def limit_note(spec: EnvironmentSpec) -> list[str]:

@@ -278,7 +278,9 @@ class EnvironmentSpec:
                 why = "; it cannot be drawn, which takes a render_mode 'rgb_array'" if found[1] == "render_mode" else ""
                 raise BadInput(f"environment {self.id}: no setting {found[1]}{why}") from None
             why = f"{type(error).__name__}: {_first_line(error)}"
-            raise BadInput(f"environment {self}: cannot be made ({why})") from error
+            lacks = isinstance(error, TypeError) and re.search(r"missing \d+ required", str(error))
+            advice = "; register it with values for what it lacks (kwargs of gymnasium.register)" if lacks else ""
+            raise BadInput(f"environment {self}: cannot be made ({why}){advice}") from error
 
     def without(self, setting: str) -> "EnvironmentSpec":
         """The same environment, with its default of a setting."""

@@ -55,6 +55,17 @@ def test_a_setting_changes_the_limit(endless: EnvironmentSpec) -> None:
     assert played(spec) == 7
 
 
+@pytest.mark.parametrize("id", ["Endless-v0", "CartPole-v1"])
+def test_games_end_where_a_setting_takes_the_limit_away(
+    endless: EnvironmentSpec, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.envs.limit.LONGEST", 30)
+    spec = EnvironmentSpec(id, {"max_episode_steps": -1})
+    assert default_limit(spec) == 30
+    assert id == "CartPole-v1" or played(spec) == 30
+    assert default_limit(EnvironmentSpec("CartPole-v1", {"max_episode_steps": None})) is None
+
+
 def test_an_id_without_a_version_has_a_limit_too(endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.envs.limit.LONGEST", 30)
     spec = EnvironmentSpec("Endless")

@@ -342,6 +342,15 @@ def test_an_environment_that_takes_no_render_mode_says_so() -> None:
         gymnasium.registry.pop("Bare-v0")
 
 
+def test_an_environment_that_lacks_a_setting_says_how_to_give_it() -> None:
+    gymnasium.register("Lacking-v0", lambda size: Odd())
+    try:
+        with pytest.raises(BadInput, match=r"'size'.*; register it with values for what it lacks \(kwargs of"):
+            EnvironmentSpec("Lacking-v0").interface()
+    finally:
+        gymnasium.registry.pop("Lacking-v0")
+
+
 def play(env: gymnasium.Env[Any, Any]) -> None:
     env.reset()
     for _ in range(3):
