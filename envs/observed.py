@@ -126,7 +126,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _truth(self, name: str, given: Any) -> bool:
         with suppress(TypeError, ValueError):  # of an array of several
-            if not isinstance(given, str | bytes):  # "False" would be true
+            if not isinstance(given, str | bytes) and given == given:  # "False" and NaN would be true
                 return bool(given)
         raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 

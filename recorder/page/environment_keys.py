@@ -111,6 +111,9 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
     if (named := told(env, "get_keys_to_action")) is not None:
+        if not isinstance(named, Mapping):
+            found = quoted(named)
+            raise BadInput(f"environment {id}: get_keys_to_action gives {found}, expected actions by their keys")
         return {frozenset(map(_decoded, _keys_of(held))): action for held, action in named.items()}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
@@ -152,12 +155,13 @@ def _keys_of(held: Any) -> tuple[Any, ...]:
     return tuple(held) if isinstance(held, str | tuple | list) else (held,)
 
 
-def _decoded(key: str | int) -> str:
-    code = ord(key) if isinstance(key, str) else key
+def _decoded(key: Any) -> str:
+    code = ord(key) if isinstance(key, str) and len(key) == 1 else key
+    if not isinstance(code, int) or (code not in _CODES and not 32 < code < 127):
+        said = f"key code {code}" if isinstance(code, int) else f"the key {quoted(key)}"
+        raise BadInput(f"the environment names {said}, which is not known here: set source.actions")
     if code in _CODES:
         return _CODES[code]
-    if not 32 < code < 127:
-        raise BadInput(f"the environment names key code {code}, which is not known here: set source.actions")
     return chr(code).lower()
 
 

@@ -381,6 +381,7 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
         ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
         ({"end": str}, "terminated is False, expected true or false"),
+        ({"end": lambda over: np.nan}, "terminated is nan, expected true or false"),
         ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
         ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
@@ -395,7 +396,7 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):

@@ -100,3 +100,19 @@ def test_digits_are_the_actions_of_a_space_from_any_start() -> None:
     assert keys.actions == {frozenset("0"): 0, frozenset("1"): 1, frozenset("2"): 2}
     assert keys.default == 0
     assert keys.names == ("-1", "0", "1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (5, "get_keys_to_action gives 5, expected actions by their keys"),
+        ({None: 0}, "the environment names the key null, which is not known here: set source.actions"),
+        ({("left",): 0}, "the environment names the key left, which is not known here: set source.actions"),
+        ({7: 0}, "the environment names key code 7, which is not known here: set source.actions"),
+    ],
+    ids=str,
+)
+def test_keys_that_are_none_are_refused(monkeypatch: pytest.MonkeyPatch, keys: Any, said: str) -> None:
+    monkeypatch.setattr(Keyboard, "get_keys_to_action", lambda env: keys, raising=False)
+    with pytest.raises(BadInput, match=said):
+        key_map(made(spaces.Discrete(2)), 2, {}, None)
