@@ -35,6 +35,8 @@ MOST_VALUES = 4
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
 
+LARGEST_HALF = np.float64(np.finfo(np.float16).max)
+
 ERRORS = (Exception, SystemExit)
 """Errors of an environment's own; some leave Python where they should fail."""
 
@@ -191,9 +193,10 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
     if space.dtype != numbers.dtype and space.dtype is not None and space.dtype.kind in "iub":
         return _problem_of_rounding(space.dtype, numbers, place)
-    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= LARGEST):  # fast, mostly enough
+    largest = LARGEST_HALF if space.dtype == np.float16 else LARGEST
+    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= largest):  # fast, mostly enough
         return None
-    finite = np.isfinite(numbers) if numbers.dtype == np.float32 else np.abs(numbers) <= LARGEST
+    finite = np.isfinite(numbers) if numbers.dtype == space.dtype == np.float32 else np.abs(numbers) <= largest
     return None if finite.all() else f"{_first_field(~finite, numbers, place)}, expected a finite number"
 
 

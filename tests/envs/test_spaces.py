@@ -393,10 +393,14 @@ def broken(value: float) -> Callable[[int], Any]:
             },
             r"observation\['whole'\]\[0\] is 1.5, expected int64",
         ),
+        (
+            {"observations": spaces.Box(-1, 1, (1,), np.float16), "see": lambda n: np.array([7e4])},
+            r"observation\[0\] is 70000.0, expected a finite number",
+        ),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
