@@ -61,7 +61,7 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
         return f"{key}={_list(value)}"
     if kinds == {"names"}:
         return f"{key}={_structure(value, texts=True)}"
-    if any(_within(value, opening) for opening in "[{") and not _readable(value):
+    if any(_within(value, opening) for opening in "[{") and not (_readable(value) and _has_texts_for_names(value)):
         return f"{key}={_structure(value)}"
     # The value of a mapping whose keys are free may be of any type: it is a text if it is nothing else.
     if value[0] not in _PAIRS and not declared and not _readable(value):
@@ -141,8 +141,7 @@ def _pair(item: str) -> tuple[str, str]:
         name = encoded(str(OverridesParser.create().parse_override(f"x={in_quotes[0]}").value()))
         return name, item[in_quotes.end() :].lstrip()[1:].strip()
     name, colon, value = (part.strip() for part in item.partition(":"))
-    readable = _readable(f"{{{name}: 1}}")
-    return (name if readable else encoded(name)), value if colon else ""
+    return encoded(name), value if colon else ""  # also 1e3 and 2026_11, which Hydra would take for numbers
 
 
 def _split(inner: str) -> Iterator[str]:
@@ -187,6 +186,17 @@ def _escaped(found: "re.Match[str]", value: str) -> str:
 def _readable(value: str) -> bool:
     """True if Hydra's grammar reads the value."""
     return _reads(f"x={value}")
+
+
+def _has_texts_for_names(value: str) -> bool:
+    """True if Hydra takes the names in a value that it reads for texts at every depth, not for numbers and the like."""
+
+    def texts(node: Any) -> bool:
+        if isinstance(node, list):
+            return all(map(texts, node))
+        return not isinstance(node, dict) or all(isinstance(name, str) and texts(one) for name, one in node.items())
+
+    return texts(OverridesParser.create().parse_override(f"x={value}").value())
 
 
 def _reads(override: str) -> bool:

@@ -152,6 +152,11 @@ def test_names_of_names_are_texts_whatever_they_look_like() -> None:
     assert LABEL.read(["columns.observation=[Höhe (m),2026_11,true]", "columns.action=1e3"]).columns == columns
 
 
+def test_names_in_braces_are_as_they_are_typed() -> None:
+    names = ["2026_11", "1e3", "007", "+5", "true", "null", "1.50", "7"]
+    assert [*LABEL.read([f"free={{{', '.join(f'{name}: 1' for name in names)}}}"]).free] == names
+
+
 @pytest.mark.parametrize("wrong", ["free={ö: [1,2", "free={ö}", "free=ö", "free={: 1, ö: 2}", "größe=1", "free.=ö"])
 def test_what_is_no_mapping_is_refused_as_it_was_typed(wrong: str) -> None:
     with pytest.raises(BadInput) as found:
