@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import BadInput
-from ..common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes, reason
+from ..common.reading import ABOUT_THE_NAME, MEGABYTE, CannotBeRead, NotReadNow, parse_json, read_bytes, reason
 from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 
 DESCRIPTION = "dataset.json"
@@ -71,6 +71,8 @@ def _names(folder: Path) -> list[str]:
     except NotADirectoryError:
         found = "not a folder"
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        if isinstance(error, OSError) and error.errno not in ABOUT_THE_NAME:
+            raise NotReadNow(f"{folder}: {reason(error)}; {EXPECTED}") from None
         found = reason(error)
     raise CannotBeRead(f"{folder}: {found}; {EXPECTED}")
 

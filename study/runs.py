@@ -16,7 +16,7 @@ from ..common.command import Command
 from ..common.ends import GONE, NO_ROOM, lacks_memory
 from ..common.errors import BadInput, naming
 from ..common.files import CannotBeWritten, write_atomic
-from ..common.reading import MEGABYTE, read_json
+from ..common.reading import MEGABYTE, NotReadNow, read_json
 from .settings import ObjectiveSettings
 from .space import Parameter, Values
 
@@ -113,6 +113,8 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     path = folder / objective.file
     try:
         found = read_json(path, LARGEST_RESULT, "the command writes no such file")
+    except NotReadNow:  # the machine's fault: nothing is recorded
+        raise
     except BadInput as error:
         raise RunFailed(str(error)) from None
     for name in objective.figure.split("."):
@@ -128,7 +130,7 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
 def machine_failed(error: BaseException | None) -> bool:
     """True for errors of the machine: a disk that is full or fails, lost permissions, no memory, no descriptors."""
     while error is not None:
-        if lacks_memory(error) or isinstance(error, CannotBeWritten):
+        if lacks_memory(error) or isinstance(error, CannotBeWritten | NotReadNow):
             return True
         if isinstance(error, OSError) and error.errno in NO_ROOM | GONE | SHORT_OF:
             return True
@@ -138,7 +140,7 @@ def machine_failed(error: BaseException | None) -> bool:
 
 def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
     """The error as one that a command ends with in a line."""
-    if isinstance(error, CannotBeWritten):
+    if isinstance(error, CannotBeWritten | NotReadNow):
         return error
     if isinstance(error, OSError) and error.errno in NO_ROOM | GONE:
         return OSError(error.errno, error.strerror, error.filename or str(folder))

@@ -11,7 +11,8 @@ from unittest.mock import Mock
 import pytest
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
-from qwop.common.files import cannot_be_written
+from qwop.common.files import cannot_be_written, require_writable_folder
+from qwop.common.reading import NotReadNow
 from qwop.common.settings import Settings, setting
 from qwop.study.runs import CommandRun, RunFailed, figure_of
 from qwop.study.settings import ObjectiveSettings
@@ -143,6 +144,7 @@ def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:
         OSError(errno.EMFILE, "Too many open files"),
         MemoryError(),
         cannot_be_written(Path("x"), OSError(errno.ENOSPC, "No space left on device")),
+        NotReadNow("x: input/output error"),
     ],
     ids=repr,
 )
@@ -156,6 +158,33 @@ def test_a_fault_of_the_machine_is_not_the_runs_and_the_run_is_repeated(
             play({}, 0, tmp_path / "run")
     assert not isinstance(raised.value, OSError) or raised.value.filename  # which a command prints in a line
     assert list(tmp_path.iterdir()) == []
+    assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
+
+
+def test_a_run_that_finds_its_disk_full_at_its_start_is_repeated(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(settings: ToySettings) -> None:
+        with monkeypatch.context() as disk:
+            disk.setattr(Path, "open", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+            require_writable_folder(Path(settings.out), "out")
+
+    play = make()
+    with monkeypatch.context() as broken:
+        broken.setattr(TOY, "run", full)
+        with pytest.raises(BadInput, match="no space left on device"):
+            play({}, 0, tmp_path / "run")
+    assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
+
+
+def test_a_figure_that_cannot_be_read_at_present_is_no_failure(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = make()
+    with monkeypatch.context() as broken:
+        broken.setattr("qwop.study.runs.read_json", Mock(side_effect=NotReadNow("x: too many open files")))
+        with pytest.raises(NotReadNow):
+            play({"x": "0.5"}, 3, tmp_path / "run")
     assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
 
 
