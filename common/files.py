@@ -115,7 +115,7 @@ def require_writable_folder(folder: Path, setting: str) -> None:
         finally:
             remove_if_empty(made)
     except OSError as error:
-        raise BadInput(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
+        raise CannotBeWritten(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
 
 def make_missing(folder: Path) -> list[Path]:
@@ -159,6 +159,6 @@ def _system_error(error: BaseException | None) -> OSError | None:
 
 def _why(path: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
-        in_the_way = next((one for one in (path, *path.parents) if one.is_file()), path)
-        return f"{in_the_way} is a file"
+        in_the_way = next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), path)
+        return f"{in_the_way} is {'a file' if in_the_way.exists() else 'a link that leads nowhere'}"
     return (error.strerror or type(error).__name__).lower()

@@ -66,13 +66,21 @@ def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "why"),
-    [("file", "file is a file"), ("file/a/b", "file is a file"), ("a/" + "x" * 300, "file name too long")],
+    [
+        ("file", "file is a file"),
+        ("file/a/b", "file is a file"),
+        ("gone/a", "gone is a link that leads nowhere"),
+        ("round", "round is a link that leads nowhere"),
+        ("a/" + "x" * 300, "file name too long"),
+    ],
 )
 def test_a_folder_that_cannot_be_written_is_refused(folder: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
+    (tmp_path / "gone").symlink_to("nowhere")
+    (tmp_path / "round").symlink_to("round")
     with pytest.raises(BadInput, match=f"^out=.*{why}; give out= another folder"):
         require_writable_folder(tmp_path / folder, "out")
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+    assert {one.name for one in tmp_path.iterdir()} == {"file", "gone", "round"}
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is permitted here")
