@@ -6,7 +6,7 @@ import operator
 import os
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from numbers import Real
 from os import PathLike
 from typing import Any, Union, get_args, get_origin
@@ -18,6 +18,10 @@ LONGEST_SHOWN = 60
 
 LONGEST_REASON = 200
 """Characters of another library's or an environment's error that a message quotes."""
+
+LARGEST: Mapping[type, float] = {int: 2**53, float: 1e38}
+"""Magnitudes of numbers where a setting has no narrower range: NumPy and PyTorch overflow beyond 64 bits, float32
+beyond 3.4e38, and both are reached by sums and products before."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ def checked(hint: Any, spec: Declaration, value: Any, place: str, note: str = ""
     else:
         made = _scalar(kind, spec, value)
     if made is None:
-        raise BadInput(f"{place}={quoted(value)}: expected {expected(hint, spec)}{note}")
+        limited = _with_limit(kind, spec, value)
+        raise BadInput(f"{place}={quoted(value)}: expected {expected(hint, limited)}{note}")
     return made
 
 
@@ -157,13 +162,23 @@ def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
         made = value if isinstance(value, bool) else None
     elif kind in (int, float):
         made = _number_as(kind, value)
-        made = made if made is not None and _in_range(made, spec) else None
+        made = made if made is not None and abs(made) <= LARGEST[kind] and _in_range(made, spec) else None
     elif kind is str:
         made = _text(value)
         made = os.path.expanduser(made) if made is not None and (spec.path or spec.written) else made
     else:
         raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
     return None if spec.choices and made not in spec.choices else made
+
+
+def _with_limit(kind: Any, spec: Declaration, value: Any) -> Declaration:
+    """The declaration, with the largest number of all where the value is beyond it."""
+    kind = get_args(kind)[0] if get_origin(kind) in (tuple, list) else kind
+    if kind not in LARGEST or spec.at_most is not None or spec.below is not None:
+        return spec
+    numbers: Sequence[Any] = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    beyond = any(isinstance(one, int | float) and abs(one) > LARGEST[kind] for one in numbers)
+    return replace(spec, at_most=LARGEST[kind]) if beyond else spec
 
 
 def _number_as(kind: type[int] | type[float], value: Any) -> float | None:

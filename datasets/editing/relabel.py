@@ -8,6 +8,7 @@ from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
+from ...envs.from_files import LARGEST
 from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
@@ -36,10 +37,13 @@ class RelabelSettings(Settings):
         at_most=30,
     )
     reward: str | None = setting(None, "Reward.", choices=REWARDS)
-    shaping: float | None = setting(None, "Weight of the reward shaping in reward=race.", at_least=0)
-    fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0)
+    shaping: float | None = setting(None, "Weight of the reward shaping in reward=race.", at_least=0, at_most=LARGEST)
+    fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0, at_most=LARGEST)
     push_penalty: float | None = setting(
-        None, "Reward that each metre costs by which the hurdle is pushed in reward=race.", at_least=0
+        None,
+        "Reward that each metre costs by which the hurdle is pushed in reward=race.",
+        at_least=0,
+        at_most=LARGEST,
     )
     observation: str | None = setting(
         None,

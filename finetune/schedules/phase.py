@@ -1,11 +1,10 @@
 """Phases of training as data."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...common.checks import quoted
+from ...common.checks import LARGEST, quoted
 from ...common.errors import BadInput
 from ...common.settings import Settings, changes, read, setting
 
@@ -53,7 +52,8 @@ RAMP = "a number or [start, end], at least 0"
 def parse_ramp(value: Any, place: str) -> Ramp:
     """Read a ramp: one number, or two for its start and end."""
     numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers)
+    most = LARGEST[float]
+    good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most for one in numbers)
     if not good or len(numbers) not in (1, 2):
         raise BadInput(f"{place}={quoted(value)}: expected {RAMP}")
     return Ramp(float(numbers[0]), float(numbers[-1]))

@@ -103,6 +103,8 @@ def test_a_subclass_can_change_a_default_and_keeps_the_rest_of_the_declaration()
         ({"share": float("nan")}, r"place\.share=nan: expected a number"),
         ({"share": float("-inf")}, r"place\.share=-inf: expected a number"),
         ({"share": 10**400}, r"place\.share=1000+…: expected a number"),
+        ({"hidden": [8, 2**63]}, r"hidden=.*: expected a list of whole numbers, each from 1 to 9,007,199,254,740,992"),
+        ({"rate": 1e300}, r"place\.rate=1e\+300: expected a number, more than 0, at most 1e\+38"),
         ({"kind": "blue"}, r"place\.kind=blue: expected red or green \(default: red\)"),
         ({"name": ""}, r"place\.name=: expected a text, or null \(default: null\)"),
         ({"name": {"a": 1}}, r"place\.name=\{a: 1\}: expected a text, or null"),

@@ -167,6 +167,12 @@ def test_one_recording_serves_other_decision_rates(mine: Path, tmp_path: Path, r
         assert len(new) == -(-len(np.concatenate(old.keys)) * rate // 30)
 
 
+@pytest.mark.parametrize("name", ["shaping", "fall_penalty", "push_penalty"])
+def test_a_weight_that_no_dataset_may_have_is_refused_as_a_setting(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"^{name}=1e\+38: expected a number from 0 to 1,000,000"):
+        relabel.command.read(["dataset=mine", "out=out", f"{name}=1e38"])
+
+
 @pytest.mark.parametrize("rate", [9, 18])
 def test_decisions_may_be_of_unequal_length(mine: Path, tmp_path: Path, rate: int) -> None:
     relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", f"decisions_per_second={rate}"]))

@@ -108,6 +108,7 @@ def test_phases_come_back_as_they_were_written() -> None:
         ({"hours": 1, "live": False}, "nothing to learn from"),
         ({"hours": 1, "horus": 2}, r"x\.horus: no such setting; did you mean schedule\.phases\.x\.hours\?"),
         ({"hours": 1, "name": "y"}, r"x\.name: no such setting"),
+        ({"hours": 1, "entropy": 10**400}, r"x\.entropy=1000+…: expected a number"),
         ({"hours": 1, "entropy": [1, float("nan")]}, r"x\.entropy=\[1, nan\]: expected a number"),
     ],
 )
