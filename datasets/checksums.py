@@ -97,7 +97,9 @@ def _lines(folder: Path) -> list[str]:
     if not os.path.lexists(path):
         return []
     content = read_bytes(path, LARGEST_LIST, f"move it away, then: qwop-dataset describe {folder}")
-    return [line for line in content.decode("utf-8", errors="replace").split("\n") if line]
+    # As an editor or git may have left it: with a byte-order mark, and lines that end like Windows's.
+    lines = content.decode("utf-8-sig", errors="replace").split("\n")
+    return [line for line in (one.removesuffix("\r") for one in lines) if line]
 
 
 def _append(folder: Path, lines: Iterable[str]) -> None:

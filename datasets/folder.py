@@ -20,6 +20,8 @@ LARGEST_DESCRIPTION = MEGABYTE
 
 EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
+EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwop-record"
+
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
 
@@ -33,15 +35,17 @@ def read_description(folder: Path) -> bytes:
     if DESCRIPTION not in _names(folder):
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
-    return read_bytes(path, LARGEST_DESCRIPTION, "expected the description of a dataset, as written by qwop-record")
+    return read_bytes(path, LARGEST_DESCRIPTION, EXPECTED_DESCRIPTION)
 
 
 def parse_info(content: bytes, path: Path) -> DatasetInfo:
     """Description of a dataset from the content of the file `path`; BadInput names the file."""
     try:
         return DatasetInfo.from_json(parse_json(content))
-    except ValueError as error:  # BadInput, or invalid JSON
+    except BadInput as error:
         raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: cannot be read ({str(error).splitlines()[0]}); {EXPECTED_DESCRIPTION}") from None
 
 
 def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:

@@ -20,6 +20,7 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
 from ...envs.names import FEATURES, NUMBERS, REWARDS
 from ..describe import describe
+from ..editing.new_dataset import require_outside
 from ..folder import RECORDINGS, next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
@@ -91,8 +92,7 @@ def run(settings: ReconstructSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     _require_recordings(dataset)
-    if out.resolve() == Path(settings.dataset).resolve():
-        raise BadInput(f"out={out}: is the dataset itself, which stays as it is; give out= another folder")
+    require_outside(out, [dataset.folder])
     recordings = _recordings(dataset)
     samples = {digest: read_samples(dataset.folder, digest) for digest in recordings}
     for digest, games in recordings.items():

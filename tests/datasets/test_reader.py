@@ -225,10 +225,25 @@ def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
     with pytest.raises(BadInput, match=r"no dataset\.json in it"):
         open_dataset(tmp_path)
     (tmp_path / "dataset.json").write_text("{")
-    with pytest.raises(BadInput, match=r"dataset\.json: Expecting"):
+    with pytest.raises(
+        BadInput, match=r"dataset\.json: cannot be read \(Expecting.*; expected the description of a dataset"
+    ):
         open_dataset(tmp_path)
     (tmp_path / "dataset.json").write_text(json.dumps(info.to_json()))
     with pytest.raises(BadInput, match="the dataset has no episodes yet"):
+        open_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda text: text.replace(b"\n", b"\r\n"), lambda text: b"\xef\xbb\xbf" + text])
+def test_a_list_of_checksums_that_an_editor_saved_anew_still_tells_what_is_missing(
+    change: Callable[[bytes], bytes], tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    path = DatasetWriter(tmp_path, info).write(make_episode())
+    listed = (tmp_path / CHECKSUMS).read_bytes().splitlines(keepends=True)
+    (tmp_path / CHECKSUMS).write_bytes(change(b"".join(reversed(listed))))
+    assert len(open_dataset(tmp_path)) == 1
+    path.unlink()
+    with pytest.raises(BadInput, match=f"{path.name}: missing, though {CHECKSUMS} lists it"):
         open_dataset(tmp_path)
 
 

@@ -193,5 +193,7 @@ def test_samples_that_are_missing_or_damaged_are_named(imported: Path, tmp_path:
 
 
 def test_the_dataset_itself_and_one_of_other_settings_are_no_target(imported: Path, frames: Path) -> None:
-    assert "is the dataset itself" in refused(f"dataset={imported}", f"out={imported}")
+    for out in (imported, imported / "keys"):
+        assert f"is inside {imported}, which stays as it is" in refused(f"dataset={imported}", f"out={out}")
+    assert not (imported / "keys").exists()
     assert "frames_per_step is 2, not 1" in refused(f"dataset={imported}", f"out={frames}", "frames_per_step=1")
