@@ -118,6 +118,17 @@ def require_writable_folder(folder: Path, setting: str) -> None:
         raise CannotBeWritten(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
 
+def require_room(folder: Path, size: int) -> None:
+    """OSError, as a write has it, unless a file of `size` bytes can be written into the folder. Tries it where the
+    system can set room aside, and leaves nothing behind.
+
+    For libraries that do not survive a full disk.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with temporary_sibling(folder / "room") as partial, partial.open("xb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+
+
 def make_missing(folder: Path) -> list[Path]:
     """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
     missing = []
@@ -161,4 +172,5 @@ def _why(path: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), path)
         return f"{in_the_way} is {'a file' if in_the_way.exists() else 'a link that leads nowhere'}"
-    return (error.strerror or type(error).__name__).lower()
+    said = str(error).splitlines()[:1]  # of a library's own, which has no number
+    return (error.strerror or (said[0] if said else type(error).__name__)).lower()

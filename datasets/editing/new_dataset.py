@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from ...common.command_line import clone_next
+from ...common.ends import NO_ROOM
 from ...common.errors import BadInput
-from ...common.files import require_writable_folder
+from ...common.files import cannot_be_written, require_writable_folder
 from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
 from ..describe import describe
@@ -28,8 +29,13 @@ def new_folder(out: Path, sources: Sequence[Path]) -> Iterator[Path]:
     """
     require_outside(out, sources)
     require_writable_folder(out, "out")
-    with whole_folder(out, "out") as partial:
-        yield partial
+    try:
+        with whole_folder(out, "out") as partial:
+            yield partial
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise cannot_be_written(out, error) from None
 
 
 def require_outside(out: Path, sources: Sequence[Path]) -> None:

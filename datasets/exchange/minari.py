@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
+from ...common.files import require_room
 from ...common.reading import MEGABYTE, parse_json, read_json
 from ...envs.actions import Space, action_at, action_count, form_names
 from ...envs.observed import plain_space, without_texts
@@ -51,6 +52,9 @@ OWN = "qwop"
 NO_KEY = 255
 """Padding of decisions with fewer frames than the longest."""
 
+OVERHEAD = 100_000
+"""Bytes of an episode in the file beside its arrays, at most."""
+
 SHARED = ("actors", "policy_probabilities")
 """Arrays of an episode in which a policy and a person shared control."""
 
@@ -61,6 +65,8 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
     from minari.dataset.minari_storage import MinariStorage
 
     actions = _action_space(info)
+    # HDF5 ends the process with a crash where it cannot write.
+    require_room(folder, sum(_size(buffer) for buffer in _buffers(dataset, actions)))
     storage = MinariStorage.new(
         folder / DATA,
         observation_space=_observation_space(info.observation),
@@ -152,6 +158,19 @@ def _buffers(episodes: Iterable[Episode], actions: Space) -> Iterator[Any]:
             truncations=ends & episode.truncated,
             infos=infos,
         )
+
+
+def _size(buffer: Any) -> int:
+    """Bytes of an episode in the file, at most."""
+    arrays: tuple[NDArray[Any], ...] = (
+        buffer.observations,
+        buffer.actions,
+        buffer.rewards,
+        buffer.terminations,
+        buffer.truncations,
+    )
+    infos: Iterable[NDArray[Any]] = buffer.infos.values()
+    return OVERHEAD + sum(array.nbytes for array in (*arrays, *infos))
 
 
 def _metadata(path: Path) -> dict[str, Any]:

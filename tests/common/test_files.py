@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.files import require_writable_folder, write_atomic
+from qwop.common.files import cannot_be_written, require_writable_folder, write_atomic
 
 
 @pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
@@ -42,6 +42,11 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
         write_atomic(tmp_path / "file", "text")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:
+    said = str(cannot_be_written(tmp_path / "film", OSError("Broken pipe\n\nmore")))
+    assert said.startswith(f"{tmp_path / 'film'}: cannot be written (broken pipe); ")
 
 
 def test_a_library_s_error_on_a_full_disk_is_the_disk_s(tmp_path: Path) -> None:

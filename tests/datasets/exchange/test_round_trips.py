@@ -1,3 +1,4 @@
+import errno
 import os
 import sys
 from dataclasses import replace
@@ -277,6 +278,26 @@ def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset,
     with pytest.raises(BadInput, match=message):
         export(ExportSettings(str(games.folder), to, str(tmp_path / out)))
     assert (tmp_path / "old.npz").stat().st_size == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room cannot be set aside here")
+def test_a_full_disk_is_noticed_before_hdf5_crashes(
+    games: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    asked = []
+
+    def full(descriptor: int, start: int, size: int) -> None:
+        asked.append(size)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "posix_fallocate", full)
+        with pytest.raises(BadInput, match=r"there: cannot be written \(no space left on device\)"):
+            export(ExportSettings(str(games.folder), "minari", str(tmp_path / "there")))
+    assert [one.name for one in tmp_path.iterdir()] == ["games"]
+    export(ExportSettings(str(games.folder), "minari", str(tmp_path / "there")))
+    assert asked[0] >= (tmp_path / "there" / "data" / "main_data.hdf5").stat().st_size
 
 
 @pytest.mark.parametrize(
