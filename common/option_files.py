@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .checks import one_of, quoted
 from .errors import BadInput, naming
 from .former_names import current_settings
 from .free_names import with_encoded_names
-from .overrides import FROM_FILE
+from .overrides import FROM_FILE, UNREADABLE
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, options_of
 
@@ -33,7 +34,7 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
         chosen = next((i for i, one in reversed([*enumerate(made)]) if one.startswith(f"{group}=")), None)
         if not spec.group or chosen is None:
             continue
-        option = made[chosen].partition("=")[2]
+        option = _unquoted(made[chosen].partition("=")[2])
         if option.endswith(SUFFIXES):
             path: Path | None = Path(option).expanduser()
         else:
@@ -49,6 +50,16 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
                 raise BadInput(f"{group}={option}: {spec.prefers}: {quoted(preferred)}, expected {one_of(options)}")
             made.insert(chosen + 1, f"{spec.prefers}={preferred}")
     return made
+
+
+def _unquoted(option: str) -> str:
+    """The option without Hydra's quotes around it."""
+    if option[:1] not in ("'", '"'):
+        return option
+    try:
+        return str(OverridesParser.create().parse_override(f"x={option}").value())
+    except UNREADABLE:
+        return option
 
 
 def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:

@@ -11,6 +11,7 @@ from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.option_files import with_option_files
 from qwop.common.settings import Settings, choice_of
+from qwop.common.typed_texts import quoted
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.main import main as finetune
@@ -77,6 +78,12 @@ def test_a_path_is_a_schedule_of_ones_own(tmp_path: Path, name: str) -> None:
     assert isinstance(settings.algorithm, AcerSettings)
     (tmp_path / name).write_text("algorithm: ppo-small\n" + OWN)
     assert isinstance(finetune.read([f"schedule={tmp_path / name}"]).algorithm, PpoSettings)
+
+
+@pytest.mark.parametrize("name", ["o'k.yaml", "a,b=1.yaml", "früh und spät.yaml"])
+def test_a_path_may_stand_in_quotes_as_any_text(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(OWN)
+    assert finetune.read([f"schedule={quoted(str(tmp_path / name))}"]).schedule.scale == 0.5
 
 
 def test_a_schedule_of_ones_own_and_its_phases_may_have_any_names(tmp_path: Path) -> None:
