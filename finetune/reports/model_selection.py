@@ -11,6 +11,9 @@ from .phase_evaluator import START, read_evaluation, success
 NOISE = 0.02
 """Standard error of a share of 0.96 in 100 games."""
 
+FINALISTS = 4
+"""Most policies that play drawn games for the choice alone."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -39,14 +42,12 @@ class Candidate:
 
 
 def finalists(run: Path, start: Path) -> list[Candidate]:
-    """The evaluated policies of the run in `run` that lead by their greedy games, earliest first.
+    """The fastest of the evaluated policies of the run in `run` that lead by their greedy games, fastest first.
 
     start: file of the initial policy, which is one of those evaluated. Raises BadInput for a file that is not an
     evaluation.
     """
-    found = _candidates(run, start)
-    most = max(one.finished for one in found)
-    return [one for one in found if one.finished == most]
+    return sorted(_leaders(run, start), key=lambda one: one.pace, reverse=True)[:FINALISTS]
 
 
 def best_policy(run: Path, start: Path) -> Candidate:
@@ -55,9 +56,15 @@ def best_policy(run: Path, start: Path) -> Candidate:
     The most greedy games finished count first. Of these policies, those whose drawn finishes come within `NOISE` of
     the most differ by chance, and the fastest of them is the best.
     """
-    leaders = finalists(run, start)
+    leaders = _leaders(run, start)
     most = max(one.drawn for one in leaders)
     return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: one.pace)
+
+
+def _leaders(run: Path, start: Path) -> list[Candidate]:
+    found = _candidates(run, start)
+    most = max(one.finished for one in found)
+    return [one for one in found if one.finished == most]
 
 
 def _candidates(run: Path, start: Path) -> list[Candidate]:

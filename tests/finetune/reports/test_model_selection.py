@@ -48,7 +48,12 @@ def test_the_best_has_most_finishes_then_the_lowest_time(
     assert found.policy == policies[best]
 
 
-def test_those_that_lead_by_greedy_games_play_drawn_ones(tmp_path: Path) -> None:
-    names = write(tmp_path, [figures(30, 40.0, drawn=100), figures(31), figures(29), figures(31, 44.0)])
+def test_the_fastest_of_those_that_lead_by_greedy_games_play_drawn_ones(tmp_path: Path) -> None:
+    names = write(tmp_path, [figures(30, 40.0, drawn=100), *(figures(31, 45.0 - number) for number in range(6))])
     found = finalists(tmp_path, tmp_path / "start.safetensors")
-    assert [one.evaluation.stem for one in found] == [names[1], names[3]]
+    assert [one.evaluation.stem for one in found] == names[:2:-1]
+
+
+def test_a_fast_policy_that_played_no_drawn_games_is_not_the_best_where_others_finished_some(tmp_path: Path) -> None:
+    names = write(tmp_path, [figures(31, 43.0), figures(31, 44.0, drawn=90), figures(31, 43.5)])
+    assert best_policy(tmp_path, tmp_path / "start.safetensors").evaluation.stem == names[1]
