@@ -10,7 +10,7 @@ LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
 
 NO_LIMIT = -1
-"""What Gymnasium takes for none at all."""
+"""Gymnasium's number for no limit at all."""
 
 
 def default_limit(spec: EnvironmentSpec) -> int | None:
