@@ -33,12 +33,9 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
     threads = (torch.get_num_threads(),)  # a new thread would take all cores
     with ThreadPoolExecutor(1, "ahead", initializer=torch.set_num_threads, initargs=threads) as pool:
         waiting: deque[Future[list[T]]] = deque(pool.submit(_next, items) for _ in range(AHEAD))
-        try:
-            while item := waiting.popleft().result():
-                waiting.append(pool.submit(_next, items))
-                yield item[0]
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while item := waiting.popleft().result():
+            waiting.append(pool.submit(_next, items))
+            yield item[0]
 
 
 def _next(items: Iterator[T]) -> list[T]:

@@ -46,7 +46,7 @@ class PhaseValues(NamedTuple):
 RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
 """Values that change linearly over a phase; the others are constant."""
 
-RAMP = "a number or [start, end], at least 0"
+RAMP = f"a number or [start, end], at least 0, at most {LARGEST[float]:g}"
 
 
 def parse_ramp(value: Any, place: str) -> Ramp:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.names import KEY_P, KEY_Q, KEY_W
-from qwop.envs.pictures.drawing import Drawing
+from qwop.envs.pictures.drawing import Drawing, Scenery
 
 KEYS = np.repeat(np.array([5, 10, 9, 6], np.uint8), 12)
 
@@ -64,3 +64,13 @@ def test_states_far_out_of_the_ordinary_are_drawn_too(drawing: Drawing) -> None:
         moved = state.copy()
         moved[:12, 0] += x
         assert drawing.picture(moved, metres=x, seconds=0.0).shape == (400, 640, 3)
+
+
+@pytest.mark.parametrize("left", [-300, 0, 4321])
+@pytest.mark.parametrize("lift", [0, 37])
+def test_a_backdrop_pasted_in_bands_is_the_one_pasted_whole(
+    left: int, lift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Scenery(320, 200).draw(left, lift)
+    monkeypatch.setattr("qwop.envs.pictures.drawing._bands", lambda image: [(0, image)])
+    assert drawn.tobytes() == Scenery(320, 200).draw(left, lift).tobytes()
