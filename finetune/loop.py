@@ -10,7 +10,7 @@ from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
 from .distributed.collector import ActorsCollector, PhaseCollector
-from .experience.collector import EpisodeStats, PolicySnapshot
+from .experience.collector import CPU, EpisodeStats, PolicySnapshot, place_to_act
 from .experience.sequences import Sequences, TruncatedObservations
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
@@ -82,7 +82,12 @@ class Loop:
         self._settings: LiveSettings = run.loop
         self._schedule, self._log, self._folder = run.schedule, run.log, run.folder
         self._play = play
-        self._actor = PolicySnapshot(agent.network, live=isinstance(play, PhaseCollector) and not run.loop.overlap)
+        here = isinstance(play, PhaseCollector)
+        self._actor = PolicySnapshot(
+            agent.network,
+            live=here and not run.loop.overlap,
+            device=place_to_act(agent.network, run.device) if here else CPU,
+        )
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
         self._pending: Future[Played] | None = None

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....common.errors import BadInput
+from ....policies.cuda_graphs import CudaGraphs
 from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
@@ -33,6 +34,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._dense = DenseGradients.of(self.network, self.target, settings)
+        self._graphs = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
             self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
@@ -59,10 +61,25 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     def _autograd(self, batch: Transitions, weights: NDArray[np.floating], imitation: float) -> StepResult:
         """`DenseGradients.step` for any network and device, by autograd."""
-        actions, discounts = self._tensor(batch.actions), self._tensor(batch.discounts)
-        rewards = self._tensor(batch.rewards) * self.settings.reward_scale
-        following = self._tensor(batch.next_observations).flatten(1)
-        quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
+        shown = imitation * (batch.source == DEMONSTRATIONS).astype(weights.dtype) if imitation else None
+        arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
+        return self._graphs(None, *map(self._tensor, arrays), None if shown is None else self._tensor(shown))
+
+    def _set_gradients(
+        self,
+        key: None,
+        observations: Tensor,
+        next_observations: Tensor,
+        actions: Tensor,
+        rewards: Tensor,
+        discounts: Tensor,
+        weights: Tensor,
+        imitation: Tensor | None,
+    ) -> StepResult:
+        """Set the clipped gradients of the loss. imitation: the weight of J_E of each transition, [B]."""
+        rewards = rewards * self.settings.reward_scale
+        following = next_observations.flatten(1)
+        quantiles = self.network.quantile_values(observations.flatten(1))
         with torch.no_grad():
             next_target = self.target.quantile_values(following)
             q_next_target = next_target.mean(-1)
@@ -82,10 +99,9 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
                 target = dqn.max_target(rewards, discounts, q_next_target)
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
-        if imitation:
-            shortfall = dqn.margin_loss(q, actions, self.settings.margin)
-            losses = losses + imitation * (shortfall * self._tensor(batch.source == DEMONSTRATIONS))
-        loss = dqn.weighted_mean(losses, self._tensor(weights))
+        if imitation is not None:
+            losses = losses + imitation * dqn.margin_loss(q, actions, self.settings.margin)
+        loss = dqn.weighted_mean(losses, weights)
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
         return StepResult(errors, taken.detach(), loss.detach(), self._clip())

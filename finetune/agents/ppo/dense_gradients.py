@@ -33,8 +33,9 @@ class DenseGradients:
 
     @classmethod
     def of(cls, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings) -> "DenseGradients | None":
-        """The gradients of these networks; None if they share layers or see pictures."""
-        if values is None or isinstance(network, ValuedActor):
+        """The gradients of these networks; None if they share layers, see pictures or are on a CUDA GPU, whose graphs
+        spare autograd's overhead as well."""
+        if values is None or isinstance(network, ValuedActor) or network.policy_head.weight.is_cuda:
             return None
         low = settings.precision == "bfloat16"
         policy = network.dense_layers(low)

@@ -2,12 +2,14 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ....policies.cuda_graphs import CudaGraphs
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
@@ -59,6 +61,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self._scale = RunningScale(network)
         self._return_scale = ReturnScale(head) if settings.scale_returns else None
         self._dense = DenseGradients.of(self.network, self.values, settings)
+        self._graphs = CudaGraphs(self._of_tensors, self._parameters())
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
         # Otherwise MKL would start one thread per core from that thread.
         threads = (torch.get_num_threads(),)
@@ -135,15 +138,28 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         if self._dense is not None:
             stats = self._dense.step(batch, demonstrated, now, self._beside)
         else:
-            stats = self._autograd(batch, demonstrated, now)
+            ramps = now.entropy, now.imitation, now.kickstarting
+            weights = torch.tensor(ramps, dtype=self.network.policy_head.weight.dtype, device=self._device)
+            stats = self._graphs(now.critic_only, weights, *batch, *(demonstrated or ()))
         self._optimiser.step()
         return stats
+
+    def _of_tensors(self, critic_only: bool, weights: Tensor, *columns: Any) -> StepStats:
+        """`_autograd` of tensors alone, for a graph.
+
+        weights: of entropy, imitation and kickstarting, [3]. columns: of a minibatch, and of decisions to imitate."""
+        batch, shown = Minibatch._make(columns[:6]), columns[6:]
+        named: dict[str, Any] = dict(zip(("entropy", "imitation", "kickstarting"), weights.unbind(), strict=True))
+        now = PhaseValues(gamma=1.0, critic_only=critic_only, **named)
+        return self._autograd(batch, Demonstrated._make(shown) if shown else None, now)
 
     def _autograd(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
         """`DenseGradients.step` for any network, by autograd."""
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
-        if self.values is not None:
+        if self.values is not None and self._device.type == "cuda":
+            self._add_critic_gradient(self.values, batch)
+        elif self.values is not None:
             critic = self._beside.submit(self._add_critic_gradient, self.values, batch)
         with torch.set_grad_enabled(not now.critic_only):
             features = self._features(batch.inputs)

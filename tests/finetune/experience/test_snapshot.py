@@ -1,8 +1,10 @@
 """The copy of the policy that plays."""
 
 import numpy as np
+import pytest
 import torch
-from qwop.finetune.experience.collector import PolicySnapshot
+from qwop.envs.spec import ObservationSpec
+from qwop.finetune.experience.collector import WORTH_A_GPU, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import DuelingQ
 from qwop.policies.state import State
@@ -87,3 +89,39 @@ def test_the_state_of_a_policy_goes_in_and_comes_out_as_arrays() -> None:
     assert np.array_equal(last[0], 2 * SEEN)
     assert not np.array_equal(first, second)
     assert np.array_equal(following[0], SEEN)  # left alone
+
+
+PICTURES = ObservationSpec((2, 36, 36), "uint8")
+
+
+@pytest.mark.parametrize(
+    ("network", "worth"),
+    [
+        (Actor(2, 3, (64, 64)), False),
+        (Actor(2, 3, (1024, WORTH_A_GPU // 1024)), True),
+        (Actor(PICTURES, 3, (8,)), True),
+    ],
+    ids=["narrow", "wide", "pictures"],
+)
+def test_a_gpu_acts_where_it_is_worth_it(network: Network, worth: bool) -> None:
+    assert place_to_act(network, torch.device("cuda")).type == ("cuda" if worth else "cpu")
+    assert place_to_act(network, torch.device("cpu")).type == "cpu"
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_acts_as_the_cpu_does() -> None:
+    generator, random = torch.Generator().manual_seed(0), np.random.default_rng(0)
+    for network in (DuelingQ(2, 3, (4,), generator), Recurrent(), Actor(PICTURES, 3, (8,), generator)):
+        here, there = PolicySnapshot(network), PolicySnapshot(network, device=torch.device("cuda"))
+        states = [one.initial_state(4) for one in (here, there)]
+        for _ in range(3):
+            for parameter in network.parameters():
+                parameter.data.add_(torch.randn(parameter.shape, generator=generator), alpha=0.3)
+            seen = (10 * random.uniform(size=(4, *network.observation.shape))).astype(network.observation.dtype)
+            found = []
+            for number, one in enumerate((here, there)):
+                one.take(network)
+                probabilities, states[number] = one.step(seen, states[number])
+                found.append(probabilities)
+            np.testing.assert_allclose(*found, atol=1e-2)  # a GPU's convolutions round numbers to ten bits (TF32)

@@ -20,10 +20,10 @@ from ...runs import NOW
 CPU = torch.device("cpu")
 
 
-def learner(seed: int = 0, **settings: Any) -> DqnLearner:
+def learner(seed: int = 0, device: torch.device = CPU, **settings: Any) -> DqnLearner:
     chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
     generator = torch.Generator().manual_seed(seed)
-    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, CPU)
+    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, device)
 
 
 def make(n: int = 8, seed: int = 0, source: int = LIVE, **columns: Any) -> Transitions:
@@ -169,3 +169,20 @@ def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None
 def test_a_network_of_other_quantiles_is_refused() -> None:
     with pytest.raises(BadInput, match=r"algorithm\.quantiles=5: .* has expected values"):
         DqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("quantiles", [0, 4])
+def test_a_gpu_learns_as_the_cpu_does(quantiles: int) -> None:
+    here, there = learner(quantiles=quantiles), learner(quantiles=quantiles, device=torch.device("cuda"))
+    random = np.random.default_rng(0)
+    for number, imitation in enumerate((0.0, 0.5, 0.0, 0.5, 0.1)):
+        batch = make(seed=number, source=DEMONSTRATIONS if number % 2 else LIVE)
+        weights, now = random.uniform(size=8).astype(np.float32), NOW._replace(imitation=imitation)
+        errors = [one.update(batch, now, weights)[0].cpu() for one in (here, there)]
+        torch.testing.assert_close(*errors, rtol=1e-3, atol=1e-4)
+        if number == 2:
+            here.copy_target()
+            there.copy_target()
+    torch.testing.assert_close(weights_of(here.network), weights_of(there.network).cpu(), rtol=1e-3, atol=1e-4)

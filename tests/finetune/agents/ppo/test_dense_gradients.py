@@ -10,6 +10,7 @@ from qwop.finetune.agents.ppo.minibatch import Demonstrated, Minibatch
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
+from qwop.pretrain.rows import Rows
 from torch import Tensor
 
 from ...runs import NOW
@@ -108,15 +109,27 @@ def test_other_networks_are_left_to_autograd() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_gpu_learns_as_the_cpu_does() -> None:
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_gpu_learns_as_the_cpu_does(shared: bool) -> None:
     found = []
     for device in ("cpu", "cuda"):
-        network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
-        values = Values(2, (16,), torch.Generator().manual_seed(1))
+        generator = torch.Generator().manual_seed(0)
+        network = (ValuedActor if shared else Actor)(2, 3, (16,), generator)
+        values = None if shared else Values(2, (16,), generator)
         settings = PpoSettings(minibatch=10, target_kl=100.0)
-        learner = PpoLearner(network, values, settings, torch.device(device), np.random.default_rng(0))
-        for number in range(3):
-            learner.update(make_batch(number), NOW)
+        random = np.random.default_rng(0)
+        shown = Rows(
+            random.normal(size=(30, 2)).astype(np.float32), random.integers(3, size=30), np.zeros(30, np.int64)
+        )
+        learner = PpoLearner(network, values, settings, torch.device(device), np.random.default_rng(0), shown)
+        phases = (
+            NOW,
+            NOW._replace(critic_only=True),
+            NOW._replace(imitation=0.5),
+            NOW._replace(imitation=0.2, entropy=3),
+        )
+        for number, now in enumerate((*phases, *phases)):
+            learner.update(make_batch(number), now)
         found.append([one.detach().cpu() for one in learner._parameters()])
     for mine, other in zip(*found, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-4)
