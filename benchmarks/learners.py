@@ -296,7 +296,8 @@ def live_play(task: Task) -> tuple[Any, Any]:
     import torch
     from qwop.envs.spec import EnvironmentSpec
     from qwop.envs.vector import make_vector
-    from qwop.finetune.experience.collector import Collector, PolicySnapshot
+    from qwop.finetune.experience.collector import Collector
+    from qwop.finetune.experience.policy_snapshot import PolicySnapshot
     from qwop.policies.networks import Actor
 
     one_thread_for_games()

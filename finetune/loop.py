@@ -10,7 +10,8 @@ from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
 from .distributed.collector import ActorsCollector, PhaseCollector
-from .experience.collector import CPU, EpisodeStats, PolicySnapshot, place_to_act
+from .experience.collector import EpisodeStats
+from .experience.policy_snapshot import CPU, PolicySnapshot, place_to_act
 from .experience.sequences import Sequences, TruncatedObservations
 from .schedules.phase import Phase
 from .weight_average import WeightAverage

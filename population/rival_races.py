@@ -19,7 +19,7 @@ from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON, results
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
-from ..finetune.experience.collector import PolicySnapshot
+from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 

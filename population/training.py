@@ -17,7 +17,8 @@ from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.agents.learner import LiveLearner
-from ..finetune.experience.collector import Collector, PolicySnapshot
+from ..finetune.experience.collector import Collector
+from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper

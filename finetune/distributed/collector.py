@@ -8,7 +8,8 @@ import torch
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
+from ..experience.collector import Collector, EpisodeStats
+from ..experience.policy_snapshot import PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
 from ..schedules.environments import PhaseEnvironments
 

@@ -279,7 +279,9 @@ _BY_FILE = {
         ("collector: a lost life is an episode", "np.flatnonzero(done if goes_on is None else done & ~goes_on)", "np.flatnonzero(done)"),
         ("collector: the policy does not hear what it did",
          "            self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])\n", ""),
-        ("collector: actors keep buffers", "([*one.parameters(), *one.buffers()] for", "([*one.parameters()] for"),
+    ),
+    "finetune/experience/policy_snapshot.py": (
+        ("snapshot: actors keep buffers", "([*one.parameters(), *one.buffers()] for", "([*one.parameters()] for"),
     ),
     "finetune/experience/transitions.py": (
         ("transitions: steps that wait are forgotten on resuming",

@@ -12,7 +12,7 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
-from qwop.finetune.experience.collector import PolicySnapshot
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import UpdateStats
 from qwop.finetune.schedules.phase import PhaseValues

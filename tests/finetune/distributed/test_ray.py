@@ -8,7 +8,7 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorsCollector
-from qwop.finetune.experience.collector import PolicySnapshot
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase
 from qwop.policies.files import load_policy

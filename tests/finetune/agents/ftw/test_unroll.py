@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.ftw.learner import TwoTimescaleUnroll, unroll
-from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.state import to_tensors
 from qwop.policies.two_timescale import TwoTimescaleActorCritic

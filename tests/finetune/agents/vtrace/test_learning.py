@@ -9,7 +9,8 @@ import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.recurrent import RecurrentActorCritic
 

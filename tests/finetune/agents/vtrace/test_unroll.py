@@ -10,7 +10,8 @@ import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.learner import unroll
-from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences, TruncatedObservations, concatenate
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.state import to_arrays, to_tensors
