@@ -19,11 +19,13 @@ def require_new(out: Path, begun: bool) -> None:
         raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
 
 
-def newest_checkpoint(out: Path, found: Sequence[Path], begun: bool) -> Path | None:
+def newest_checkpoint(out: Path, found: Sequence[Path], begun: bool, policy: Path) -> Path | None:
     """Return the newest of a run's checkpoints, oldest first; None if the run was killed before it had one.
 
-    Raises BadInput if no run has begun in the folder.
+    Raises BadInput if no run has begun in the folder, or if its checkpoints are gone but a trained policy is there.
     """
+    if not found and policy.exists():
+        raise BadInput(f"{out}: no checkpoint to resume from, only {policy}; give out= another folder to start anew")
     if not found and not begun:
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
     return found[-1] if found else None

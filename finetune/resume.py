@@ -8,7 +8,7 @@ from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
 from ..common.former_names import current_phases
-from ..common.resume import newest_checkpoint, require_same_settings
+from ..common.resume import newest_checkpoint, require_new, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
@@ -16,17 +16,24 @@ from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 from .settings import FinetuneSettings
 
+POLICY = "policy.safetensors"
+"""A run's policy as it is, in its folder; written after each checkpoint."""
+
 MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
 
 
 def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] | None:
-    """Load the newest checkpoint of the run in `out`; None if the run was killed before its first one.
+    """Load the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
 
-    Raises BadInput if no run has begun there, or if its settings differ. Phases of its schedule that have not started
-    may differ, and phases may be added.
+    Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ. Phases
+    of its schedule that have not started may differ, and phases may be added.
     """
-    newest = newest_checkpoint(out, checkpoints(out / "checkpoints"), (out / METRICS).exists())
+    found, begun = checkpoints(out / "checkpoints"), (out / METRICS).exists()
+    if not settings.resume:
+        require_new(out, begun=bool(found) or begun)
+        return None
+    newest = newest_checkpoint(out, found, begun, out / POLICY)
     if newest is None:
         return None
     before, now = _settings_before(out / CONFIGURATION), to_plain(settings)

@@ -14,7 +14,7 @@ from ..common.command_line import command_line, next_command
 from ..common.cores import cores
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import removed_unless_begun, require_new, restoring, saying_how_to_continue
+from ..common.resume import removed_unless_begun, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..policies.devices import choose_device
@@ -28,17 +28,17 @@ from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import FILM, PhaseEvaluator
 from .reports.report import write_report
-from .reports.run_log import METRICS, RunLog
+from .reports.run_log import RunLog
 from .reports.verdict import verdict
-from .resume import MAY_DIFFER, require_resumable
+from .resume import MAY_DIFFER, POLICY, require_resumable
 from .run import Run, build, rehearse
 from .schedules.environments import phases_in
 from .settings import BEST, FinetuneSettings
 from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
 
-START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
-"""A run's initial policy, its teacher and its final policy, in its folder."""
+START, TEACHER = "start.safetensors", "teacher.safetensors"
+"""A run's initial policy and its teacher, in its folder."""
 
 OUTSIDE = 0.2
 """Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
@@ -69,8 +69,7 @@ class Training(Observer):
         settings, device = self._settings, choose_device(self._settings.device)
         torch.set_num_threads(settings.threads)
         require_tracker(settings.tracker)
-        state = require_resumable(settings, self._out) if settings.resume else None
-        require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
+        state = require_resumable(settings, self._out)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start = self._start(resumed=state is not None)

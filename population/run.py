@@ -259,7 +259,7 @@ def checkpoint_to_resume(settings: PopulationSettings, out: Path) -> Path | None
     if not settings.resume:
         require_new(out, begun=bool(found) or (out / HISTORY).exists())
         return None
-    if (newest := newest_checkpoint(out, found, (out / FIRST).exists())) is not None:
+    if (newest := newest_checkpoint(out, found, (out / FIRST).exists(), out / BEST)) is not None:
         before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
         require_same_settings(before, now, out, MAY_DIFFER)
     return newest

@@ -1,5 +1,6 @@
 """Which settings a resumed run must share with the one that it goes on with."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def run(tmp_path: Path) -> Any:
     save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "schedule": {"index": 1}, "phase": 1})
 
     def resume(**changes: Any) -> Any:
-        return require_resumable(read(FinetuneSettings, {**to_plain(SETTINGS), **changes}), tmp_path)
+        return require_resumable(read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes}), tmp_path)
 
     return resume
 
@@ -83,3 +84,17 @@ def test_a_foreign_text_in_the_settings_before_cannot_control_the_terminal(run: 
     with pytest.raises(BadInput, match=r"was started with .*seed: .*red") as refused:
         run()
     assert str(refused.value).isprintable()
+
+
+def test_a_run_without_its_log_is_not_begun_anew(run: Any) -> None:
+    with pytest.raises(BadInput, match="holds a run already; resume=true continues it"):
+        run(resume=False)
+
+
+def test_a_run_without_its_checkpoints_keeps_its_policy(run: Any, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "checkpoints")
+    (tmp_path / "metrics.jsonl").touch()
+    assert run() is None  # killed before the first checkpoint
+    (tmp_path / "policy.safetensors").touch()
+    with pytest.raises(BadInput, match=r"no checkpoint to resume from, only .*policy\.safetensors; give out="):
+        run()

@@ -298,6 +298,11 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     code, _, wrong = population(*settings, "resume=true")
     assert code == 2
     assert f"{newest.name}" in wrong
+    shutil.move(newest.parent, tmp_path / "checkpoints")
+    code, _, wrong = population(*settings, "resume=true")
+    assert code == 2
+    assert "no checkpoint to resume from, only run/best.safetensors" in wrong
+    shutil.move(tmp_path / "checkpoints", newest.parent)
     shutil.copy(tmp_path / "kept", newest)
     assert population(*settings, "rounds=2", "resume=true")[0] == 0
     before = (tmp_path / "run" / "history.jsonl").read_bytes()
