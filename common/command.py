@@ -77,6 +77,8 @@ class Command(Generic[S]):
 
     def __call__(self) -> None:
         """Run the command line; SystemExit if the exit code is not 0."""
+        if os.environ.get("COLUMNS") == "0":  # a terminal that does not know its width; Rich would print nothing
+            del os.environ["COLUMNS"]
         with one_line_end(self.program):
             _require_working_folder()
             given, notes = current_overrides(sys.argv[1:])

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from omegaconf import OmegaConf
 from qwop.common.command import Command, require_no_other_run, write_configuration
 from qwop.common.errors import BadInput
 from qwop.common.settings import Settings, choice_of, setting
+from rich.console import Console
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,11 @@ def test_a_working_folder_that_was_removed_is_one_line(
     (tmp_path / "gone").rmdir()
     said = "qwop-walk: the working folder cannot be read (no such file); go to another one with cd\n"
     assert walk(work=lambda settings: None) == (2, said)
+
+
+def test_a_terminal_that_does_not_know_its_width_gets_the_texts(walk: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert walk(work=lambda settings: Console(file=sys.stderr).print("a line")) == (0, "a line\n")
 
 
 def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
