@@ -14,9 +14,10 @@ from ..common.errors import BadInput
 from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_synced
 from ..common.folder_lock import FolderLock
 from ..envs.spec import EnvironmentSpec
-from .arrow import renumbered, to_table
+from .arrow import identity, renumbered, to_table
 from .checksums import add_checksums, read_checksums, sha256
 from .folder import DESCRIPTION, RECORDINGS, episode_name, next_number, read_info, require_same, to_text
+from .reader import read_episode
 from .schema import DatasetInfo, Episode
 
 NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -50,16 +51,27 @@ class DatasetWriter:
         self.info = replace(info, version=found.version)
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
+        self._others: set[str] = set()  # episodes of writers beside this one
 
     def write(self, episode: Episode) -> Path:
-        """Add an episode and return its path, once it is on the disk; ValueError if it does not fit `info`."""
+        """Add an episode and return its path, once it is on the disk; ValueError if it does not fit `info`, BadInput if
+        another writer has just added it: two at once of the same policy and seed play the same games.
+        """
         episode.require_fit(self.info)
         table = to_table(episode, self.info, self._next)
+        self._require_new(episode)
         while not self._place(episode_name(self._next), to_parquet(table)):
+            with suppress(BadInput):  # a claim without an episode
+                self._others.add(_game(read_episode(self.folder / episode_name(self._next), self.info)))
+            self._require_new(episode)
             self._next += 1  # another writer has the number, which the file holds too
             table = renumbered(table, self._next)
         self._next += 1
         return self.folder / episode_name(self._next - 1)
+
+    def _require_new(self, episode: Episode) -> None:
+        if self._others and _game(episode) in self._others:
+            raise BadInput(f"{self.folder}: another process is recording the same games; wait for it, or record others")
 
     def _place(self, name: str, content: bytes) -> bool:
         """Put a file with this content under a name, listed and on the disk; False if the name is taken."""
@@ -76,6 +88,11 @@ class DatasetWriter:
         if next_number(self.folder) > 0:
             raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
         self._place(DESCRIPTION, to_text(self.info.description()).encode())  # unless another writer was faster
+
+
+def _game(episode: Episode) -> str:
+    """The identity of an episode, whenever and by whatever version it was written."""
+    return identity(replace(episode, created=None, software_version=None))
 
 
 def to_parquet(table: pa.Table) -> bytes:

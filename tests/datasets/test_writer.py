@@ -60,6 +60,21 @@ def test_a_file_of_another_writer_is_not_overwritten(
     assert theirs.read_bytes() == content
 
 
+def test_the_games_of_another_writer_are_not_recorded_again(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
+    for number in range(3):
+        fast.write(make_episode(seed=number))
+    slow.write(make_episode(seed=9))
+    fast.write(make_episode(seed=3))
+    for number in (3, 0):  # the other's newest, and one that was passed before
+        with pytest.raises(BadInput, match="another process is recording the same games; wait for it"):
+            slow.write(make_episode(seed=number))
+    fast.write(make_episode(seed=0))  # its own: the same game twice is its business
+    assert [one.seed for one in open_dataset(tmp_path)] == [0, 1, 2, 9, 3, 0]
+
+
 def test_a_file_system_without_hard_links_works(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,8 +188,8 @@ def test_a_writer_that_starts_while_another_describes_the_folder_removes_nothing
         link(partial, name)
 
     monkeypatch.setattr(os, "link", another_starts)
-    for writer in (DatasetWriter(tmp_path, info), *others):
-        writer.write(make_episode())
+    for seed, writer in enumerate((DatasetWriter(tmp_path, info), *others)):
+        writer.write(make_episode(seed=seed))
     assert len(others) == 1
     assert len(open_dataset(tmp_path).files) == 2
 
