@@ -24,7 +24,7 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
 
-FORBIDDEN = {errno.EACCES, errno.EPERM}
+FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 """Errors of a place that may not be entered, read or written."""
 
 IN_THE_WAY = {errno.EEXIST, errno.ENOTEMPTY}
@@ -72,9 +72,9 @@ def one_line_end(program: str) -> Iterator[None]:
         if error.errno not in NO_ROOM and not (error.errno in GONE | IN_THE_WAY and error.filename):
             raise
         remedies = (
+            (FORBIDDEN, "permit it"),
             (NO_ROOM, "make room"),
             (IN_THE_WAY, "move it away"),
-            (FORBIDDEN, "permit it"),
             (GONE, "bring it back"),
         )
         advice = next(remedy for errors, remedy in remedies if error.errno in errors)

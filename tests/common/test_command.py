@@ -1,5 +1,6 @@
 """A command around its settings: overrides, errors, exit codes, signals and the written configuration."""
 
+import errno
 import os
 import signal
 import sys
@@ -173,11 +174,12 @@ def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
     assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
 
 
-def test_a_place_that_may_not_be_entered_is_one_line(walk: Run) -> None:
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_place_that_may_not_be_entered_or_written_is_one_line(number: int, walk: Run) -> None:
     def enter(settings: Walk) -> None:
-        raise PermissionError(13, "Permission denied", "walked/steps")
+        raise OSError(number, os.strerror(number), "walked/steps")
 
-    said = "qwop-walk: walked/steps: Permission denied; what was finished is kept: permit it and go on\n"
+    said = f"qwop-walk: walked/steps: {os.strerror(number)}; what was finished is kept: permit it and go on\n"
     assert walk(work=enter) == (2, said)
 
 
