@@ -63,7 +63,8 @@ def run(settings: VerifySettings) -> None:
     if faults:
         raise _failed(faults, folder, console)
     console.print(_result(verification, time.monotonic() - began))
-    console.print(clone_next(folder))
+    if verification.names:
+        console.print(clone_next(folder))
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:

@@ -56,6 +56,17 @@ def test_a_whole_dataset_is_verified_by_replay(folder: Path, capsys: pytest.Capt
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_dataset_without_episodes_is_not_sent_to_be_cloned(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DatasetWriter(tmp_path / "killed", open_dataset(folder).info)
+    verify(tmp_path / "killed")
+    assert "0 episodes" in (empty := capsys.readouterr().out)
+    assert "next:" not in empty
+    verify(folder)
+    assert "next: qwop-pretrain" in capsys.readouterr().out
+
+
 def test_the_embedded_games_are_true(capsys: pytest.CaptureFixture[str]) -> None:
     """A policy's games, after idle frames."""
     verify(embedded_dataset(), "replay=true")
