@@ -5,7 +5,7 @@ where the environment's capabilities say so, whatever its name is.
 """
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten, flatten_space
-from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
+from gymnasium.wrappers import FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
@@ -174,8 +174,7 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
         except ValueError:  # lists of different lengths
             return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
     if isinstance(space, Dict | Tuple):
-        parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
-        for name, part in parts:
+        for name, part in _parts(space):
             try:
                 inner = value[name]
             except (KeyError, IndexError, TypeError):
@@ -225,31 +224,37 @@ def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
     Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
-    `FlattenObservation`; a number alone becomes a row of one. Texts in a `Dict` (MiniGrid's mission) are left out, and
-    a `Dict` with a picture alone is this picture. Other spaces stay as they are.
+    `FlattenObservation`; a number alone becomes a row of one. Texts in them (MiniGrid's mission) are left out, and a
+    `Dict` with a picture alone is this picture. Other spaces stay as they are.
     """
     space = env.observation_space
     if (name := _lone_picture(space)) is not None:
         plain = plain_space(space)
         return TransformObservation(env, lambda observation: np.array(observation[name], dtype=plain.dtype), plain)
     kept = without_texts(space)
-    if isinstance(space, Dict) and isinstance(kept, Dict) and len(kept.spaces) < len(space.spaces):
-        env = FilterObservation(env, [*kept.spaces])
+    if kept is not space:
+        env = TransformObservation(env, lambda observation: _kept(kept, observation), kept)
     return FlattenObservation(env) if _becomes_a_row(kept) else env
 
 
 def without_texts(space: Space) -> Space:
-    """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
-    if not isinstance(space, Dict):
+    """A `Dict` or `Tuple` as a `Dict` without its texts, at any depth; unchanged if it has none, or nothing else."""
+    if not isinstance(space, Dict | Tuple):
         return space
-    kept = {name: part for name, part in space.spaces.items() if not _is_text(part)}
-    return Dict(kept) if kept else space
+    parts = dict(_parts(space))
+    kept = {name: without_texts(part) for name, part in parts.items() if not _is_text(part)}
+    return space if not kept or all(kept.get(name) is part for name, part in parts.items()) else Dict(kept)
+
+
+def _kept(space: Space, value: Any) -> Any:
+    """What `without_texts` keeps of an observation, in the space that it gives."""
+    return {name: _kept(part, value[name]) for name, part in _parts(space)} if isinstance(space, Dict) else value
 
 
 def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if isinstance(space, Dict) and (name := _lone_picture(space)) is not None:
-        return space.spaces[name]
+    if (name := _lone_picture(space)) is not None:
+        return dict(_parts(space))[name]
     kept = without_texts(space)
     return flatten_space(kept) if _becomes_a_row(kept) else space
 
@@ -259,12 +264,11 @@ def plain_observation(space: Space, value: Any) -> NDArray[Any]:
     if (name := _lone_picture(space)) is not None:
         return np.asarray(value[name])
     kept = without_texts(space)
-    value = {part: value[part] for part in kept.spaces} if isinstance(kept, Dict) else value
-    return np.asarray(flatten(kept, value) if _becomes_a_row(kept) else value)
+    return np.asarray(flatten(kept, _kept(kept, value)) if _becomes_a_row(kept) else value)
 
 
-def _lone_picture(space: Space) -> str | None:
-    """The only part of a `Dict` that is no text, if it is a picture or another array."""
+def _lone_picture(space: Space) -> Any:
+    """The name of the only part that is no text, if it is a picture or another array; else None."""
     kept = without_texts(space)
     if not isinstance(kept, Dict) or len(kept.spaces) != 1:
         return None
@@ -278,7 +282,14 @@ def _becomes_a_row(space: Space) -> bool:
     return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
 
 
+def _parts(space: Dict | Tuple) -> Iterable[tuple[Any, Space]]:
+    """The parts with their names or places."""
+    return space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
+
+
 def _is_text(space: Space) -> bool:
+    if isinstance(space, Dict | Tuple):
+        return all(_is_text(part) for _, part in _parts(space))
     return space.dtype is not None and space.dtype.kind == "U"
 
 

@@ -143,6 +143,8 @@ def test_other_actions_are_refused_with_what_would_be_taken(odd: Make, actions: 
         odd(actions=actions).interface()
 
 
+ONE = spaces.Box(-1, 1, (1,), np.float32)
+
 OBSERVATIONS = [
     (spaces.Discrete(3), lambda n: n % 3, [1, 0, 0]),
     (spaces.Box(0, 1, (), np.float32), lambda n: np.array(0.5, np.float32), [0.5]),
@@ -160,6 +162,16 @@ OBSERVATIONS = [
         spaces.Dict({"mission": spaces.Text(9), "place": spaces.Discrete(2)}),
         lambda n: {"mission": "go", "place": 1},
         [0, 1],
+    ),
+    (
+        spaces.Dict({"place": spaces.Discrete(2), "told": spaces.Dict({"mission": spaces.Text(9), "b": ONE})}),
+        lambda n: {"place": 1, "told": {"mission": "go", "b": np.array([0.5], np.float32)}},
+        [0, 1, 0.5],
+    ),
+    (
+        spaces.Tuple((spaces.Text(9), ONE, spaces.Dict({"mission": spaces.Text(9)}), spaces.Discrete(2))),
+        lambda n: ("go", np.array([0.5], np.float32), {"mission": "go"}, 1),
+        [0.5, 0, 1],
     ),
 ]
 
