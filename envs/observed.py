@@ -82,8 +82,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except ERRORS as error:
             raise self._failed("step", error) from error
         try:
-            number = np.nan if isinstance(reward, str | bytes) else float(reward)
-        except (TypeError, ValueError):
+            number = np.nan if isinstance(reward, str | bytes) else float(np.asarray(reward).item())
+        except (TypeError, ValueError, OverflowError):
             number = np.nan
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(

@@ -394,6 +394,8 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
         ({"end": str}, "terminated is False, expected true or false"),
         ({"end": lambda over: np.nan}, "terminated is nan, expected true or false"),
+        ({"pay": lambda n: 10**400}, "its reward is 1000.*, expected a finite number"),
+        ({"pay": lambda n: np.ones(2)}, "its reward is .*, expected a finite number"),
         ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
         ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
@@ -412,11 +414,18 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(20),
+    ids=range(22),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         play(odd(**settings).make())
+
+
+@pytest.mark.parametrize("pay", [2, np.float16(2), np.array(2), np.array([2.0]), np.array([[2]])], ids=range(5))
+def test_a_reward_may_be_any_single_number(odd: Make, pay: Any) -> None:
+    env = make_vector(odd(pay=lambda n: pay), 2)
+    env.reset(seed=0)
+    assert env.step(np.zeros(2, np.int64))[1].tolist() == [2.0, 2.0]
 
 
 def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
