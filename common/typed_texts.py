@@ -9,7 +9,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
 
 from .checks import Declaration, without_none
-from .free_names import encoded
+from .checks import quoted as shortened
+from .errors import BadInput
+from .free_names import decoded, encoded
 from .overrides import UNREADABLE
 from .settings import Settings, declarations, is_settings, type_of
 
@@ -59,6 +61,8 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
         return f"{key}={_quoted(value)}"
     if kinds == {"texts"}:
         return f"{key}={_list(value)}"
+    if twice := next(_named_twice(value), None):
+        raise BadInput(f"{shortened(argument)}: {shortened(decoded(twice))} is given twice; give it once")
     if kinds == {"names"}:
         return f"{key}={_structure(value, texts=True)}"
     if any(_within(value, opening) for opening in "[{") and not (_readable(value) and _has_texts_for_names(value)):
@@ -122,6 +126,15 @@ def _structure(value: str, *, texts: bool = False) -> str:
         pairs = [_pair(item) for item in _items(value)]
         return f"{{{','.join(f'{key}:{_structure(one, texts=texts)}' for key, one in pairs)}}}"
     return _quoted(value) if texts or not _readable(value) else value
+
+
+def _named_twice(value: str) -> Iterator[str]:
+    """The names that mappings in braces have twice, of which Hydra would take the last, at any depth."""
+    pairs = [_pair(item) for item in _items(value)] if _within(value, "{") else []
+    names = [name for name, _ in pairs]
+    yield from (name for place, name in enumerate(names) if name in names[:place])
+    for inner in [one for _, one in pairs] or (_items(value) if _within(value, "[") else []):
+        yield from _named_twice(inner)
 
 
 def _within(value: str, opening: str) -> bool:

@@ -183,3 +183,17 @@ def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) 
     assert settings.agent == Machine(file="/home/me")
     assert settings.note == "~/x"  # no path
     assert Path(Label(folder="~/games").folder) == Path("/home/me/games")
+
+
+@pytest.mark.parametrize(
+    ("argument", "name"),
+    [
+        ("free={a: 1, b: 2, a: 3}", "a"),
+        ("free={b: [{'x (m)': 1, x (m): 1}]}", r"x \(m\)"),
+        ("columns={action: a, action: b}", "action"),
+    ],
+)
+def test_a_name_given_twice_in_braces_is_refused(argument: str, name: str) -> None:
+    with pytest.raises(BadInput, match=f": {name} is given twice; give it once"):
+        LABEL.read([argument])
+    assert LABEL.read(["free={a: {b: 1}, b: {b: 2}}", "note={a: 1, a: 2}"]).note == "{a: 1, a: 2}"
