@@ -224,6 +224,8 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     """The error for a setting that does not exist; names the nearest that does."""
     names = place.split(".")
     groups = {one.rpartition(".")[0] for one in known}
+    if single := next((one for one in known if place.startswith(f"{one}.") and one not in groups), None):
+        return BadInput(f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?")
     depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
     group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]

@@ -72,6 +72,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["setps=3"], "setps: no such setting; did you mean steps?"),
         (["+setps=3"], "setps: no such setting; did you mean steps?"),
         (["~setps"], "setps: no such setting; did you mean steps?"),
+        (["steps.many=3"], "steps.many: no such setting; steps has no parts: did you mean steps=…?"),
         (["speed=3"], "speed: no such setting; did you mean pet.speed?"),
         (["+steps=3"], "+steps=3: steps is there already; leave the + out"),
         (["~steps"], "steps is missing: expected a whole number, at least 1 (default: 10); leave ~steps out"),
