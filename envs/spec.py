@@ -274,9 +274,13 @@ class EnvironmentSpec:
             raise BadInput(f"environment {self.id}: {_first_line(error)}") from None
         except Exception as error:
             # A setting that the constructor does not have.
-            if found := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
-                why = "; it cannot be drawn, which takes a render_mode 'rgb_array'" if found[1] == "render_mode" else ""
-                raise BadInput(f"environment {self.id}: no setting {found[1]}{why}") from None
+            if found := re.search(r"(?:unexpected keyword argument|multiple values for argument) '(\w+)'", str(error)):
+                advice = (
+                    "it cannot be drawn, which takes a render_mode 'rgb_array'"
+                    if found[1] == "render_mode"
+                    else "leave it out, or take a schedule that does not set it, such as live-only"
+                )
+                raise BadInput(f"environment {self.id}: no setting {found[1]}; {advice}") from None
             why = f"{type(error).__name__}: {_first_line(error)}"
             lacks = isinstance(error, TypeError) and re.search(r"missing \d+ required", str(error))
             advice = "; register it with values for what it lacks (kwargs of gymnasium.register)" if lacks else ""

@@ -303,6 +303,9 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
 
 
+NEXT = "leave it out, or take a schedule that does not set it, such as live-only"
+
+
 def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     finetune: Finetune, workplace: Path
 ) -> None:
@@ -314,9 +317,9 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
     heavy = ("schedule.phases.polish.environment.gravity=1", "schedule.phases.polish.imitation=0")
     wrong = finetune(*run, *heavy, "out=heavy")
-    assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
+    assert (wrong.code, wrong.err) == (2, f"qwop-finetune: environment CartPole-v1: no setting gravity; {NEXT}\n")
     wrong = finetune(*run, "schedule.environment=null", "out=reward")
-    assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
+    assert (wrong.code, wrong.err) == (2, f"qwop-finetune: environment CartPole-v1: no setting reward; {NEXT}\n")
 
 
 def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Finetune, workplace: Path) -> None:
