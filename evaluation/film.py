@@ -14,7 +14,7 @@ from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
 from ..envs.qwop.replay import Replay, replay
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, Observations
 from ..policies.rollout import Game
 
 LONGEST_FILM = 10 * 60 * FRAMES_A_SECOND
@@ -36,13 +36,20 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     if game.keys is not None:
         film_keys(path, np.concatenate(game.keys), progress)
         return None
-    return film_actions(path, spec, game.seed, game.actions, progress)
+    return film_actions(path, spec, game.seed, game.actions, game.observations, progress)
 
 
 def film_actions(
-    path: Path, spec: EnvironmentSpec, seed: int, actions: NDArray[np.int16], progress: Callable[[int, int], None]
+    path: Path,
+    spec: EnvironmentSpec,
+    seed: int,
+    actions: NDArray[np.int16],
+    observations: Observations,
+    progress: Callable[[int, int], None],
 ) -> str | None:
-    """Write a film of the game replayed from a seed and actions, int16 [T]. Returns None, or why there is no film."""
+    """Write a film of the game replayed from a seed and actions, int16 [T]. Returns None, or why there is no film: an
+    environment that does not give the game's observations, [T + 1, *shape] or the last one alone, again, for example.
+    """
     try:
         env = spec.make(render_mode="rgb_array")
     except (gymnasium.error.Error, ImportError, ValueError) as error:
@@ -51,7 +58,7 @@ def film_actions(
         return f"{spec.id} has no rgb_array"
     try:
         fps = float(env.metadata.get("render_fps", 30))
-        write_video(path, _counted(_played_again(env, seed, actions), len(actions) + 1, progress), fps)
+        write_video(path, _counted(_played_again(env, seed, actions, observations), len(actions) + 1, progress), fps)
     except (gymnasium.error.Error, ImportError, BadInput) as error:
         return str(error).splitlines()[0]
     finally:
@@ -70,20 +77,34 @@ def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: C
     write_video(path, _counted(pictures, len(played.states), progress))
 
 
-def _played_again(env: Env, seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
+def _played_again(
+    env: Env, seed: int, actions: NDArray[np.int16], observations: Observations
+) -> Iterator[NDArray[np.uint8]]:
     """Pictures of a game replayed from its seed and actions, for deterministic environments.
 
-    BadInput for a picture of another size than the first.
+    BadInput for a picture of another size than the first, and for another game.
     """
-    env.reset(seed=seed)
+    # The last of several may be another one in the place of an unknown one (`write_episode`).
+    known = {len(actions): observations[0]} if len(observations) == 1 else dict(enumerate(observations[:-1]))
+    seen, _ = env.reset(seed=seed)
+    _require_same(seen, known.get(0))
     first: Any = env.render()
     yield first
-    for action in actions.tolist():
-        env.step(action)
+    for done, action in enumerate(actions.tolist(), 1):
+        seen, *_ = env.step(action)
+        _require_same(seen, known.get(done))
         picture: Any = env.render()
         if picture.shape != first.shape:
             raise BadInput(f"its pictures change their size, from {list(first.shape)} to {list(picture.shape)}")
         yield picture
+
+
+def _require_same(seen: Any, known: Observations | None) -> None:
+    if known is not None and (np.shape(seen) != known.shape or not np.allclose(seen, known)):
+        raise BadInput(
+            "the same seed and actions give another game; the environment was changed, or draws its chances from "
+            "something else than self.np_random, which super().reset(seed=seed) makes"
+        )
 
 
 def _counted(

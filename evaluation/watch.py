@@ -146,7 +146,8 @@ def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int
         if episode.keys is not None:
             film_replay(out, replay_episode(episode), np.concatenate(episode.keys), progress)
         elif episode.seed is not None:
-            why_not = film_actions(out, dataset.info.environment, episode.seed, episode.actions, progress)
+            played = (episode.seed, episode.actions, episode.observations)
+            why_not = film_actions(out, dataset.info.environment, *played, progress)
         else:
             why_not = f"{dataset.files[0]} has neither keys nor a seed to play it again by"
     if why_not:

@@ -252,6 +252,10 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
         env.render()
 
 
+PLAYED: Any = (0, np.zeros(1, np.int16), np.zeros((2, 3), np.float32), lambda *_: None)
+"""The seed, the actions and the observations of a decision in `Odd`, and no progress."""
+
+
 class Drawn(Odd):
     """An environment of which each picture is the next of a list."""
 
@@ -280,11 +284,41 @@ def test_pictures_that_cannot_be_filmed_are_the_reason_for_a_missing_film(
     monkeypatch.setattr(Drawn, "pictures", [np.zeros((8, 8, 3), np.uint8), last])
     gymnasium.register("Drawn-v0", Drawn)
     try:
-        why = film_actions(tmp_path / "it.mp4", EnvironmentSpec("Drawn-v0"), 0, np.zeros(1, np.int16), lambda *_: None)
+        why = film_actions(tmp_path / "it.mp4", EnvironmentSpec("Drawn-v0"), *PLAYED)
     finally:
         gymnasium.registry.pop("Drawn-v0")
     assert why is None if said is None else said in str(why)
     assert (tmp_path / "it.mp4").exists() is (said is None)
+
+
+class Wandering(Drawn):
+    """An environment that does not draw its chances from its seed: in its first or in its second observation."""
+
+    pictures = (np.zeros((8, 8, 3), np.uint8),) * 4
+    wanders = 0
+
+    def look(self) -> Any:
+        drawn = np.random.default_rng().random() if len(self.taken) == self.wanders else 0.5
+        return np.full(3, drawn, np.float32)
+
+
+@pytest.mark.parametrize(("wanders", "kept"), [(0, 4), (2, 4), (3, 1)])
+def test_a_film_does_not_show_another_game_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanders: int, kept: int
+) -> None:
+    gymnasium.register("Wandering-v0", Wandering)
+    try:
+        for where, same in ((wanders, False), (9, True)):
+            monkeypatch.setattr(Wandering, "wanders", where)
+            spec = EnvironmentSpec("Wandering-v0")
+            seen = np.full((4, 3), 0.5, np.float32)[-kept:]
+            why = film_actions(tmp_path / f"{same}.mp4", spec, 0, np.zeros(3, np.int16), seen, lambda *_: None)
+            assert why is None if same else "the same seed and actions give another game; " in str(why)
+            assert (tmp_path / f"{same}.mp4").exists() is same
+        changed = film_actions(tmp_path / "it.mp4", spec, 0, np.zeros(3, np.int16), np.ones((kept, 2)), lambda *_: None)
+        assert "the environment was changed" in str(changed)
+    finally:
+        gymnasium.registry.pop("Wandering-v0")
 
 
 @pytest.mark.parametrize("rate", [None, "fast", np.nan, 1e9])
@@ -295,14 +329,14 @@ def test_a_film_has_a_rate_that_can_be_shown(tmp_path: Path, monkeypatch: pytest
     try:
         spec = EnvironmentSpec("Drawn-v0")
         assert 0 < spec.make().metadata.get("render_fps", 30) <= 240
-        assert film_actions(tmp_path / "it.mp4", spec, 0, np.zeros(1, np.int16), lambda *_: None) is None
+        assert film_actions(tmp_path / "it.mp4", spec, *PLAYED) is None
     finally:
         gymnasium.registry.pop("Drawn-v0")
 
 
 def test_render_modes_that_are_no_list_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: Make) -> None:
     monkeypatch.setattr(Odd, "metadata", {"render_modes": None})
-    why = film_actions(tmp_path / "it.mp4", odd(), 0, np.zeros(1, np.int16), lambda *_: None)
+    why = film_actions(tmp_path / "it.mp4", odd(), *PLAYED)
     assert why == "Odd-v0 has no rgb_array"
 
 
