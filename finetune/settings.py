@@ -142,7 +142,7 @@ class FinetuneSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.environment is not None:
-            object.__setattr__(self, "environment", without_module(self.environment, "environment"))
+            object.__setattr__(self, "environment", without_module(self.environment, f"environment={self.environment}"))
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..common.errors import BadInput
+from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames, num_envs, seed
 from ..envs.names import NUMBERS
@@ -212,6 +213,8 @@ class PopulationSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        known = without_module(self.environment, f"environment={self.environment}").removeprefix("qwop/")
+        object.__setattr__(self, "environment", known)
         for name in ("start", "teachers"):
             if len(given := getattr(self, name) or ()) > self.agents:
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")

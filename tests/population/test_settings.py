@@ -1,0 +1,24 @@
+"""The settings of a population, as they are typed."""
+
+from pathlib import Path
+
+import pytest
+from qwop.common import imports
+from qwop.population.main import main
+
+
+@pytest.mark.parametrize(
+    ("typed", "id", "race"),
+    [
+        ("qwop:QWOPRace-v1", "QWOPRace-v1", True),
+        ("qwop/QWOPRace-v1", "QWOPRace-v1", True),
+        ("gymnasium.envs.classic_control:CartPole-v1", "CartPole-v1", False),
+    ],
+)
+def test_an_environment_is_the_same_with_its_module_in_front(
+    typed: str, id: str, race: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
+    monkeypatch.setenv(imports.VARIABLE, "")
+    settings = main.read([f"environment={typed}"])
+    assert (settings.environment, settings.is_race, settings.task.id) == (id, race, id)
