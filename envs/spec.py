@@ -192,6 +192,11 @@ class EnvironmentSpec:
 
     def _make_as_released(self, **more: Any) -> Env:
         with self.refusing():
+            if self._registered is not None and self._registered.entry_point is None:
+                raise BadInput(
+                    f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
+                    "register that too (entry_point of gymnasium.register)"
+                )
             return gymnasium.make(self.registered_id, **{**self.settings, **more})
 
     def interface(self) -> tuple[ObservationSpec, int]:

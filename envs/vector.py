@@ -59,7 +59,8 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
             return gymnasium.make_vec(
                 spec.registered_id, num_envs=num_envs, **{**spec.settings, **more, "autoreset_mode": mode}
             )
-    return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=mode)
+    with spec.refusing():  # instances whose spaces differ
+        return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=mode)
 
 
 def played_values(infos: Infos, name: str) -> NDArray[Any] | None:

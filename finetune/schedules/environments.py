@@ -179,7 +179,10 @@ class PhaseEnvironments:
 def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
     found = spec.interface()
     if found != (policy.observation, policy.actions):
+        why = "a phase cannot change the observations"
+        if spec == policy.environment:
+            why = "it was changed after the policy was made, which takes a new policy, or changes each time it is made"
         raise BadInput(
             f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {policy.observation} and "
-            f"{policy.actions}; a phase cannot change the observations"
+            f"{policy.actions}; {why}"
         )

@@ -98,6 +98,32 @@ def test_other_observations_are_refused_in_one_line() -> None:
         del gymnasium.registry["Told-v0"]
 
 
+def test_an_environment_with_a_vector_form_alone_is_refused_with_what_it_lacks() -> None:
+    vector = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
+    gymnasium.register("Many-v0", vector_entry_point=vector)
+    try:
+        with pytest.raises(BadInput, match=r"Many-v0: it is registered with a vector form alone, .* \(entry_point of"):
+            make_vector(EnvironmentSpec("Many-v0"), 2)
+    finally:
+        del gymnasium.registry["Many-v0"]
+
+
+def test_spaces_that_change_from_one_instance_to_the_next_are_told_in_one_line() -> None:
+    sizes = iter(range(1, 9))
+
+    def make() -> Counting:
+        env = Counting(3)
+        env.observation_space = gymnasium.spaces.Box(0, 1, (next(sizes),))
+        return env
+
+    gymnasium.register("Changing-v0", make)
+    try:
+        with pytest.raises(BadInput, match=r"environment Changing-v0\(\): cannot be made .*spaces are not equivalent"):
+            make_vector(EnvironmentSpec("Changing-v0"), 2)
+    finally:
+        del gymnasium.registry["Changing-v0"]
+
+
 def test_an_unknown_environment_and_no_environments_are_told_in_one_line() -> None:
     with pytest.raises(BadInput, match="NoSuchGame"):
         make_vector(EnvironmentSpec("NoSuchGame-v1"), 2)

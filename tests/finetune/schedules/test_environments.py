@@ -92,6 +92,12 @@ def test_phases_with_other_restarts_are_played_in_other_games() -> None:
     assert (made.share_environment(0, 1), made.share_environment(1, 2)) == (False, True)
 
 
+def test_a_policy_made_for_other_spaces_than_its_environment_has_now_is_told() -> None:
+    policy = Policy(Actor(3, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((3,)))
+    with pytest.raises(BadInput, match="it was changed after the policy was made"):
+        PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
+
+
 def test_only_phases_with_teaching_have_the_teacher() -> None:
     policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     phases = [Phase("taught", 1.0, kickstarting=FULL), Phase("alone", 1.0)]
