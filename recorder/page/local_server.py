@@ -18,6 +18,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from ...common.content_types import TYPES
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...datasets.schema import Episode
 from . import connections
 from .connections import Listener, PageConnection
@@ -37,6 +38,9 @@ _SECURITY = {
 
 _TO_LEAVE = 1.0
 """Seconds that a page that has just closed may still hold its place."""
+
+_LONGEST_REASON = 123
+"""Bytes of the reason with which a WebSocket is closed, at most."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,9 @@ class LocalServer(ABC):
         try:
             self.session(connection)
         except ValueError as error:
-            connection.close(1008, str(error)[:100])
+            if isinstance(error, BadInput):  # of an environment: the page only shows that its connection is lost
+                plain_console().print(str(error))
+            connection.close(1008, str(error).encode()[:_LONGEST_REASON].decode(errors="ignore"))
         except ConnectionClosed:
             pass
         finally:

@@ -285,6 +285,39 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(settings: dict[str, A
     assert re.search(said, lines[0])
 
 
+class Closing(Failing):
+    """Can be reset twice."""
+
+    resets = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self.resets += 1
+        if self.resets > 2:
+            raise RuntimeError("モーター" * 30)
+        return super().reset(seed=seed)
+
+
+def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
+    make_recorder: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gymnasium.register("Closing-v0", Closing, disable_env_checker=True)
+    try:
+        server, info, _ = served("Closing-v0", tmp_path / "dataset")
+        recorder = make_recorder(tmp_path / "dataset", server, info)
+        try:
+            with recorder.play() as connection:
+                start(connection, 1)
+                start(connection, 2)
+                connection.send(json.dumps({"type": "start", "game": 3}))
+                with pytest.raises(ConnectionClosed, match=r"environment Closing-v0.*its reset failed"):
+                    connection.recv(timeout=10)
+        finally:
+            recorder.stop()
+    finally:
+        gymnasium.registry.pop("Closing-v0")
+    assert "environment Closing-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
+
+
 def test_a_reward_may_be_an_array_of_one_number() -> None:
     info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
     env, keys = Failing("rgb_array", reward=np.array([2.5])), KeyMap({frozenset("a"): 1}, None)
