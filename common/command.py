@@ -101,13 +101,16 @@ class Command(Generic[S]):
 
     def read(self, overrides: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        asked = self._asked(current_overrides(overrides)[0])
-        with naming_files(asked, self.settings):
-            return self._checked(self._explained(asked))
+        return self._read(self._asked(current_overrides(overrides)[0]))
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
         return self._explained(self._asked(current_overrides(overrides)[0]))
+
+    def _read(self, asked: list[str]) -> S:
+        """The checked settings of overrides that are in Hydra's forms."""
+        with naming_files(asked, self.settings):
+            return self._checked(self._explained(asked))
 
     def _explained(self, asked: list[str]) -> DictConfig:
         """The configuration of overrides that are in Hydra's forms; BadInput for what it does not accept."""
@@ -139,8 +142,10 @@ class Command(Generic[S]):
         own = options.config_name or options.config_dir or options.config_path
         if own or not (options.multirun or any(one.lstrip("+~").startswith("hydra") for one in asked)):
             return
-        for job in sweep_jobs(asked) if options.multirun else [asked]:
-            self.read(job)
+        if not options.multirun:
+            self.read(asked)
+        for job in sweep_jobs(asked) if options.multirun else ():
+            self._read(job)
 
     def _apply_hydra(self, arguments: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""

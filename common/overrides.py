@@ -43,7 +43,9 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
     A group that is changed but not chosen has its default option.
     """
-    overrides = [*_unchosen(overrides, settings), *overrides]
+    # Beside other overrides: with an option of Hydra's between them (-m), its parser would not take the second ones.
+    place = next((place for place, one in enumerate(overrides) if "=" in one and not one.startswith("-")), 0)
+    overrides = [*overrides[:place], *_unchosen(overrides, settings), *overrides[place:]]
     groups = _groups(settings)
     optional = [name for name, spec in declarations(settings).items() if spec.group]
     mappings = set(_free_mappings(settings))

@@ -62,7 +62,7 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
     if kinds == {"texts"}:
         return f"{key}={_list(value)}"
     if twice := next(_named_twice(value), None):
-        raise BadInput(f"{shortened(argument)}: {shortened(decoded(twice))} is given twice; give it once")
+        raise BadInput(f"{shortened(argument.lstrip('+'))}: {shortened(decoded(twice))} is given twice; give it once")
     if kinds == {"names"}:
         return f"{key}={_structure(value, texts=True)}"
     if any(_within(value, opening) for opening in "[{") and not (_readable(value) and _has_texts_for_names(value)):

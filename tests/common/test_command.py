@@ -244,6 +244,24 @@ def test_several_runs_at_once_are_hydra_s(walk: Run) -> None:
     assert [settings.steps for settings in given] == [1, 2]
 
 
+@dataclass(frozen=True)
+class Named(Settings):
+    """Settings with a text."""
+
+    which: str = setting("a:1", "Which.", choices=["a:1", "b=2"])
+
+
+def test_texts_of_several_runs_may_have_colons(
+    run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given: list[Named] = []
+    example = Command("named", Named, given.append, about="Name.", examples=[])
+    done = run_command(example, "-m", "which=a:1,'b=2'", "hydra.sweep.dir=.")
+    assert done.code == 0, done.err
+    assert [settings.which for settings in given] == ["a:1", "b=2"]
+
+
 def test_the_configuration_can_be_printed_without_running(walk: Run) -> None:
     assert walk("--cfg", "job", "pet=cat") == (0, "")
 

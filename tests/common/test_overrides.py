@@ -2,8 +2,10 @@
 
 import pytest
 from qwop.common.errors import BadInput
+from qwop.common.overrides import normalise
 from qwop.finetune.main import main as finetune
 from qwop.finetune.schedules.phase import Ramp
+from qwop.finetune.settings import FinetuneSettings
 
 
 @pytest.mark.parametrize("plus", ["", "+", "++"])
@@ -105,3 +107,12 @@ def test_a_phase_may_have_its_length_in_decisions() -> None:
     assert [phase.length(10.0) for phase in phases] == [900_000, 5000, 900_000]
     added = finetune.read(["schedule=kurodo", "+schedule.phases.more={decisions: 7}"]).schedule.phases[-1]
     assert (added.hours, added.length(10.0)) == (None, 7)
+
+
+@pytest.mark.parametrize("option", ["-m", "--multirun"])
+def test_the_default_of_a_group_that_is_changed_stands_beside_the_change(option: str) -> None:
+    typed = [option, "seed=1,2", "environment=CartPole-v1", "schedule.decisions=10"]
+    made = normalise(typed, FinetuneSettings)
+    assert made[0] == option
+    assert {*made[1:]} == {"schedule=live-only", "seed=1,2", "environment=CartPole-v1", "++schedule.decisions=10"}
+    assert normalise([*typed[1:], option], FinetuneSettings)[-1] == option
