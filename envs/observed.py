@@ -241,9 +241,8 @@ def without_texts(space: Space) -> Space:
     """A `Dict` or `Tuple` as a `Dict` without its texts, at any depth; unchanged if it has none, or nothing else."""
     if not isinstance(space, Dict | Tuple):
         return space
-    parts = dict(_parts(space))
-    kept = {name: without_texts(part) for name, part in parts.items() if not _is_text(part)}
-    return space if not kept or all(kept.get(name) is part for name, part in parts.items()) else Dict(kept)
+    kept = {name: without_texts(part) for name, part in _parts(space) if not _is_text(part)}
+    return Dict(kept) if kept and any(kept.get(name) is not part for name, part in _parts(space)) else space
 
 
 def _kept(space: Space, value: Any) -> Any:
@@ -254,7 +253,7 @@ def _kept(space: Space, value: Any) -> Any:
 def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
     if (name := _lone_picture(space)) is not None:
-        return dict(_parts(space))[name]
+        return next(part for place, part in _parts(space) if place == name)
     kept = without_texts(space)
     return flatten_space(kept) if _becomes_a_row(kept) else space
 
@@ -282,8 +281,8 @@ def _becomes_a_row(space: Space) -> bool:
     return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
 
 
-def _parts(space: Dict | Tuple) -> Iterable[tuple[Any, Space]]:
-    """The parts with their names or places."""
+def _parts(space: Any) -> Iterable[tuple[Any, Space]]:
+    """The parts of a `Dict` or `Tuple` with their names or places."""
     return space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
 
 
