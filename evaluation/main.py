@@ -101,7 +101,10 @@ def _run_policy(settings: EvaluateSettings) -> None:
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
         console.print(f"card: {card} (the folder can be uploaded as it is)")
-    console.print(next_command("qwop-watch", policy=settings.policy))
+    if settings.video and film is None:  # nor could it be watched
+        console.print(next_command("qwop-record", source="policy", **{"source.policy": settings.policy}))
+    else:
+        console.print(next_command("qwop-watch", policy=settings.policy))
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:

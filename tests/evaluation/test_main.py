@@ -6,15 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.recorder.command import main as record
 
 pytestmark = pytest.mark.slow
 
@@ -218,3 +222,33 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert "Traceback" not in " ".join(lines)
     assert len(lines) == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+class Undrawn(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """A game of three decisions without pictures."""
+
+    observation_space = Box(-1, 1, (2,))
+    action_space = Discrete(2)
+
+    def reset(self, **more: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(**more)
+        self._left = 3
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self._left -= 1
+        return np.zeros(2, np.float32), 1.0, self._left == 0, False, {}
+
+
+def test_a_policy_that_cannot_be_watched_is_to_be_recorded(
+    tmp_path: Path, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
+) -> None:
+    gymnasium.register("Undrawn-v0", Undrawn)
+    monkeypatch.chdir(tmp_path)
+    policy = Policy(ActorCritic(2, 2, hidden=(8,)), EnvironmentSpec("Undrawn-v0"), ObservationSpec((2,)))
+    save_policy("policy.safetensors", policy)
+    code, printed, _ = evaluate("policy=policy.safetensors", "episodes=2")
+    assert code == 0
+    assert "no film" in printed
+    assert printed.splitlines()[-1] == "next: qwop-record source=policy source.policy=policy.safetensors"
+    assert run_command(record, "source=policy", "source.policy=policy.safetensors").code == 0
