@@ -246,7 +246,7 @@ def without_texts(space: Space) -> Space:
 
 
 def _kept(space: Space, value: Any) -> Any:
-    """What `without_texts` keeps of an observation, in the space that it gives."""
+    """An observation without its texts, in the space that `without_texts` gives."""
     return {name: _kept(part, value[name]) for name, part in _parts(space)} if isinstance(space, Dict) else value
 
 

@@ -148,7 +148,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         """`_autograd` of tensors alone, for a graph.
 
         weights: of entropy, imitation and kickstarting, [3]. columns: of a minibatch, and of decisions to imitate."""
-        batch, shown = Minibatch._make(columns[:6]), columns[6:]
+        own = len(Minibatch._fields)
+        batch, shown = Minibatch._make(columns[:own]), columns[own:]
         named: dict[str, Any] = dict(zip(("entropy", "imitation", "kickstarting"), weights.unbind(), strict=True))
         now = PhaseValues(gamma=1.0, critic_only=critic_only, **named)
         return self._autograd(batch, Demonstrated._make(shown) if shown else None, now)
@@ -157,7 +158,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         """`DenseGradients.step` for any network, by autograd."""
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
-        if self.values is not None and self._device.type == "cuda":
+        if self.values is not None and self._device.type == "cuda":  # a graph is recorded in one thread
             self._add_critic_gradient(self.values, batch)
         elif self.values is not None:
             critic = self._beside.submit(self._add_critic_gradient, self.values, batch)
