@@ -84,7 +84,8 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     window = until(lambda: xdotool("search", "--onlyvisible", "--class", "chrom"))
     left, top = 100, 350  # inside the toy's canvas, under the browser's bars
     xdotool("windowfocus", window, "mousemove", left, top, "click", 1)
-    for keys, seconds in (("qo", 0.4), ("w", 0.3), ("p", 1.0)):
+    # Backwards first: forwards, the toy would soon finish, and a busy machine holds keys for longer.
+    for keys, seconds in (("wo", 0.4), ("q", 0.3), ("p", 1.0)):
         xdotool("keydown", *" keydown ".join(keys).split())
         time.sleep(seconds)
         xdotool("keyup", *" keyup ".join(keys).split())
@@ -96,12 +97,12 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         recording.kill()
     (episode,) = open_dataset(folder)
     assert (episode.player, episode.probabilities_from) == ("somebody", "smoothed(0.05)")
-    assert episode.outcome in ("fell", "finished")  # on a busy machine the keys stay down for longer
+    assert episode.outcome == "fell"
     assert (episode.source, episode.origin) == ("original page fake", Origin(differs=True))
     assert episode.keys is not None
     keys = np.concatenate(episode.keys)
     order = [int(key) for key, before in zip(keys, [0, *keys], strict=False) if key and key != before]
-    assert [key for key in order if key in (5, 2, 8)] == [5, 2, 8]
+    assert [key for key in order if key in (6, 1, 8)] == [6, 1, 8]
 
 
 @pytest.mark.parametrize(
