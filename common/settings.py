@@ -9,9 +9,11 @@ Everything else follows from the declaration: the checks, however an object is m
 """
 
 import difflib
+import functools
 import importlib.resources
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
+from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar, get_type_hints
 
 from .checks import Declaration, checked, expected, one_of, quoted, without_none
@@ -19,8 +21,6 @@ from .errors import BadInput
 
 NOT_SET = "???"
 """OmegaConf's mark of a required value that is not set yet."""
-
-_HINTS: dict[type[Any], dict[str, Any]] = {}
 
 FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
@@ -98,7 +98,8 @@ class Settings:
 S = TypeVar("S", bound=Settings)
 
 
-def declarations(cls: type[Settings]) -> dict[str, Declaration]:
+@functools.cache
+def declarations(cls: type[Settings]) -> Mapping[str, Declaration]:
     """The declaration of every field, in order.
 
     A subclass that only changes a default (`num_envs: int = 128`) keeps the declaration of its base.
@@ -110,14 +111,15 @@ def declarations(cls: type[Settings]) -> dict[str, Declaration]:
         if not declared:
             raise TypeError(f"{cls.__name__}.{one.name}: expected a field declared by setting()")
         found[one.name] = declared[0]
-    return found
+    return MappingProxyType(found)
 
 
 def type_of(cls: type[Settings], name: str) -> Any:
     """The type of a field, resolved."""
-    if cls not in _HINTS:
-        _HINTS[cls] = get_type_hints(cls)
-    return _HINTS[cls][name]
+    return _hints(cls)[name]
+
+
+_hints = functools.cache(get_type_hints)
 
 
 def defaults(cls: type[Settings]) -> dict[str, Any]:
