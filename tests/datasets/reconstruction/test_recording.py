@@ -42,6 +42,7 @@ def test_games_of_a_page_are_found_to_the_last_bit(
     assert [len(game.start.before) for game in found] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_an_expert_is_found_past_the_hurdle_in_the_second_game_of_a_page(
     expert_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_game_played_by_keys_is_in_the_dataset(open_page: Callable[..., Record
     assert "terminated 1" in page.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.needs(module="Box2D")
 def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
     page = open_page("LunarLander-v3", "source.fps=50")
