@@ -9,7 +9,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from .checks import quoted, without_none
+from .checks import one_of, quoted, without_none
 from .errors import BadInput
 from .free_names import decoded
 from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
@@ -184,9 +184,21 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{quoted(one.input_line)}: no {place.split('.')[0]} is chosen that it could change")
+            if error := _of_other_options(place, settings):
+                return error
             entries = sorted(_settings_of_entries(settings, known).difference(known))
             return no_such_setting(place, [*known, *absent, *entries])
     return None
+
+
+def _of_other_options(place: str, settings: type[Settings]) -> BadInput | None:
+    """The error for a setting that its group has with other options than the one chosen."""
+    group, _, rest = place.partition(".")
+    spec = declarations(settings).get(group)
+    names = [name for name, made in spec.options.items() if rest in declarations(made)] if spec else []
+    if not names:
+        return None
+    return BadInput(f"{quoted(place)}: a setting of {group}={one_of(names)}, which is not chosen")
 
 
 def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:

@@ -9,7 +9,6 @@ Everything else follows from the declaration: the checks, however an object is m
 """
 
 import difflib
-import functools
 import importlib.resources
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
@@ -21,6 +20,10 @@ from .errors import BadInput
 
 NOT_SET = "???"
 """OmegaConf's mark of a required value that is not set yet."""
+
+_DECLARATIONS: dict[type[Any], Mapping[str, Declaration]] = {}
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+"""Of every class, once asked for: mypy accepts no dataclass as an argument of a function with functools.cache."""
 
 FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
@@ -98,28 +101,29 @@ class Settings:
 S = TypeVar("S", bound=Settings)
 
 
-@functools.cache
 def declarations(cls: type[Settings]) -> Mapping[str, Declaration]:
     """The declaration of every field, in order.
 
     A subclass that only changes a default (`num_envs: int = 128`) keeps the declaration of its base.
     """
-    found = {}
-    for one in _fields(cls):
-        inherited = (base.__dict__.get("__dataclass_fields__", {}).get(one.name) for base in cls.__mro__)
-        declared = [base.metadata["spec"] for base in inherited if base is not None and "spec" in base.metadata]
-        if not declared:
-            raise TypeError(f"{cls.__name__}.{one.name}: expected a field declared by setting()")
-        found[one.name] = declared[0]
-    return MappingProxyType(found)
+    if cls not in _DECLARATIONS:
+        _DECLARATIONS[cls] = MappingProxyType({one.name: _declared(cls, one.name) for one in _fields(cls)})
+    return _DECLARATIONS[cls]
+
+
+def _declared(cls: type[Settings], name: str) -> Declaration:
+    inherited = (base.__dict__.get("__dataclass_fields__", {}).get(name) for base in cls.__mro__)
+    found = next((base.metadata["spec"] for base in inherited if base is not None and "spec" in base.metadata), None)
+    if not isinstance(found, Declaration):
+        raise TypeError(f"{cls.__name__}.{name}: expected a field declared by setting()")
+    return found
 
 
 def type_of(cls: type[Settings], name: str) -> Any:
     """The type of a field, resolved."""
-    return _hints(cls)[name]
-
-
-_hints = functools.cache(get_type_hints)
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls)
+    return _HINTS[cls][name]
 
 
 def defaults(cls: type[Settings]) -> dict[str, Any]:
@@ -231,7 +235,7 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
     group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
-    elsewhere = [one for one in known if one.rpartition(".")[0] != group]
+    elsewhere = [one for one in known if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
     near: str | None
     if here := nearest(wrong, beside):
         whole = ".".join([*names[:depth], here, *rest])

@@ -87,7 +87,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["pet.kind=cow"], "pet.kind=cow: expected dog or cat, chosen by pet=dog"),
         (["pet.kind=cat"], "pet.speed: no such setting"),
         (["~pet.kind"], "pet.kind is missing"),
-        (["pet=cat", "pet.speed=1"], "pet.speed: no such setting"),
+        (["pet=cat", "pet.speed=1"], "pet.speed: a setting of pet=dog, which is not chosen"),
         (["pet.speed=fast"], "pet.speed=fast: expected a number, more than 0 (default: 1.0)"),
         (["hydra.nothing=1"], "Could not override 'hydra.nothing'."),
         (["--stpes=3"], "unrecognized arguments: --stpes=3; --help shows the settings"),
