@@ -35,11 +35,18 @@ def describe(folder: Path, *, accept: bool = False) -> Summary:
 
 
 def accepted(folder: Path) -> Dataset:
-    """Rewrite the list of checksums from the files, each of which has to be an episode of this dataset."""
+    """Rewrite the list of checksums from the files, each of which has to be an episode of this dataset.
+
+    A description that is lost is written anew first, but for names of actions, which episodes do not repeat.
+    """
+    if (episodes := episode_numbers(folder)) and not (folder / DESCRIPTION).exists():
+        with open_episode_file(folder / next(iter(episodes.values()))) as file:
+            lost = DatasetInfo.from_json(file.metadata)
+        write_atomic(folder / DESCRIPTION, to_text(lost.description()))
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
     checksums = {DESCRIPTION: sha256(content)}
-    for name in episode_numbers(folder).values():
+    for name in episodes.values():
         checksums[name] = _checked(folder / name, info)
     write_checksums(folder, checksums)
     return open_dataset(folder)

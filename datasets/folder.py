@@ -33,6 +33,11 @@ def read_info(folder: Path) -> DatasetInfo:
 def read_description(folder: Path) -> bytes:
     """Content of the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     if DESCRIPTION not in _names(folder):
+        if episode_numbers(folder):
+            raise BadInput(
+                f"{folder}: has episodes but no {DESCRIPTION}; to write it anew from them: "
+                f"qwop-dataset describe {folder} accept=true"
+            )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
     return read_bytes(path, LARGEST_DESCRIPTION, EXPECTED_DESCRIPTION)

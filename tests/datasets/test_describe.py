@@ -65,6 +65,23 @@ def test_an_episode_that_was_removed_has_to_be_accepted(folder: Path) -> None:
     assert len(list(open_dataset(folder))) == 2
 
 
+def test_a_lost_description_is_written_anew_from_the_episodes(folder: Path) -> None:
+    path = folder / "dataset.json"
+    before = path.read_bytes()
+    path.unlink()
+    with pytest.raises(BadInput, match=r"has episodes but no dataset\.json; .* describe .* accept=true"):
+        open_dataset(folder)
+    describe(folder, accept=True)
+    assert path.read_bytes() == before
+    assert len(list(open_dataset(folder))) == 3
+
+
+def test_a_folder_without_episodes_is_given_no_description(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no dataset\.json in it"):
+        describe(tmp_path, accept=True)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_damaged_episode_is_not_accepted(folder: Path) -> None:
     path = folder / "episode-000001.parquet"
     path.write_bytes(path.read_bytes()[:-9])
