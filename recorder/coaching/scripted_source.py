@@ -29,8 +29,8 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     person = load_policy(settings.person)
     if person.initial_state(1) or (env is not None) != (not person.environment.capabilities.keys):
         raise BadInput(
-            f"source.person={settings.person}: a policy of {person.environment}, expected one without a memory that "
-            f"plays {spec.id}"
+            f"{settings.person}: a policy of {person.environment}; to play for a person it has to be one of {spec.id} "
+            f"without a memory"
         )
     if env is not None:
         person.require_fit(recording.info.observation, recording.info.actions, settings.person, str(spec))
