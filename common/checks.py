@@ -34,7 +34,7 @@ class Declaration:
     written: a folder that the command writes, which is tried before any work. inline: see `settings.nested`.
     parse(value, place), plain(value): from and to plain data, for types that YAML does not have. entries: the settings
     of each entry of a mapping, for `--help`. options, tag, follows: of a group, see `settings.choice_of`. group,
-    prefers, default, default_beside: see `settings.file_choice`.
+    prefers, preferred_beside, default, default_beside: see `settings.file_choice`.
     """
 
     help: str = ""
@@ -58,6 +58,7 @@ class Declaration:
     prefers: str = ""
     default: str = ""
     default_beside: Mapping[str, str] = field(default_factory=dict)
+    preferred_beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def checked(hint: Any, spec: Declaration, value: Any, place: str, note: str = "") -> Any:

@@ -26,8 +26,9 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
     """The same command line, already in the forms that Hydra takes, with paths and preferences resolved.
 
     A path becomes an option of its group, for this process. A file that names an option of the group that its own
-    group `prefers` chooses that, unless the command line does: `schedule=champion` brings `algorithm=ppo`. BadInput for
-    a file that cannot be read or names no option.
+    group `prefers` chooses that, unless the command line does: `schedule=champion` brings `algorithm=ppo`. Where the
+    file names none, the rest of the command line may (`preferred_beside`). BadInput for a file that cannot be read or
+    names no option.
     """
     made = list(arguments)
     for group, spec in declarations(settings).items():
@@ -42,7 +43,8 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
         node = {} if path is None else _read(path, group, option, options_of(group, spec))
         if option.endswith(SUFFIXES):
             made[chosen] = f"{group}={_stored(spec.group, Path(option), node)}"
-        preferred = node.get(spec.prefers)
+        beside = (option for pattern, option in spec.preferred_beside.items() if _match_any(pattern, arguments))
+        preferred = node.get(spec.prefers) or next(beside, None)
         chooses = any(one.partition("=")[0].lstrip("+~") == spec.prefers for one in arguments)  # or deletes it
         if preferred is not None and not chooses:
             options = options_of(spec.prefers, declarations(settings)[spec.prefers])
@@ -50,6 +52,10 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
                 raise BadInput(f"{group}={option}: {spec.prefers}: {quoted(preferred)}, expected {one_of(options)}")
             made.insert(chosen + 1, f"{spec.prefers}={preferred}")
     return made
+
+
+def _match_any(pattern: str, arguments: Sequence[str]) -> bool:
+    return any(re.match(pattern, one) for one in arguments)
 
 
 def _unquoted(option: str) -> str:

@@ -68,16 +68,19 @@ def file_choice(
     prefers: str = "",
     default: str = "",
     default_beside: Mapping[str, str] | None = None,
+    preferred_beside: Mapping[str, str] | None = None,
     expected: str = "",
 ) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one. default: the option whose settings a command line changes that chooses none; default_beside: another
-    one where it sets these settings. expected: what else may be given, for the error without a choice.
+    chooses one. preferred_beside: the option of that group where the file names none and a part of the command line
+    matches this pattern. default: the option whose settings a command line changes that chooses none; default_beside:
+    another one where it sets these settings. expected: what else may be given, for the error without a choice.
     """
     spec = Declaration(help, group=group, example=example, prefers=prefers, expected=expected)
-    return field(metadata={"spec": replace(spec, default=default, default_beside=default_beside or {})})
+    beside = {"default_beside": default_beside or {}, "preferred_beside": preferred_beside or {}}
+    return field(metadata={"spec": replace(spec, default=default, **beside)})
 
 
 class Settings:

@@ -19,8 +19,8 @@ class DescribeSettings(Settings):
     dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     accept: bool = setting(
         False,
-        "Accept the current episodes: rewrite the checksums even if files are missing or changed, and dataset.json if it"
-        " is lost. Each still has to be a valid episode.",
+        "Accept the current episodes: rewrite the checksums even if files are missing or changed, and a lost"
+        " dataset.json. Each still has to be a valid episode.",
     )
 
 

@@ -26,7 +26,7 @@ main = Command(
         ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
         ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
         (
-            "qwop-finetune algorithm=ppo-small environment=LunarLander-v3 schedule.decisions=300000",
+            "qwop-finetune environment=LunarLander-v3 schedule.decisions=300000",
             "another environment, by an algorithm for small ones",
         ),
         ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),

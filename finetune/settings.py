@@ -124,6 +124,7 @@ class FinetuneSettings(Settings):
         prefers="algorithm",
         default="kurodo",
         default_beside={"environment": "live-only"},
+        preferred_beside={"environment=.*ALE/": "ppo-atari-fast", "environment=(?!null|.*QWOP)": "ppo-small"},
         expected="give its length alone, as in environment=CartPole-v1 schedule.decisions=100000",
     )
     algorithm: Discounted = choice_of(

@@ -14,6 +14,8 @@ from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.help import print_help
 from qwop.common.settings import declarations, read, to_plain
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.main import main as finetune
 from rich.console import Console
 
 from .declared import LINES, NAMES, composed, every_declaration, wrong_values
@@ -281,6 +283,28 @@ BY_HAND = [
     ("reestimate", "dataset=a", "out is not set: expected a text, such as out=data/kurodo-cloned"),
     ("reestimate", "dataset=a out=b cloning.epohcs=3", "cloning.epohcs: no such setting; did you mean cloning.epochs?"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("line", "horizon"),
+    [
+        ("environment=CartPole-v1 schedule.decisions=9", 0.995),
+        ("environment=gymnasium:Acrobot-v1 schedule=live-only", 0.995),
+        ("environment=ALE/Pong-v5 schedule=live-only", 0.99),
+        ("environment=QWOP-v1 schedule=live-only", 0.99),
+        ("environment=qwop:QWOPRace-v1 schedule=live-only", 0.99),
+    ],
+)
+def test_an_environment_decides_the_algorithm_where_nothing_else_does(line: str, horizon: float) -> None:
+    chosen = finetune.read(line.split())
+    assert chosen.algorithm.gamma == horizon
+    assert chosen.chosen_algorithm is ALGORITHMS["acer" if "QWOP" in line else "ppo"]
+
+
+@pytest.mark.parametrize("more", ["algorithm=dqn-small", "schedule=few-decisions"])
+def test_a_chosen_algorithm_or_that_of_a_schedule_comes_before_an_environments(more: str) -> None:
+    chosen = finetune.read(["environment=CartPole-v1", "schedule=live-only", more])
+    assert chosen.chosen_algorithm is ALGORITHMS["dqn" if "dqn" in more else "acer"]
 
 
 @pytest.mark.parametrize(("name", "arguments", "said"), BY_HAND)
