@@ -196,9 +196,9 @@ def _of_other_options(place: str, settings: type[Settings]) -> BadInput | None:
     group, _, rest = place.partition(".")
     spec = declarations(settings).get(group)
     names = [name for name, made in spec.options.items() if rest in declarations(made)] if spec else []
-    if not names:
+    if spec is None or not names:
         return None
-    return BadInput(f"{quoted(place)}: a setting of {group}={one_of(names)}, which is not chosen")
+    return BadInput(f"{quoted(place)}: a setting of {spec.follows or group}={one_of(names)}, which is not chosen")
 
 
 def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:

@@ -11,7 +11,7 @@ Everything else follows from the declaration: the checks, however an object is m
 import difflib
 import importlib.resources
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, replace
+from dataclasses import MISSING, Field, field, fields
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar, get_type_hints
 
@@ -78,9 +78,17 @@ def file_choice(
     matches this pattern. default: the option whose settings a command line changes that chooses none; default_beside:
     another one where it sets these settings. expected: what else may be given, for the error without a choice.
     """
-    spec = Declaration(help, group=group, example=example, prefers=prefers, expected=expected)
-    beside = {"default_beside": default_beside or {}, "preferred_beside": preferred_beside or {}}
-    return field(metadata={"spec": replace(spec, default=default, **beside)})
+    spec = Declaration(
+        help,
+        group=group,
+        example=example,
+        prefers=prefers,
+        preferred_beside=preferred_beside or {},
+        default=default,
+        default_beside=default_beside or {},
+        expected=expected,
+    )
+    return field(metadata={"spec": spec})
 
 
 class Settings:

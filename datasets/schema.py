@@ -112,10 +112,12 @@ class DatasetInfo:
     def differences(self, other: "DatasetInfo") -> list[str]:
         """Describe each setting in which `other` differs, as in 'frames_per_step is 3, not 4'.
 
-        A setting that is left out does not differ from its default.
+        A setting that is left out does not differ from its default. Between two environments, nothing else is told.
         """
         if self._settings(self.environment.settings) == other._settings(other.environment.settings):
             return []
+        if self.environment.id != other.environment.id:
+            return [f"environment is {self.environment.id}, not {other.environment.id}"]
         mine = self._settings(self.environment.all_settings)
         theirs = other._settings(other.environment.all_settings)
         return [

@@ -165,26 +165,20 @@ class FinetuneSettings(Settings):
     def _algorithm_name(self) -> str:
         return option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)
 
-    @property
-    def notes(self) -> list[str]:
-        """Warnings about settings that may be unintended."""
+    def notes(self, environment: str) -> list[str]:
+        """Warnings about settings that may be unintended for a policy of this environment."""
+        from ..envs.registration import REGISTERED  # with Gymnasium, which --help does without
+
         made_for, name = self.schedule.algorithm, self._algorithm_name
         said = []
         if made_for is not None and made_for.partition("-")[0] != name:
             said.append(f"note: this schedule is made for algorithm={made_for}; the run learns by {name}")
-        if self.starts_from_scratch and self._elsewhere and self.algorithm == type(self.algorithm)():
+        if environment not in REGISTERED and self.algorithm == type(self.algorithm)():
             said.append(
                 f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
                 "environments, algorithm=ppo-atari-fast those for pictures"
             )
         return said
-
-    @property
-    def _elsewhere(self) -> bool:
-        """True if an environment of another package is named."""
-        from ..envs.registration import REGISTERED, short_id  # with Gymnasium, which --help does without
-
-        return self.environment is not None and short_id(self.environment) not in REGISTERED
 
     @property
     def phases(self) -> tuple[Phase, ...]:

@@ -92,6 +92,11 @@ def find_start(
         network = untrained(info, CloningSettings(), torch.Generator().manual_seed(seed))
         start = Policy(network, info.environment, info.observation)
     if dataset is not None:
+        if demonstrations is None and start.environment.id != dataset.info.environment.id:
+            raise BadInput(
+                f"{policy}: plays {start.environment.id}, and the schedule needs demonstrations; give some of that "
+                "(demonstrations=DIR), or a schedule without any, such as schedule=live-only algorithm=ppo-small"
+            )
         if (seen := _as_the_policy_sees(dataset, start)) is not dataset:
             dataset = seen
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")

@@ -95,7 +95,7 @@ class Training(Observer):
         if start.to_clone is not None:  # see what does not fit before the clone is made
             for run in runs:
                 rehearse(run)
-        for line in (*settings.notes, *start.notes, *left_out):
+        for line in (*settings.notes(start.policy.environment.id), *start.notes, *left_out):
             self._say(line)
         start = start.with_clone(settings.seed)
         policy = _copy_for_training(start.policy, settings)

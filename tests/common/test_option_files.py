@@ -25,7 +25,7 @@ def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
     settings = finetune.read(["schedule=from-clone"])
     assert isinstance(settings.algorithm, PpoSettings)
     assert settings.loop.num_envs == 64  # the loop follows
-    assert settings.notes == []
+    assert settings.notes("QWOP-v1") == []
     assert isinstance(finetune.read(["+schedule=kurodo"]).algorithm, AcerSettings)
     assert isinstance(finetune.read(["schedule=live-only"]).algorithm, AcerSettings)  # made for any: the default
 
@@ -37,21 +37,21 @@ def test_options_of_hydra_may_stand_behind_a_schedule() -> None:
 def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
     settings = finetune.read(["schedule=from-clone", "algorithm=acer"])
     assert isinstance(settings.algorithm, AcerSettings)
-    assert settings.notes == ["note: this schedule is made for algorithm=ppo-clone; the run learns by acer"]
+    assert settings.notes("QWOP-v1") == ["note: this schedule is made for algorithm=ppo-clone; the run learns by acer"]
     small = finetune.read(["schedule=from-clone", "algorithm=ppo-small"])
     assert small.loop.num_envs == 8
-    assert small.notes == []
+    assert small.notes("QWOP-v1") == []
     with pytest.raises(BadInput, match="algorithm is not set"):
         finetune.read(["schedule=from-clone", "algorithm=null"])
 
 
 def test_settings_for_qwop_in_another_environment_are_noted() -> None:
-    cart_pole = ["environment=CartPole-v1", "schedule.decisions=1000"]
-    (note,) = finetune.read(cart_pole).notes
+    going_on = ["policy=cart-pole.safetensors", "schedule=live-only"]
+    (note,) = finetune.read(going_on).notes("CartPole-v1")
     assert note.startswith("note: algorithm=acer has the settings for QWOP; algorithm=ppo-small has those for small")
-    assert finetune.read([*cart_pole, "algorithm=ppo-small"]).notes == []
-    assert finetune.read([*cart_pole, "algorithm.gamma=0.9"]).notes == []  # somebody chose
-    assert finetune.read(["environment=QWOP-v1", "policy=scratch", "schedule.decisions=1000"]).notes == []
+    assert finetune.read([*going_on, "algorithm=ppo-small"]).notes("CartPole-v1") == []
+    assert finetune.read([*going_on, "algorithm.gamma=0.9"]).notes("CartPole-v1") == []  # somebody chose
+    assert finetune.read(going_on).notes("QWOP-v1") == []
 
 
 def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> None:

@@ -176,6 +176,11 @@ BY_HAND = [
     ),
     ("record", "source.id=CartPole-v1", "source.id: a setting of source=environment, which is not chosen"),
     ("finetune", "schedule=kurodo algorithm.clip=0.1", "clip: a setting of algorithm=ppo, which is not chosen"),
+    (
+        "finetune",
+        "algorithm=ppo schedule=live-only loop.capacity=9",
+        "capacity: a setting of algorithm=acer, dqn, ddqn or",
+    ),
     ("finetune", "schedule=kurodo algorithm.clpi=0.1", "clpi: no such setting; the settings of algorithm are"),
     ("evaluate", "", "policy is not set"),
     ("evaluate", "policy=champion original=null", "original=null: expected settings"),

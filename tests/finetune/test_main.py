@@ -293,6 +293,7 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     done = finetune(
         "policy=scratch",
         "environment=CartPole-v1",
+        "algorithm=acer",
         *SMALL[1:],
         "+schedule=live-only",
         "evaluation.episodes=0",

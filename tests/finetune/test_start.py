@@ -114,6 +114,17 @@ def test_demonstrations_of_another_task_are_refused_with_what_differs(
         find(policy=save(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "other"))
 
 
+def test_a_policy_that_plays_something_else_is_told_what_to_give_in_place_of_the_embedded_games(
+    demos: str, tmp_path: Path
+) -> None:
+    own = Policy(ActorCritic(6, 3, (16,)), EnvironmentSpec("Acrobot-v1"), ObservationSpec((6,)))
+    save_policy(tmp_path / "policy.safetensors", own)
+    with pytest.raises(BadInput, match=r"plays Acrobot-v1, .*demonstrations=DIR.*schedule=live-only"):
+        find(policy=str(tmp_path / "policy.safetensors"))
+    with pytest.raises(BadInput, match="environment is CartPole-v1, not Acrobot-v1; give"):
+        find(policy=str(tmp_path / "policy.safetensors"), demonstrations=demos)
+
+
 @pytest.mark.parametrize(("setting", "value", "refused"), [("reward", "race", False), ("frames_per_step", 2, True)])
 def test_demonstrations_may_be_rewarded_but_not_played_in_another_way_than_the_policy(
     tmp_path: Path, make_episode: Callable[..., Episode], setting: str, value: object, refused: bool
