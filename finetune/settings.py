@@ -130,8 +130,8 @@ class FinetuneSettings(Settings):
     algorithm: Discounted = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()},
         "acer",
-        "Learning algorithm, with its loop. Chosen neither here nor by the schedule, it is acer for QWOP, ppo-atari-fast "
-        "for Atari's games and ppo-small elsewhere.",
+        "Learning algorithm, with its loop. Chosen neither here nor by the schedule, it is acer for QWOP, "
+        "ppo-atari-fast for Atari's games and ppo-small elsewhere.",
     )
     loop: LiveSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
