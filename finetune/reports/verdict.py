@@ -40,7 +40,7 @@ def verdict(
     elif _share_finished(before) >= RELIABLE:
         return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
     else:
-        said, remedy = "did not learn", f"{MORE}, or another schedule"
+        said, remedy = "did not learn", f"{MORE}, or another {'schedule' if 'finishes' in after else 'algorithm'}"
     if entropy is not None and entropy < CERTAIN and not _runs(after):
         why = f"its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new"
         remedy = "a higher algorithm.entropy_coefficient"

@@ -61,6 +61,8 @@ def test_a_policy_that_tries_nothing_new_is_told_from_one_that_had_little_time()
         "try schedule=beginner, which shows it the embedded games"
     )
     assert "20,000 decisions brought no clear gain; try more decisions" in verdict(fallen, fallen, 20_000, 1.2)
+    assert verdict(fallen, fallen, 20_000, 1.2).endswith("or another schedule")
+    assert verdict(returns(9, 8, 10), returns(9, 8, 10), 10**6, 1.0).endswith("or another algorithm")
     assert "a higher algorithm.entropy_coefficient" in verdict(returns(9, 8, 10), returns(9, 8, 10), 10**6, 0.01)
 
 
