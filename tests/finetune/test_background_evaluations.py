@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from qwop.common.interrupts import Deferred
 from qwop.evaluation.evaluate import Evaluation, evaluate
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.reports import phase_evaluator
+from qwop.finetune.reports.background import Background
 
 from .runs import assert_same
 
@@ -50,6 +52,24 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
 
     monkeypatch.setattr(phase_evaluator, "evaluate", evaluated)
     return before
+
+
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Interrupts the process from an evaluation's thread, and returns once the main thread has taken notice."""
+    noticed, handle = threading.Event(), Deferred._handle
+
+    def noticing(self: Deferred, *given: Any) -> None:
+        noticed.set()
+        handle(self, *given)
+
+    def interrupted() -> None:
+        noticed.clear()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert noticed.wait(60)
+
+    monkeypatch.setattr(Deferred, "_handle", noticing)
+    return interrupted
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -112,14 +132,9 @@ def test_training_goes_on_during_an_evaluation(run: Run, evaluations: list[Calla
 
 
 def test_an_interrupt_during_an_evaluation_loses_nothing_and_resumes_to_the_same_bits(
-    run: Run, evaluations: list[Callable[[], None]], tmp_path: Path
+    run: Run, evaluations: list[Callable[[], None]], interrupt: Callable[[], None], tmp_path: Path
 ) -> None:
     assert run("whole").code == 0
-
-    def interrupt() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)  # the loop reaches the end of its iteration
-
     evaluations += [nothing, nothing, interrupt]  # the start's greedy and drawn games, the first within the phase
     stopped = run("half")
     assert stopped.code == 128 + signal.SIGINT, stopped.err
@@ -156,14 +171,25 @@ def test_an_evaluation_that_fails_ends_the_run_and_is_repeated_by_the_resumed_on
     assert_same(*(contents_after_a_stop(tmp_path / name) for name in ("half", "whole")))
 
 
-def test_a_second_interrupt_ends_an_evaluation(run: Run, evaluations: list[Callable[[], None]], tmp_path: Path) -> None:
-    over = []
+def test_a_second_interrupt_ends_an_evaluation(
+    run: Run,
+    evaluations: list[Callable[[], None]],
+    interrupt: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over, closing, close = [], threading.Event(), Background.close
+
+    def closes(self: Background) -> None:
+        closing.set()
+        close(self)
 
     def interrupt_twice() -> None:
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.2)
+        interrupt()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert closing.wait(60)
 
+    monkeypatch.setattr(Background, "close", closes)
     evaluations += [nothing, nothing, interrupt_twice, lambda: over.append(1)]
     assert run("run").code == 128 + signal.SIGINT
     assert over == []
