@@ -300,6 +300,7 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
         "out=run",
     )
     assert done.code == 0, done.err
+    assert "algorithm=acer has the settings for QWOP" in done.out
     policy = load_policy(workplace / "run" / "policy.safetensors")
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
 
