@@ -30,7 +30,7 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     if person.initial_state(1) or (env is not None) != (not person.environment.capabilities.keys):
         raise BadInput(
             f"{settings.person}: a policy of {person.environment}; to play for a person it has to be one of {spec.id} "
-            f"without a memory"
+            "without a memory"
         )
     if env is not None:
         person.require_fit(recording.info.observation, recording.info.actions, settings.person, str(spec))
