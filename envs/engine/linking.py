@@ -19,6 +19,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
+from .indices import not_negative
 from .signatures import remembered
 
 whole = False
@@ -101,10 +102,10 @@ def _forwarding(context: Any, library: Any, described: Any) -> Any:
 
 
 def _with(lowering: type) -> Any:
-    """Numba's compiler with another last step, which remembers signatures."""
+    """Numba's compiler with another last step, which remembers signatures and takes indices as they are."""
 
     def compile_extra(self: Any, function: Any) -> Any:
-        with remembered():
+        with remembered(), not_negative():
             return super(compiler, self).compile_extra(function)  # type: ignore[arg-type]
 
     def define_pipelines(self: Any) -> Any:

@@ -64,14 +64,15 @@ def _free(integers, node):
 
 
 @inlined
-def _centre(reals, node):
+def _twice_the_centre(reals, node):
     low, high = split(load(reals, _box(node), SIDES))
-    return (low - high) * 0.5
+    return low - high
 
 
 @inlined
 def _distance(reals, node, centre):
-    along_x, along_y = split(abs(_centre(reals, node) - centre))
+    """Twice the distance of a node's centre from the centre of which `centre` is twice the place."""
+    along_x, along_y = split(abs(_twice_the_centre(reals, node) - centre))
     return along_x + along_y
 
 
@@ -82,7 +83,8 @@ def _insert(reals, integers, leaf):
         integers[at.ROOT] = leaf
         integers[at.PARENT + leaf] = at.NONE
         return
-    centre = _centre(reals, leaf)
+    # The original compares distances of centres; twice as far is as exact.
+    centre = _twice_the_centre(reals, leaf)
     sibling = root
     while integers[at.CHILD_1 + sibling] != at.NONE:
         first = integers[at.CHILD_1 + sibling]
@@ -174,13 +176,9 @@ def move_leaf(reals, integers, body, dx, dy):
     if not leaves_its_box(reals, integers, body):
         return False
     leaf = integers[at.LEAF + body]
-    box, tight = _box(leaf), at.BOX + 4 * body
     _remove(reals, integers, leaf)
-    margin_x = EXTENSION + MULTIPLIER * abs(dx)
-    margin_y = EXTENSION + MULTIPLIER * abs(dy)
-    for side in range(0, 4, 2):
-        reals[box + side] = reals[tight + side] - margin_x
-        reals[box + side + 1] = reals[tight + side + 1] - margin_y
+    margins = EXTENSION + MULTIPLIER * abs(joined(dx, dy))
+    store(reals, _box(leaf), load(reals, at.BOX + 4 * body, SIDES) - joined(margins, margins))
     _insert(reals, integers, leaf)
     return True
 
