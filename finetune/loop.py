@@ -88,6 +88,7 @@ class Loop:
             agent.network,
             live=here and not run.loop.overlap,
             device=place_to_act(agent.network, run.device) if here else CPU,
+            decisions=run.loop.steps,
         )
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")

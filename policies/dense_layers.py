@@ -35,6 +35,7 @@ class DenseLayers:
         self._kept: Sequence[Tensor] = ()
         self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
         self._low = low
+        self._held: list[Tensor] = []
         self._forget()
 
     @classmethod
@@ -70,9 +71,10 @@ class DenseLayers:
             torch._foreach_copy_(self._low_biases, self._hidden_biases)
             inputs = inputs.bfloat16()
         self._inputs = below = inputs
-        layers = zip(self._low_weights, self._low_biases, hidden, precise, strict=True)
+        weights = self._held or [one.t() for one in self._low_weights]
+        layers = zip(weights, self._low_biases, hidden, precise, strict=True)
         for layer, (weight, bias, here, wide) in enumerate(layers):
-            torch.addmm(bias, below, weight.t(), out=here)
+            torch.addmm(bias, below, weight, out=here)
             if not self._low:
                 here.tanh_() if self._tanh else here.clamp_min_(0.0)
             elif self._tanh:
@@ -86,6 +88,15 @@ class DenseLayers:
             precise[-1].copy_(below)
         self._last = _joined(self._head_weights)
         return torch.addmm(_joined(self._head_biases).unsqueeze(1), self._last, precise[-1].t())
+
+    def hold(self) -> None:
+        """Use the weights of the hidden layers as they are now until the next call, laid out for `forward`.
+
+        With 32 rows it takes two thirds of the time. Not with `low`.
+        """
+        if not self._held:
+            self._held = [one.t().contiguous() for one in self._hidden_weights]
+        torch._foreach_copy_(self._held, [one.t() for one in self._hidden_weights])
 
     def values(self, inputs: Tensor) -> Tensor:
         """The single output [...] of inputs [..., size], evaluated `ROWS` at a time."""

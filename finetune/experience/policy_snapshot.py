@@ -16,6 +16,9 @@ from ...policies.state import ArrayState, to_arrays, to_tensors
 
 CPU = torch.device("cpu")
 
+MANY = 8
+"""Decisions between two `take`s from which it pays to lay the weights out for playing."""
+
 WORTH_A_GPU = 2**18
 """Weights of a policy from which a GPU, where its learner has one, draws its actions; pictures are always worth it."""
 
@@ -29,25 +32,32 @@ def place_to_act(network: Network, learner: torch.device) -> torch.device:
 class PolicySnapshot:
     """Copy of a network as of the last `take`, on the CPU, where the games run, unless `device` is given.
 
-    live: the network itself, if it is there, for a learner that waits while it plays.
+    live: the network itself, if it is there, for a learner that waits while it plays. decisions: how many are played
+    between two `take`s, which the network itself needs, too.
     """
 
-    def __init__(self, network: Network, live: bool = False, device: torch.device = CPU) -> None:
+    def __init__(self, network: Network, live: bool = False, device: torch.device = CPU, decisions: int = MANY) -> None:
         itself = live and all(one.device.type == device.type for one in network.parameters())
         self._network = network if itself else copy.deepcopy(network).to(device).requires_grad_(False)
         self._device = device
         self._dense: DenseLayers | None = None
         if isinstance(self._network, TrunkedPolicy | QNetwork) and device.type == "cpu":
             self._dense = self._network.dense_layers()
+        self._holds = decisions >= MANY
+        self._hold()
         self._graphs = CudaGraphs(self._probabilities, list(self._network.parameters()))
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
         """Copy the weights of the network."""
-        if network is self._network:
-            return
-        mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
-        torch._foreach_copy_(mine, theirs)
+        if network is not self._network:
+            mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
+            torch._foreach_copy_(mine, theirs)
+        self._hold()
+
+    def _hold(self) -> None:
+        if self._dense is not None and self._holds:
+            self._dense.hold()
 
     def initial_state(self, n: int) -> ArrayState:
         """The policy's state at the start of n episodes."""

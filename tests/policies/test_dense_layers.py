@@ -34,6 +34,28 @@ def test_outputs_are_the_modules_whatever_the_number_of_rows(kind: Any) -> None:
     torch.testing.assert_close(layers.forward(rows(5)), network.policy_head(network.trunk(rows(5))).t())
 
 
+@torch.inference_mode()
+def test_hidden_weights_are_those_of_now_or_those_that_were_held() -> None:
+    network = Actor(4, 3, (8, 5), torch.Generator().manual_seed(0))
+    layers, first = layers_of(network), network.trunk[0].weight
+
+    def expected() -> Tensor:
+        return network.policy_head(network.trunk(rows(5))).t()
+
+    for _ in range(2):
+        first.mul_(2.0)
+        torch.testing.assert_close(layers.forward(rows(5)), expected())
+    layers.hold()
+    held = expected()
+    first.mul_(2.0)
+    torch.testing.assert_close(layers.forward(rows(5)), held)
+    assert not torch.allclose(held, expected())
+    sent = pickle.loads(pickle.dumps(layers))
+    torch.testing.assert_close(sent.forward(rows(5)), held)
+    layers.hold()
+    torch.testing.assert_close(layers.forward(rows(5)), expected())
+
+
 @pytest.mark.parametrize("kind", [Actor, ActorCritic])
 def test_gradients_are_autograds(kind: Any) -> None:
     network = kind(4, 3, (8, 5), torch.Generator().manual_seed(0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.policy_snapshot import WORTH_A_GPU, PolicySnapshot, place_to_act
+from qwop.finetune.experience.policy_snapshot import MANY, WORTH_A_GPU, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import DuelingQ
 from qwop.policies.state import State
@@ -44,6 +44,18 @@ def test_it_stays_as_it_was_taken_while_the_network_learns() -> None:
     expected = torch.softmax(network.logits(torch.from_numpy(SEEN)), -1).detach().numpy()
     np.testing.assert_allclose(snapshot.step(SEEN, ())[0], expected, rtol=1e-6)
     assert not np.array_equal(before, expected)
+
+
+@pytest.mark.parametrize("decisions", [1, MANY])
+@pytest.mark.parametrize("live", [True, False])
+def test_it_takes_hidden_layers_however_long_it_plays_with_them(live: bool, decisions: int) -> None:
+    network = Actor(2, 3, (4,), torch.Generator().manual_seed(0))
+    snapshot = PolicySnapshot(network, live=live, decisions=decisions)
+    with torch.no_grad():
+        network.trunk[0].weight.mul_(-3.0)
+    snapshot.take(network)
+    expected = torch.softmax(network.logits(torch.from_numpy(SEEN)), -1).detach().numpy()
+    np.testing.assert_allclose(snapshot.step(SEEN, ())[0], expected, rtol=1e-6)
 
 
 def test_it_takes_buffers_such_as_the_share_of_random_actions() -> None:
