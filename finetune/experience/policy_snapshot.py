@@ -16,7 +16,7 @@ from ...policies.state import ArrayState, to_arrays, to_tensors
 
 CPU = torch.device("cpu")
 
-MANY = 8
+WORTH_HOLDING = 8
 """Decisions between two `take`s from which it pays to lay the weights out for playing."""
 
 WORTH_A_GPU = 2**18
@@ -32,18 +32,20 @@ def place_to_act(network: Network, learner: torch.device) -> torch.device:
 class PolicySnapshot:
     """Copy of a network as of the last `take`, on the CPU, where the games run, unless `device` is given.
 
-    live: the network itself, if it is there, for a learner that waits while it plays. decisions: how many are played
-    between two `take`s, which the network itself needs, too.
+    live: the network itself, if it is there, for a learner that waits while it plays. decisions: those between
+    two `take`s. From `WORTH_HOLDING` on, each `take` lays the weights out for playing, so a live network is taken, too.
     """
 
-    def __init__(self, network: Network, live: bool = False, device: torch.device = CPU, decisions: int = MANY) -> None:
+    def __init__(
+        self, network: Network, live: bool = False, device: torch.device = CPU, decisions: int = WORTH_HOLDING
+    ) -> None:
         itself = live and all(one.device.type == device.type for one in network.parameters())
         self._network = network if itself else copy.deepcopy(network).to(device).requires_grad_(False)
         self._device = device
         self._dense: DenseLayers | None = None
         if isinstance(self._network, TrunkedPolicy | QNetwork) and device.type == "cpu":
             self._dense = self._network.dense_layers()
-        self._holds = decisions >= MANY
+        self._holds = decisions >= WORTH_HOLDING
         self._hold()
         self._graphs = CudaGraphs(self._probabilities, list(self._network.parameters()))
 

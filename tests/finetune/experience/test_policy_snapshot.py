@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.policy_snapshot import MANY, WORTH_A_GPU, PolicySnapshot, place_to_act
+from qwop.finetune.experience.policy_snapshot import WORTH_HOLDING, WORTH_A_GPU, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import DuelingQ
 from qwop.policies.state import State
@@ -46,7 +46,7 @@ def test_it_stays_as_it_was_taken_while_the_network_learns() -> None:
     assert not np.array_equal(before, expected)
 
 
-@pytest.mark.parametrize("decisions", [1, MANY])
+@pytest.mark.parametrize("decisions", [1, WORTH_HOLDING])
 @pytest.mark.parametrize("live", [True, False])
 def test_it_takes_hidden_layers_however_long_it_plays_with_them(live: bool, decisions: int) -> None:
     network = Actor(2, 3, (4,), torch.Generator().manual_seed(0))
