@@ -125,6 +125,7 @@ def _name_in_words(name: str) -> str:
     return name if isinstance(read, dict) and [*read] == [name] else quoted(name)
 
 
+@cache
 def _read(value: str) -> object:
     """The value as Hydra reads it; None if it does not."""
     try:

@@ -91,12 +91,12 @@ _TUPLES = ("finals", "state")
 
 
 def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = None) -> Sequences:
-    """Join the sequences of all parts, or reorder that concatenation by the indices `order`."""
+    """Join the sequences of all parts; or those at the indices `order` of that concatenation, each at most once."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
     total = int(offsets[-1])
     order = np.arange(total) if order is None else order
-    place = np.empty(total, dtype=np.int64)
-    place[order] = np.arange(total)
+    place = np.full(total, -1)
+    place[order] = np.arange(len(order))
 
     def joined(name: str) -> NDArray[Any] | None:
         """The concatenated field, with zeros for parts without it; None if no part has it."""
@@ -107,10 +107,14 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         zeros = [np.zeros((len(part), *like.shape[1:]), like.dtype) for part in parts]
         return np.concatenate([zero if one is None else one for one, zero in zip(found, zeros, strict=True)])[order]
 
+    sequence = np.concatenate(
+        [place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]
+    )
+    held = sequence >= 0
     finals = TruncatedObservations(
-        np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
-        np.concatenate([part.finals.step for part in parts]),
-        np.concatenate([part.finals.observations for part in parts]),
+        sequence[held],
+        np.concatenate([part.finals.step for part in parts])[held],
+        np.concatenate([part.finals.observations for part in parts])[held],
     )
     arrays: dict[str, Any] = {one.name: joined(one.name) for one in fields(Sequences) if one.name not in _TUPLES}
     return Sequences(

@@ -25,6 +25,22 @@ def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
     return np.concatenate([targets(episode) * corrected(episode)[:, None] for episode in episodes])
 
 
+def better(shown: Sequences, values: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """True for demonstrations whose player achieved more than the policy expects of itself, bool [n]:
+
+        Σ_t known_t · (G_t − V(s_t)) > 0
+
+    and for those of which no return is known. values: V(s_t), [n, k], in the unit of the rewards.
+
+    Oh et al. 2018, "Self-Imitation Learning", learn from single steps with G > V in the same way.
+    """
+    assert shown.returns is not None
+    assert shown.known is not None
+    gain: NDArray[np.float32] = np.where(shown.known, shown.returns - values, 0.0).sum(axis=1)
+    found: NDArray[np.bool_] = (gain > 0) | ~shown.known.any(axis=1)
+    return found
+
+
 class Demonstrations:
     """Serves all decisions of some episodes, joined end to end, from `streams` cursors that start evenly spread.
 

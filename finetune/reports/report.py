@@ -108,6 +108,7 @@ LIVE: tuple[Chart, ...] = (
 
 MEMORY: tuple[Chart, ...] = (
     ("share in memory", {source: f"memory/{source}" for source in SOURCES}, False),
+    ("share of demonstrations better than the policy, which enter memory", {"share": "demonstrations/entered"}, False),
     ("share of samples", {source: f"sampled/{source}" for source in SOURCES}, False),
     ("mean importance weight", {source: f"{source}/importance_weight" for source in SOURCES}, True),
     ("share of weights above the truncation", {source: f"{source}/truncated_share" for source in SOURCES}, False),

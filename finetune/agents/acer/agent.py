@@ -11,9 +11,9 @@ from ....common.errors import BadInput
 from ....datasets.control import with_takeover_cost
 from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
-from ...metrics import Metrics
+from ...metrics import Metrics, UpdateStats
 from ...replay.behaviour import Behaviour, is_uniform
-from ...replay.demonstrations import Demonstrations
+from ...replay.demonstrations import Demonstrations, better
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import relabelled_demonstrations
 from ...schedules.phase import Phase, PhaseValues
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class AcerAgent(Agent):
     """Learns from live play and from memory.
 
-    Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
-    then Poisson(`replay_ratio`) times on samples from memory.
+    Each iteration stores its live sequences and their share of demonstrations (with `only_better`, those of them that
+    are), updates once on the live sequences, and then Poisson(`replay_ratio`) times on samples from memory.
     """
 
     def __init__(
@@ -74,7 +74,10 @@ class AcerAgent(Agent):
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         timer = self._metrics.timer
         with timer.section("memory"):
-            parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
+            shown = self._next_demonstrations(now)
+            if shown is not None and live is not None and self.learner.settings.only_better:
+                shown = self._better(shown)
+            parts = [part for part in (live, shown) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
                 self._returns.add_live(live, now.gamma)
@@ -131,6 +134,14 @@ class AcerAgent(Agent):
             return None
         count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)
         return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
+
+    def _better(self, shown: Sequences) -> Sequences | None:
+        """Those demonstrations whose player achieved more than the policy expects of itself; None if there are none."""
+        values = self.learner.values(shown.observations[:, :-1].reshape(-1, *shown.observations.shape[2:]))
+        enter = better(shown, values.reshape(shown.actions.shape))
+        if len(enter):
+            self._metrics.add_update(UpdateStats({}, {"demonstrations": {"entered": float(enter.mean())}}))
+        return concatenate([shown], np.flatnonzero(enter)) if enter.any() else None
 
 
 def new_network(settings: AcerSettings) -> MakeNetwork:

@@ -64,6 +64,13 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             logits, _ = self.network(torch.from_numpy(rows).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
+    def values(self, observations: Observations) -> NDArray[np.float32]:
+        """V(s) in unscaled rewards, float32 [n], of observations [n, *shape]."""
+        rows = observations.reshape(-1, self.network.observation_size)
+        with torch.inference_mode():
+            values = self._value(torch.from_numpy(rows).to(self._device))
+            return (values / self.settings.reward_scale).cpu().numpy()
+
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 

@@ -47,6 +47,12 @@ class AcerSettings(Discounted):
         "the target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need "
         "no importance weights, and imitation alone follows them (published: importance weights and Retrace).",
     )
+    only_better: bool = setting(
+        False,
+        "Let demonstrations into memory only where their player achieved more than the policy expects of itself: "
+        "sequences whose returns exceed V on average (Oh et al. 2018). A worse player's games then do no harm. In "
+        "phases without live play, whose policy expects nothing yet, all enter.",
+    )
     takeover_cost: float = setting(
         0.0,
         "Reward that a policy's decision costs after which a person took over, in demonstrations of shared control "
