@@ -15,3 +15,16 @@ def test_what_a_teacher_said_stays_with_its_sequence(make_sequences: Callable[..
     joined = concatenate(taught, order)
     assert joined.teacher is not None
     np.testing.assert_array_equal(joined.teacher, np.concatenate(said)[order])
+
+
+def test_some_sequences_keep_what_is_theirs(make_sequences: Callable[..., Sequences]) -> None:
+    every = make_sequences(6, truncated_every=2)
+    chosen = concatenate([every], np.array([4, 1]))
+    chosen.check_valid()
+    assert chosen.rewards.tolist() == every.rewards[[4, 1]].tolist()
+    kept = [([4, 1].index(i), t, seen) for i, t, seen in zip(*every.finals, strict=True) if i in (4, 1)]
+    assert kept
+    found = list(zip(*chosen.finals, strict=True))
+    assert len(found) == len(kept)
+    for i, t, seen in kept:
+        assert any((i, t) == (j, u) and np.array_equal(seen, other) for j, u, other in found)

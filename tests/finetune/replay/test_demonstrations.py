@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
-from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.demonstrations import Demonstrations, better
 
 
 def firsts(sequences: Sequences) -> list[int]:
@@ -97,3 +97,13 @@ def test_a_policy_is_imitated_by_its_probabilities_and_a_person_by_the_actions(
         one = Demonstrations([episode], streams=1, steps=2).next(1)
         assert one.player is not None
         assert one.player[0].tolist() == expected
+
+
+def test_demonstrations_are_better_where_the_returns_that_are_known_exceed_the_values(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    returns = np.array([[2, 2, 2], [2, 2, 2], [9, 9, 3], [9, 9, 3], [0, 0, 0]], dtype=np.float32)
+    known = np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=np.bool_)
+    values = np.array([[1, 1, 4], [1, 1, 3.9], [1, 1, 4], [1, 1, 4], [1, 1, 1]], dtype=np.float32)
+    shown = replace(make_sequences(5, steps=3), returns=returns, known=known)
+    assert better(shown, values).tolist() == [False, True, False, True, True]

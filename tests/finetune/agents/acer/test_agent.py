@@ -222,3 +222,28 @@ def test_demonstrations_are_learned_by_the_returns_of_their_phase(tmp_path: Path
     gamma = AcerSettings().gamma
     expected = held.rewards[:, :-1] + gamma * held.rewards[:, 1:]
     assert np.allclose(held.returns[:, :-1][before_last], expected[before_last], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("expected", "share"), [(1e4, 0.0), (-1e4, 1.0)])
+def test_demonstrations_that_are_no_better_than_expected_stay_out_of_memory(
+    tmp_path: Path, demonstrations: Dataset, expected: float, share: float
+) -> None:
+    settings = AcerSettings(only_better=True, learning_rate=1e-12)
+    run = Run(tmp_path, PHASES[:2], demonstrations, algorithm=settings)
+    with torch.no_grad():
+        run.learner.network.q_head.bias.fill_(expected * settings.reward_scale)
+    seen = np.zeros((3, 4), dtype=np.float32)
+    assert run.learner.values(seen) == pytest.approx([expected] * 3, rel=1e-3)
+    run.loop.run()
+    assert run.memory.shares()["demonstrations"] == share / 2
+    rows = [row for row in read_metrics(tmp_path) if row["phase"] == "mixed"]
+    assert {row["demonstrations/entered"] for row in rows} == {share}
+
+
+def test_all_demonstrations_enter_where_nothing_is_played(tmp_path: Path, demonstrations: Dataset) -> None:
+    phases = (Phase("shown", 200 / HOUR, demonstrations=Ramp(1.0, 1.0), live=False),)
+    run = Run(tmp_path, phases, demonstrations, algorithm=AcerSettings(only_better=True))
+    with torch.no_grad():
+        run.learner.network.q_head.bias.fill_(1e4)
+    run.loop.run()
+    assert len(run.memory) == 40
