@@ -137,7 +137,7 @@ class AcerAgent(Agent):
 
     def _better(self, shown: Sequences) -> Sequences | None:
         """Those demonstrations whose player achieved more than the policy expects of itself; None if there are none."""
-        values = self.learner.values(shown.observations[:, :-1].reshape(-1, *shown.observations.shape[2:]))
+        values = self.learner.values(shown.observations[:, :-1])
         enter = better(shown, values.reshape(shown.actions.shape))
         if len(enter):
             self._metrics.add_update(UpdateStats({}, {"demonstrations": {"entered": float(enter.mean())}}))

@@ -65,7 +65,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
     def values(self, observations: Observations) -> NDArray[np.float32]:
-        """V(s) in unscaled rewards, float32 [n], of observations [n, *shape]."""
+        """V(s) in unscaled rewards, float32 [n], of n observations [..., *shape]."""
         rows = observations.reshape(-1, self.network.observation_size)
         with torch.inference_mode():
             values = self._value(torch.from_numpy(rows).to(self._device))
