@@ -204,7 +204,7 @@ def test_the_diagnosis_shows_how_the_learner_stands_to_demonstrations(batch: Seq
     assert figures["nats"] == pytest.approx(np.log(3), abs=0.05)
     assert figures["pushed_down"] == 0.0
     # Without imitation, actions that paid less than V are made less probable, here all of them.
-    poor = replace(shown, rewards=np.full((6, 4), -100.0, dtype=np.float32))
+    poor = replace(shown, rewards=np.full((6, 4), -10.0, dtype=np.float32))
     found = learner().update(poor, NOW, diagnose=True)
     assert found is not None
     assert found.by_source["demonstrations"]["pushed_down"] == 1.0
