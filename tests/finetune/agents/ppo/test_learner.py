@@ -72,6 +72,20 @@ def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
     assert not torch.equal(mean, one.network.scaler.mean)  # they move, but afterwards
 
 
+def test_the_explained_share_of_the_returns_variance_is_the_critics(make_sequences: Callable[..., Sequences]) -> None:
+    one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
+    batch = played(make_sequences, one.network)
+    assert one.values is not None
+    with torch.no_grad():
+        one.values.head.weight.zero_()
+        one.values.head.bias.fill_(0.01)
+        stats = one.update(batch, NOW._replace(gamma=0.0, learning_rate=0.0))
+    returns = batch.rewards.astype(np.float64)  # without a future
+    assert stats.scalars["value"] == pytest.approx(0.01)
+    expected = 1.0 - np.square(returns - 0.01).mean() / returns.var(ddof=1)
+    assert stats.scalars["explained_variance"] == pytest.approx(expected, rel=1e-4)
+
+
 def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
     stats = one.update(played(make_sequences, one.network), NOW)
