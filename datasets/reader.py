@@ -14,7 +14,7 @@ from ..common.files import named_path
 from .checksums import CHECKSUMS, read_checksums, sha256
 from .columns import arrow_schema
 from .episode_file import EpisodeFile, changed, open_episode_file
-from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
+from .folder import DESCRIPTION, EPISODE_NAME, episode_number, episode_numbers, parse_info, read_description
 from .schema import DatasetInfo, Episode
 from .summary import Facts, Summary, fact_columns, facts_in, summarise
 
@@ -92,18 +92,19 @@ class Dataset(Sequence[Episode]):
     def steps(self) -> "pd.DataFrame":
         """All rows of all episodes, T + 1 for an episode of T decisions.
 
-        Columns: episode, step, time, action (and action_name if the environment names its actions), reward, terminated,
-        truncated, in shared control actor ('policy' or 'person'), probability (of the action taken), then the
-        observation. A vector has one column per number, named if
-        the environment names it ('torso.velocity_x'), else 'observation.0', …; an image or any other array of two or
-        more dimensions is one column, 'observation', of arrays [*shape]. Those of a decision are missing in an
-        episode's last row. Holds the whole dataset in memory; `arrow` streams it.
+        Columns: episode (the number in its file's name), step, time, action (and action_name if the environment names
+        its actions), reward, terminated, truncated, in shared control actor ('policy' or 'person'), probability (of the
+        action taken), then the observation. A vector has one column per number, named if the environment names it
+        ('torso.velocity_x'), else 'observation.0', …; an image or any other array of two or more dimensions is one
+        column, 'observation', of arrays [*shape]. Those of a decision are missing in an episode's last row. Holds the
+        whole dataset in memory; `arrow` streams it.
         """
         import pandas as pd  # a quarter of a second, which most commands do without
 
         from .step_table import step_table
 
-        tables = [step_table(episode, self.info, index) for index, episode in enumerate(self)]
+        episodes = zip(self.files, self, strict=True)
+        tables = [step_table(episode, self.info, episode_number(path)) for path, episode in episodes]
         return pd.concat(tables, ignore_index=True)
 
     def summary(self) -> Summary:

@@ -9,13 +9,13 @@ from .control import ACTORS
 from .schema import DatasetInfo, Episode
 
 
-def step_table(episode: Episode, info: DatasetInfo, index: int) -> pd.DataFrame:
-    """The T + 1 rows of one episode, whose number in its dataset is `index`; see `Dataset.steps` for the columns."""
+def step_table(episode: Episode, info: DatasetInfo, number: int | None) -> pd.DataFrame:
+    """The T + 1 rows of one episode, which has this number; see `Dataset.steps` for the columns."""
     steps = len(episode)
     action_names = info.names
     taken = episode.behaviour_probabilities[np.arange(steps), episode.actions]
     columns: dict[str, Any] = {
-        "episode": index,
+        "episode": number,
         "step": np.arange(steps + 1),
         "time": episode.times,
         "action": pd.array([*episode.actions.tolist(), None], dtype="Int16"),

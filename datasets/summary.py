@@ -62,7 +62,7 @@ class Summary:
     """Statistics of a dataset of E episodes.
 
     steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock.
-    metres: float64 [E], NaN if unknown. action_counts: int64 [A].
+    metres: float64 [E], NaN if unknown. finished: bool [E]. action_counts: int64 [A].
     outcomes, players, probabilities_from: number of episodes of each kind. replayable: number of episodes with keys.
     shared: those of shared control.
     """
@@ -72,6 +72,7 @@ class Summary:
     returns: NDArray[np.float64]
     seconds: NDArray[np.float64]
     metres: NDArray[np.float64]
+    finished: NDArray[np.bool_]
     action_counts: NDArray[np.int64]
     outcomes: dict[str, int]
     players: dict[str, int]
@@ -189,6 +190,7 @@ def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
         returns=np.array([one.total for one in found], dtype=np.float64),
         seconds=np.array([one.seconds for one in found], dtype=np.float64),
         metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
+        finished=np.array([one.outcome == "finished" for one in found], dtype=np.bool_),
         action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
         players=dict(Counter(one.player for one in found)),

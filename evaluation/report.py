@@ -31,7 +31,7 @@ def evaluation_page(
     best game, shown where the player cannot draw it.
     """
     columns, rows = figure_rows(evaluation)
-    if late is not None and len(columns) > 1:
+    if late is not None:
         columns = [*columns, "late decisions"]
         rows = [[*row, value] for row, value in zip(rows, _late_values(late), strict=True)]
     parts = [

@@ -15,10 +15,6 @@ from ..reader import Dataset
 from ..schema import Episode
 from ..summary import Summary
 
-FINISH = 100.0
-"""Metres at which a run of QWOP ends."""
-
-
 @dataclass(frozen=True)
 class Sample:
     """Statistics of all episodes of a dataset, some episodes, the best first, and the clips of those that have one."""
@@ -45,10 +41,10 @@ def sample(dataset: Dataset, most: int) -> Sample:
 
 
 def best_of(summary: Summary) -> int:
-    """Index of the best episode: the quickest of those that reach the finish, else the farthest, else by its return."""
+    """Index of the best episode: the quickest of those that finished, else the farthest, else by its return."""
+    if summary.finished.any():  # whose torso may land just before the line
+        return int(np.where(summary.finished, summary.seconds, np.inf).argmin())
     metres = np.nan_to_num(summary.metres, nan=-np.inf)
-    if (there := metres >= FINISH).any():
-        return int(np.where(there, summary.seconds, np.inf).argmin())
     return int((metres if np.isfinite(metres).any() else summary.returns).argmax())
 
 

@@ -25,21 +25,23 @@ def place_of(episode: Episode) -> Place:
 
 
 def problems_of_branches(
-    branches: Sequence[tuple[Path, Place]], places: Mapping[Place, Path], info: DatasetInfo
+    branches: Sequence[tuple[Path, Place]], places: Mapping[Place, Sequence[Path]], info: DatasetInfo
 ) -> Iterator[Problem]:
     """Compare each branch with the episode that it left. branches: files with their parents' places. places: files of
-    all episodes. Unreadable files are reported elsewhere.
+    all episodes; several have one place where recordings of the same policy and seed were merged, and any of them may
+    be the parent. Unreadable files are reported elsewhere.
     """
     for path, parent in branches:
-        if (other := places.get(parent)) is None:
+        if not (others := places.get(parent)):
             yield Problem(path, f"the episode that it left, game {parent[1].game}, is not here", harmless=True)
             continue
         try:
-            branch, left = read_episode(path, info), read_episode(other, info)
+            branch = read_episode(path, info)
+            found = [first_difference(branch, read_episode(other, info)) for other in others]
         except BadInput:
             continue
-        if (found := first_difference(branch, left)) is not None:
-            yield Problem(path, f"{found} differs from {other.name}, which it left")
+        if None not in found:
+            yield Problem(path, f"{found[0]} differs from {others[0].name}, which it left")
 
 
 def parent_of(episode: Episode) -> Place | None:

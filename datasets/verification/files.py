@@ -139,7 +139,10 @@ class Verification:
 
     def _of_branches(self) -> Iterator[Problem]:
         branches = [(one.path, one.parent) for one in self.checked if one.parent is not None]
-        places = {one.place: one.path for one in self.checked if one.place is not None}
+        places: dict[Place, list[Path]] = {}
+        for one in self.checked:
+            if one.place is not None:
+                places.setdefault(one.place, []).append(one.path)
         yield from problems_of_branches(branches, places, self.info)
 
     def _of_names(self) -> Iterator[Problem]:

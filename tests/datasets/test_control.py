@@ -172,6 +172,17 @@ def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, shared
     assert any("the episode that it left, game 7, is not here" in note for note in notes)
 
 
+def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(
+    tmp_path: Path, shared: DatasetInfo, line: Episode
+) -> None:
+    others = replace(line, rewards=line.rewards + 1)
+    lines = line, branch_of(line, 3), others, branch_of(others, 3)
+    dataset_of(tmp_path, shared, *lines)
+    verification = Verification(tmp_path, replay=False, threads=1)
+    assert all(not one.problems for one in verification.episodes())
+    assert all(one.harmless for one in verification.of_folder())
+
+
 def test_merging_keeps_who_acted(
     tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode, line: Episode
 ) -> None:

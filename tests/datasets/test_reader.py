@@ -170,6 +170,7 @@ def test_the_step_table_has_every_row_by_name(folder: Path) -> None:
     assert last[["action", "action_name", "reward", "probability"]].isna().all(axis=None)
     decisions = steps.drop(last.index)
     assert not decisions.isna().any(axis=None)
+    assert dataset.select([2]).steps().episode.unique() == [2]  # the file's number, as in the column of the files
     second = decisions[decisions.episode == 1]
     assert second.action.to_list() == dataset[1].actions.tolist()
     assert second.action_name.to_list() == [ACTIONS[action] for action in dataset[1].actions]

@@ -35,6 +35,14 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+def test_late_decisions_stand_beside_a_single_kind_of_start_too(
+    policy_file: Path, tmp_path: Path, evaluate: Evaluate
+) -> None:
+    settings = ("episodes=2", "max_idle_frames=30", "video=false", f"out={tmp_path / 'report'}")
+    assert evaluate(f"policy={policy_file}", *settings).code == 0
+    assert "<th>late decisions</th>" in (tmp_path / "report" / "report.html").read_text()
+
+
 def test_writes_a_report_the_best_games_keys_and_its_film(
     policy_file: Path, tmp_path: Path, evaluate: Evaluate
 ) -> None:

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from qwop.datasets.report.command import ReportSettings, run
 from qwop.datasets.report.pictures import FRAME, LANE, key_raster, strobe
 from qwop.datasets.report.sample import best_of, distances, sample
 from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.summary import facts_of, summarise
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import KEY_O, KEY_Q
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -68,6 +70,12 @@ def test_the_sample_has_the_best_game_first_and_others_at_equal_distances(folder
     assert found.episodes[0].metres == max(episode.metres or 0 for episode in dataset)
     assert found.clips[0].title.startswith(f"episode {best}: ")
     assert len(found.episodes) == len(found.clips) == 3
+
+
+def test_the_quickest_game_that_finished_is_the_best_though_its_torso_lands_before_the_line() -> None:
+    game = facts_of(replace(played(np.full(6, KEY_Q, np.uint8)), metres=100.5, outcome="finished"))
+    games = [game, replace(game, metres=99.7, seconds=0.1), replace(game, metres=101.0, seconds=0.01, outcome="fell")]
+    assert best_of(summarise(games, INFO)) == 1
 
 
 def test_distance_ends_where_few_games_are_left() -> None:
