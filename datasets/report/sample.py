@@ -15,6 +15,7 @@ from ..reader import Dataset
 from ..schema import Episode
 from ..summary import Summary
 
+
 @dataclass(frozen=True)
 class Sample:
     """Statistics of all episodes of a dataset, some episodes, the best first, and the clips of those that have one."""
