@@ -174,23 +174,19 @@ def side_by_side(charts: Sequence[str], columns: int | None = None) -> str:
     )
 
 
-def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str, *, diagonal: bool = False) -> str:
-    """Draw points, each named, in groups of one colour; an empty text without points.
-
-    diagonal: show where both numbers are the same.
-    """
+def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str) -> str:
+    """Draw points, each named, in groups of one colour, and the diagonal, where both numbers are the same; an empty
+    text without points."""
     drawn = {name: points for name, points in groups.items() if points}
     if not drawn:
         return ""
-    places = [place for points in drawn.values() for place in points.values()]
-    xs, ys = [x for x, _ in places], [y for _, y in places]
-    frame = _frame(xs + ys if diagonal else xs, xs + ys if diagonal else ys, False, _top(drawn))
+    both = [number for points in drawn.values() for place in points.values() for number in place]
+    frame = _frame(both, both, False, _top(drawn))
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     parts += frame.drawn(title, x_name)
-    if diagonal:
-        ends = [max(frame.first, frame.low), min(frame.last, frame.high)]
-        (x1, y1), (x2, y2) = [(frame.across(end), frame.up(end)) for end in ends]
-        parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="diagonal"/>')
+    ends = [max(frame.first, frame.low), min(frame.last, frame.high)]
+    (x1, y1), (x2, y2) = [(frame.across(end), frame.up(end)) for end in ends]
+    parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="diagonal"/>')
     coloured = dict(zip(drawn, _colours(len(drawn)), strict=True))
     for group, points in drawn.items():
         for name, (x, y) in points.items():

@@ -67,7 +67,7 @@ def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> 
     parts += [_heading("Examples"), *_examples(command), Text()]
     if groups := list(_groups(command.settings, node, overrides)):
         parts += [_heading("Groups", "chosen by group=option"), *groups, Text()]
-    shown = list(sections(command.settings, node))
+    shown = sections(command.settings, node)
     entries = [entry for section in shown for entry in section.entries]
     names, values = max(len(one.place) for one in entries), max(len(one.value) for one in entries)
     values = min(values, WIDEST_VALUE)
@@ -80,14 +80,10 @@ def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> 
     return Group(*parts)
 
 
-def sections(cls: type[Settings], node: Mapping[str, Any], place: str = "") -> Iterator[Section]:
+def sections(cls: type[Settings], node: Mapping[str, Any]) -> list[Section]:
     """The settings of a configuration: those of `cls` itself, then those of each group in it."""
-    own, inner = _walk(cls, node, place)
-    if not place:
-        own.append(Entry(SETTING, "[]", HELP, ""))
-    title = place or "Settings"
-    yield Section(place, title, "", tuple(own))
-    yield from inner
+    own, inner = _walk(cls, node, "")
+    return [Section("", "Settings", "", (*own, Entry(SETTING, "[]", HELP, ""))), *inner]
 
 
 def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[list[Entry], list[Section]]:

@@ -198,7 +198,7 @@ def _single_runs(results: StudyResults, figure: str) -> str:
         f"First runs of {single.threshold:.4g} {better}: {len(single.winners)}. Of these trials, those whose other "
         f"runs, with other seeds, reach it on average: {len(single.lasting)}. In the others the first run was luck."
     )
-    chart = scatter_chart(f"{figure}: mean of the other runs", groups, "the first run", diagonal=True)
+    chart = scatter_chart(f"{figure}: mean of the other runs", groups, "the first run")
     return f'<p>{escape(said)}</p><div class="charts">{chart}</div>'
 
 

@@ -136,7 +136,6 @@ class Report:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / RECORDINGS / REPORT
-        self.rows: dict[str, Row] = {}
         rows: list[Row] = []
         if self.path.exists():
             text = read_text(self.path, LARGEST_REPORT, "give out= a new folder")
@@ -144,7 +143,7 @@ class Report:
                 rows = [Row(**row) for row in parse_json(text)]
             except (ValueError, TypeError) as error:
                 raise BadInput(f"{self.path}: cannot be read ({quoted(error)}); give out= a new folder") from None
-        self.rows = {row.source: row for row in rows}
+        self.rows: dict[str, Row] = {row.source: row for row in rows}
 
     def add(self, row: Row) -> None:
         self.rows[row.source] = row

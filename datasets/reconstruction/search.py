@@ -97,12 +97,11 @@ class Search:
             *(((usual, 6), (usual, 8)) if frames <= 4 else ()),
         )
 
-    def explain(self, samples: NDArray[np.float64], start: Game, most: int | None = None) -> Explained:
+    def explain(self, samples: NDArray[np.float64], start: Game) -> Explained:
         """Explain as many of the samples, float64 [n, 71], as possible, from a game at its start.
 
         The first samples may show the start itself, and one sample the same frame as that before it.
         """
-        samples = samples[:most]
         place = 0
         while place < len(samples) and self.distances(start[0], samples[place])[0] == 0:
             place += 1

@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
 from ..engine import layout as at
-from ..engine.features import CONTACT, FEATURES, FULL, HIDDEN, bent_knees, observe_all, observe_all_full
+from ..engine.features import FEATURES, HIDDEN, bent_knees, observe_all, observe_all_full
 from ..engine.features import observe_start as _observe_start
-from ..names import CONTACT_FEATURES, EVENT_COLUMNS, FULL_FEATURES
+from ..names import EVENT_COLUMNS
 from .task import OBSERVATIONS
 
 _JUMPED = EVENT_COLUMNS.index("jumped")
@@ -25,30 +25,23 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
     return out.reshape(*shape, FEATURES)
 
 
-def observe_full(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
-    """Return full observations float32 [..., 94], in the order of `names.FULL_FEATURES`.
+def observe_as(observation: str, states: ArrayLike, events: ArrayLike, hidden: ArrayLike | None) -> NDArray[np.float32]:
+    """Return observations of a kind: "features", "full" (float32 [..., 94]) or "contact" ([..., 112]).
 
     They are made from the states [..., 14, 6], events [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3]
-    (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page.
-    """
-    return _observe_all(FULL, len(FULL_FEATURES), states, events, hidden)
-
-
-def observe_contact(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
-    """Return contact observations float32 [..., 112], in the order of `names.CONTACT_FEATURES`; see `observe_full`."""
-    return _observe_all(CONTACT, len(CONTACT_FEATURES), states, events, hidden)
-
-
-def observe_as(observation: str, states: ArrayLike, events: ArrayLike, hidden: ArrayLike | None) -> NDArray[np.float32]:
-    """Return the observations of this kind, "features", "full" or "contact"; only the first needs no hidden numbers.
-
-    Raises BadInput if they are needed and None.
+    (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page. BadInput if hidden numbers are needed and None.
     """
     if observation == "features":
         return observe(states)
     if hidden is None:
         raise BadInput(f"observation={observation}: this game was recorded without its hidden numbers")
-    return (observe_full if observation == "full" else observe_contact)(states, events, hidden)
+    kind, names = OBSERVATIONS[observation]
+    rows, shape = _rows(states)
+    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
+    more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
+    out = np.empty((len(rows), len(names)), dtype=np.float32)
+    observe_all_full(kind, rows, jumped, more, out)
+    return out.reshape(*shape, len(names))
 
 
 def observe_start(observation: str = "features") -> NDArray[np.float32]:
@@ -65,15 +58,6 @@ def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
     out = np.empty(len(rows))
     bent_knees(rows, out)
     return out.reshape(shape)
-
-
-def _observe_all(kind: int, size: int, states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
-    rows, shape = _rows(states)
-    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
-    more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
-    out = np.empty((len(rows), size), dtype=np.float32)
-    observe_all_full(kind, rows, jumped, more, out)
-    return out.reshape(*shape, size)
 
 
 def _rows(states: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:

@@ -41,13 +41,11 @@ class EnvironmentStage:
     def observe(self) -> NDArray[Any]:
         return self.game.observations[-1]
 
-    def play(self, held: int, action: int | None) -> bool:
+    def play(self, held: int, action: int | None) -> None:
         if action is None:
             action = self._meant(held)
-        if action is None:
-            return False
-        self.game.step(action)
-        return True
+        if action is not None:
+            self.game.step(action)
 
     def _meant(self, held: int) -> int | None:
         if self._keys is None:

@@ -94,10 +94,10 @@ class CoachedGame:
         """True if the current line has a decision that no other episode has."""
         return len(self.decisions) > (0 if self.branch is None else self.branch.step)
 
-    def frame(self, held: int) -> bool:
-        """Play a frame in which the person holds these keys (bits); false while the game waits."""
+    def frame(self, held: int) -> None:
+        """Play a frame in which the person holds these keys (bits), unless the game is over or waits."""
         if self.over or (actor := self.control.actor(held)) is None:
-            return False
+            return
         now = self.decisions[-1] if self.decisions else None
         if now is None or self._begins or now.actor != actor or self._lasted(now) >= self.stage.frames_per_step:
             self._begins = False
@@ -105,7 +105,7 @@ class CoachedGame:
             now = self._decide(actor)
             self.decisions.append(now)
         try:
-            return self.stage.play(held, now.action)
+            self.stage.play(held, now.action)
         finally:
             if now.frame == self.stage.frame:  # begun, and nothing played
                 self._forget(len(self.decisions) - 1)

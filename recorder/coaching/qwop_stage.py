@@ -27,12 +27,13 @@ class QwopStage(FrameByFrame):
         self.task = QWOPTask(**info.environment.settings)
         self.frames_per_step = self.task.frames_per_step
         self._pictures = self.task.observation == PIXELS
-        plain: dict[str, Any] = (
-            {"observation": "features"} if self._pictures else {"observation": self.task.observation}
-        )
-        plain |= {"observation_lag": self.task.observation_lag}
-        rewarded: dict[str, Any] = {"reward": self.task.reward, "time_limit": self.task.time_limit, **self.task.prices}
-        super().__init__(QWOPEnv(frames_per_step=1, **plain, **rewarded), idle)
+        plain: dict[str, Any] = {
+            "frames_per_step": 1,
+            "observation": "features" if self._pictures else self.task.observation,
+            **{name: getattr(self.task, name) for name in ("observation_lag", "reward", "time_limit")},
+            **self.task.prices,
+        }
+        super().__init__(QWOPEnv(**plain), idle)
         self._rewards: list[float] = [0.0] * idle
         self._seen: list[NDArray[np.float64]] = []
 
@@ -49,12 +50,11 @@ class QwopStage(FrameByFrame):
         seen: NDArray[Any] = observe_pictures(recent, stack=task.stack, size=task.size, colour=task.colour)[-1]
         return seen
 
-    def play(self, held: int, action: int | None) -> bool:
+    def play(self, held: int, action: int | None) -> None:
         keys = held if action is None else int(ACTION_KEYS[action])
         self._observation, reward, *_, self.info = self.env.advance(keys)
         self.keys.append(keys)
         self._rewards.append(float(reward))
-        return True
 
     def chosen(self, first: int) -> tuple[int, float]:
         return decision_action(np.array(self.keys[first:], dtype=np.uint8)), sum(self._rewards[first:])

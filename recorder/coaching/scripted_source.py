@@ -8,6 +8,7 @@ import numpy as np
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
 from ...policies.files import load_policy
+from ...policies.policy import Policy
 from ...policies.threads import use_one_thread
 from ..settings import ScriptedSettings
 from ..source import Source
@@ -34,7 +35,7 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
         )
     if env is not None:
         person.require_fit(recording.info.observation, recording.info.actions, settings.person, str(spec))
-    games = _Session(recording, settings)
+    games = _Session(recording, person, settings)
     notes = [f"{settings.policy}: playing {recording.info.environment}, corrected by {settings.person}"]
     return Source(info=recording.info, episodes=games.episodes(), notes=notes)
 
@@ -42,9 +43,8 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
 class _Session:
     """Games of a policy that the scripted person watches."""
 
-    def __init__(self, recording: Recording, settings: ScriptedSettings) -> None:
-        self._recording, self._settings = recording, settings
-        self._person = load_policy(settings.person)
+    def __init__(self, recording: Recording, person: Policy, settings: ScriptedSettings) -> None:
+        self._recording, self._person, self._settings = recording, person, settings
 
     def episodes(self) -> Iterator[Episode]:
         """Yield the lines that are left and the games that end, until the minutes are over."""

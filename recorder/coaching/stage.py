@@ -53,11 +53,9 @@ class Stage(Protocol):
         """The observation that the next decision is made by; called once for each decision."""
         ...
 
-    def play(self, held: int, action: int | None) -> bool:
-        """Play a frame: the policy's action or, without one, what the person's keys (bits) do.
-
-        False if the keys do nothing, and the game waits.
-        """
+    def play(self, held: int, action: int | None) -> None:
+        """Play a frame: the policy's action or, without one, what the person's keys (bits) do. Plays nothing where they
+        mean no action."""
         ...
 
     def chosen(self, first: int) -> tuple[int, float]:

@@ -69,7 +69,7 @@ def test_an_area_lies_around_its_line_in_its_colour() -> None:
 
 
 def test_points_of_a_scatter_chart_lie_on_the_diagonal_where_their_numbers_are_equal() -> None:
-    svg = scatter_chart("t", {"a": {"low <1>": (0, 0), "high": (10, 10)}, "none": {}}, "x", diagonal=True)
+    svg = scatter_chart("t", {"a": {"low <1>": (0, 0), "high": (10, 10)}, "none": {}}, "x")
     low, high = [(float(one.get("cx")), float(one.get("cy"))) for one in numbers(svg, "circle")]
     (line,) = [one for one in numbers(svg, "line") if one.get("class") == "diagonal"]
     assert (float(line.get("x1")), float(line.get("y1"))) == pytest.approx(low)

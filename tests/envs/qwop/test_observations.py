@@ -9,7 +9,7 @@ from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, BODIES, CONTACT_FEATURES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.observations import bent_knee, observe, observe_as, observe_contact, observe_full, observe_start
+from qwop.envs.qwop.observations import bent_knee, observe, observe_as, observe_start
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -99,7 +99,7 @@ def test_the_bent_knee_is_the_smaller_of_two() -> None:
 
 def test_a_full_observation_begins_with_the_71_and_adds_what_is_named() -> None:
     game = replay(np.repeat([0, 9, 6, 4, 8], 12).astype(np.uint8))
-    seen = observe_full(game.states, game.events, game.hidden)
+    seen = observe_as("full", game.states, game.events, game.hidden)
     assert seen.shape == (len(game.states), len(FULL_FEATURES)) == (len(game.states), 94)
     np.testing.assert_array_equal(seen[:, :71], observe(game.states))
     column = {name: seen[:, place] for place, name in enumerate(FULL_FEATURES)}
@@ -125,7 +125,7 @@ def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds()
     names = FULL_FEATURES[83:]
 
     def seen(torque: float = 0.0) -> dict[str, float]:
-        return dict(zip(names, observe_full(state, event, [torque, -1.5, -1.3])[83:].tolist(), strict=True))
+        return dict(zip(names, observe_as("full", state, event, [torque, -1.5, -1.3])[83:].tolist(), strict=True))
 
     torso[0] = top[0] - 12.0
     top[2:5] = 0.5, 20.0, 0.0
@@ -149,9 +149,9 @@ GROUND = 10.74275 - 1.6
 
 def test_a_contact_observation_begins_with_the_94_and_adds_the_corners_that_meet_the_track() -> None:
     game = replay(np.repeat([0, 9, 6, 4, 8, 5, 10], 12).astype(np.uint8))
-    seen = observe_contact(game.states, game.events, game.hidden)
+    seen = observe_as("contact", game.states, game.events, game.hidden)
     assert seen.shape == (len(game.states), len(CONTACT_FEATURES)) == (len(game.states), 112)
-    np.testing.assert_array_equal(seen[:, :94], observe_full(game.states, game.events, game.hidden))
+    np.testing.assert_array_equal(seen[:, :94], observe_as("full", game.states, game.events, game.hidden))
     column = {name: seen[:, place] for place, name in enumerate(CONTACT_FEATURES)}
     for foot, (width, height) in FEET.items():
         x, y, angle, velocity_x, velocity_y, spin = game.states[:, BODIES.index(foot)].T
@@ -177,7 +177,7 @@ def test_a_standing_foot_touches_the_track_with_both_corners() -> None:
     state = replay([]).states[0].copy()
     x, half = 17.0, FEET["leftFoot"][1]
     state[BODIES.index("leftFoot")] = x, GROUND - half, 0.0, 0.5, 0.0, 0.0
-    seen = dict(zip(CONTACT_FEATURES, observe_contact(state, np.zeros(6), np.zeros(3)).tolist(), strict=True))
+    seen = dict(zip(CONTACT_FEATURES, observe_as("contact", state, np.zeros(6), np.zeros(3)).tolist(), strict=True))
     for end in ("heel", "toe"):
         assert seen[f"leftFoot.{end}.height"] == pytest.approx(0.0, abs=1e-6)
         assert seen[f"leftFoot.{end}.touch"] == pytest.approx(0.0, abs=1e-5)
