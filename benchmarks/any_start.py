@@ -21,13 +21,12 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from qwop.datasets import open_dataset
-from repeated import interval
+from repeated import every, interval, markdown
 
 PREPARE = (
     "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",
@@ -112,7 +111,7 @@ def main() -> None:
     elif asked.command == "run":
         carry_out(asked.row, asked.seed, asked.runs, asked.limit, asked.short)
     else:
-        print("\n".join(table_of(asked.rows, asked.runs)))
+        print(table_of(asked.rows, asked.runs), end="")
 
 
 def prepare(demos: Path, players: list[str]) -> None:
@@ -202,10 +201,9 @@ def _in_order(phases: Path) -> list[Path]:
     return sorted(phases.glob("[0-9]*.json"), key=lambda path: (int(path.stem.partition("-")[0]), path.stem))
 
 
-def table_of(rows: list[str], runs: Path) -> list[str]:
-    """Lines of a table: each phase of each row over all its seeds, and the final policy's games with another seed."""
-    lines = ["| | seeds | decisions | greedy: finished of 31 | median s | drawn: finished | median s | CPU s |"]
-    lines.append("|" + "---|" * 8)
+def table_of(rows: list[str], runs: Path) -> str:
+    """A table: each phase of each row over all its seeds, and the final policy's games with another seed."""
+    lines = []
     for row in rows:
         results = [json.loads(path.read_text()) for path in runs.glob(f"{row}-[0-9]*.json")]
         found: list[dict[str, Any]] = sorted((one for one in results if one["row"] == row), key=lambda one: one["seed"])
@@ -213,32 +211,21 @@ def table_of(rows: list[str], runs: Path) -> list[str]:
             figures = [one["phases"][phase] for one in found if phase in one["phases"]]
             within = phase.rpartition("-")[2].isdigit()
             if not within and all("drawn" in one for one in figures):
-                lines.append(_line(f"{row}: {phase}", figures, [one["drawn"] for one in figures], ""))
+                lines.append(_row(f"{row}: {phase}", figures, [one["drawn"] for one in figures], ""))
         if whole := [one for one in found if "fresh" in one]:
             seconds = interval([one["processor_seconds"] for one in whole])
             kept = [one["phases"][one["kept"]] for one in whole]
-            lines.append(_line(f"{row}: the policy kept, 300 drawn", kept, [one["fresh"] for one in whole], seconds))
-    return lines
+            lines.append(_row(f"{row}: the policy kept, 300 drawn", kept, [one["fresh"] for one in whole], seconds))
+    header = ["", "seeds", "decisions", "greedy: finished of 31", "median s", "drawn: finished", "median s", "CPU s"]
+    return markdown(header, lines)
 
 
-def _line(name: str, greedy: list[dict[str, Any]] | None, drawn: list[dict[str, Any]], seconds: str) -> str:
-    cells = [name, str(len(drawn)), f"{greedy[0]['decisions']:,}" if greedy else ""]
+def _row(name: str, greedy: list[dict[str, Any]], drawn: list[dict[str, Any]], seconds: str) -> list[str]:
+    cells = [name, str(len(drawn)), f"{greedy[0]['decisions']:,}"]
     for figures in (greedy, drawn):
-        cells += ["", ""] if figures is None else [_every(figures, _finishes), _every(figures, _median)]
-    return "| " + " | ".join([*cells, seconds]) + " |"
-
-
-def _every(figures: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> str:
-    values = [one for figure in figures if (one := value(figure)) is not None]
-    return f"{interval(values)} ({', '.join(f'{one:g}' for one in values)})" if values else "–"
-
-
-def _finishes(figures: dict[str, Any]) -> float:
-    return float(figures["finishes"])
-
-
-def _median(figures: dict[str, Any]) -> float | None:
-    return None if figures["median_seconds"] is None else round(figures["median_seconds"], 2)
+        medians = [round(one["median_seconds"], 2) for one in figures if one["median_seconds"] is not None]
+        cells += [every([one["finishes"] for one in figures]), every(medians)]
+    return [*cells, seconds]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from hard_exploration import TASKS as HARD
-from hard_exploration import Choose, Task, demonstrations
+from hard_exploration import Choose, Task, demonstrations, land
 from numpy.typing import NDArray
 from qwop.envs.actions import Env
 from qwop.evaluation.evaluate import evaluate
@@ -61,13 +61,6 @@ def hover(env: Env, seen: NDArray[Any]) -> int:
     """LunarLander: fire below while sinking, else keep upright."""
     lean = seen[4] + 0.5 * seen[5]
     return 2 if seen[3] < 0 else 1 if lean < -0.05 else 3 if lean > 0.05 else 0
-
-
-def land(env: Env, seen: NDArray[Any]) -> int:
-    """LunarLander: Gymnasium's own rule of thumb."""
-    from gymnasium.envs.box2d.lunar_lander import heuristic
-
-    return int(heuristic(env.unwrapped, seen))
 
 
 MOON = Task("LunarLander-v3", 200.0, land, 1 / 20, GAMES, 0, 0.1)

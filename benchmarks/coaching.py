@@ -31,6 +31,7 @@ from qwop.datasets.editing.drop import run as drop
 from qwop.datasets.editing.relabel import RelabelSettings
 from qwop.datasets.editing.relabel import run as relabel
 from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.figures import bootstrap_interval
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy, save_policy
@@ -255,8 +256,7 @@ def mean_with_interval(values: list[float], digits: int = 1) -> str:
     """The mean, and the 95 % bootstrap interval of the mean."""
     if not values:
         return "none"
-    drawn = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    low, high = bootstrap_interval(values)
     return f"{np.mean(values):.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
 
 

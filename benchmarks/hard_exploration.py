@@ -132,6 +132,13 @@ def fetch(env: Env, seen: NDArray[Any]) -> int:
     return forward
 
 
+def land(env: Env, seen: NDArray[Any]) -> int:
+    """LunarLander, for other scripts: the rule of thumb that Gymnasium has for it."""
+    from gymnasium.envs.box2d.lunar_lander import heuristic
+
+    return int(heuristic(env.unwrapped, seen))
+
+
 TASKS = {
     "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 20, 20, 2_000, 0.1),
     "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 3_000, 0.1),

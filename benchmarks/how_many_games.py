@@ -29,12 +29,10 @@ from typing import Any
 import numpy as np
 from hard_exploration import TASKS as HARD
 from hard_exploration import Task as Explored
-from hard_exploration import demonstrations
-from numpy.typing import NDArray
+from hard_exploration import demonstrations, land
 from qwop.common.charts import Interval, line_chart, side_by_side
 from qwop.common.command import Command
 from qwop.datasets import DatasetWriter, open_dataset
-from qwop.envs.actions import Env
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import DRAWN, EvaluationSettings
 from qwop.finetune.main import main as finetune
@@ -150,13 +148,6 @@ class Cell:
     @property
     def task(self) -> Task:
         return TASK_OF[self.environment]
-
-
-def land(env: Env, seen: NDArray[Any]) -> int:
-    """LunarLander: the rule of thumb that Gymnasium has for it."""
-    from gymnasium.envs.box2d.lunar_lander import heuristic
-
-    return int(heuristic(env.unwrapped, seen))
 
 
 RULES = {one.id: one for one in (*HARD.values(), Explored("LunarLander-v3", 200.0, land, 1 / 20, SHOWN, 10_000, 0.1))}
@@ -337,9 +328,9 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
     )
 
 
-def wilson(percent: float, games: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(percent: float, games: int) -> tuple[float, float]:
     """The 95 % interval of a share of games, in percent (Wilson 1927)."""
-    p = percent / 100
+    p, z = percent / 100, 1.96
     middle, half = p + z**2 / (2 * games), z * (p * (1 - p) / games + z**2 / (4 * games**2)) ** 0.5
     return 100 * (middle - half) / (1 + z**2 / games), 100 * (middle + half) / (1 + z**2 / games)
 

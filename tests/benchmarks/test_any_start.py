@@ -89,7 +89,7 @@ def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tm
         found = json.dumps({"row": "kurodo", "seed": seed, "phases": phases, **kept})
         (tmp_path / f"kurodo-{seed}.json").write_text(found)
     (tmp_path / "kurodo-1-0.json").write_text(json.dumps({"row": "kurodo-1", "seed": 0, "phases": {}}))
-    _, _, start, mixed, last = script.table_of(["kurodo", "expert"], tmp_path)
+    _, _, start, mixed, last = script.table_of(["kurodo", "expert"], tmp_path).splitlines()
     assert start.startswith("| kurodo: 0-start | 2 | 0 | 10.0 ± 0.0 (10, 10) |")
     assert mixed.startswith(
         "| kurodo: 1-mixed | 2 | 500 | 25.0 ± 63.5 (20, 30) | 42.2 ± 0.0 (42.25, 42.25) | 90.0 ± 0.0"
