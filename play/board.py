@@ -1,7 +1,6 @@
 """The board: runs as files of keys, each verified by replay, ranked by their times."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,6 @@ KINDS = ("human", "policy", "search", "human with corrections")
 
 MOST_RUNS = 1000
 
-_EPOCH = date(1970, 1, 1)
-
 
 @dataclass(frozen=True)
 class BoardRun:
@@ -29,7 +26,6 @@ class BoardRun:
     path: Path
     name: str
     kind: str
-    day: date
     outcome: str
     metres: float
     seconds: float
@@ -69,7 +65,6 @@ def read_run(path: Path) -> BoardRun:
         path=path,
         name=packed.name,
         kind=kind,
-        day=_EPOCH + timedelta(days=packed.day),
         outcome=packed.outcome,
         metres=packed.metres,
         seconds=(len(keys) - first) / FRAMES_A_SECOND,

@@ -34,8 +34,8 @@ _SCORE, _ENDED = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("ended")
 class PackedGame:
     """A game and the result that it claims.
 
-    keys: uint8 [n]. bits: uint8 [n], the check bits. metres: the score. name: of the player. day: since 1 January 1970.
-    tempo: pace at which a person played.
+    keys: uint8 [n]. bits: uint8 [n], the check bits. metres: the score. name: of the player. day: since 1 January 1970,
+    by the player's calendar. tempo: pace at which a person played.
     """
 
     keys: NDArray[np.uint8]

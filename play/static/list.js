@@ -5,8 +5,9 @@ import { $, button, element, figures } from "./view.js";
 const ENDS = { finished: "finished", fell: "fell", stopped: "stopped" };
 const DAY = 86_400_000; // ms
 
-export const today = () => Math.floor(Date.now() / DAY);
-export const dateOf = (day) => new Date(day * DAY).toLocaleDateString();
+// Days since 1970 of the player's own calendar, so that no time zone shows another day.
+export const today = () => Math.floor(Date.now() / DAY - new Date().getTimezoneOffset() / 1440);
+export const dateOf = (day) => new Date(day * DAY).toLocaleDateString(undefined, { timeZone: "UTC" });
 
 export class List {
   // actions: watch, race, link, file and discard, each of an entry.

@@ -2,10 +2,23 @@
 
 import { Board } from "./board.js";
 import { openKeys, readKeys, writeKeys } from "./keys_file.js";
+import { dateOf, today } from "./list.js";
 import { pack, play, prove, runsOf, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 
 const without = ({ rows, checks, ...rest }) => rest;
+
+export const shownDay = (module, day) => dateOf(day);
+
+export const dayAt = (module, time) => {
+  const now = Date.now;
+  Date.now = () => time;
+  try {
+    return today();
+  } finally {
+    Date.now = now;
+  }
+};
 
 export const packed = (module, game) => pack(module, game);
 

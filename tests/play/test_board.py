@@ -104,6 +104,11 @@ def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
     assert harmless < 40
 
 
+def test_a_day_beyond_all_calendars_is_read_as_any_other(tmp_path: Path) -> None:
+    run_file(tmp_path / "ada.txt", pack(KEYS, "ada", 10**8))
+    assert len(read_board(tmp_path)) == 1
+
+
 @pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
 def test_any_line_ends_do(tmp_path: Path, ends: bytes) -> None:
     path = run_file(tmp_path / "ada.txt")

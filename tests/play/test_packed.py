@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -129,3 +131,15 @@ def test_changed_files_are_refused_with_the_frame_or_line(in_node: InNode, game:
     for said, wanted in zip(in_node("packed_games.js", "filesOpened", list(files)), files.values(), strict=True):
         assert isinstance(said, str), said
         assert wanted in said
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "UTC", "Asia/Tokyo"])
+def test_a_games_day_is_that_of_the_players_calendar_in_every_time_zone(
+    in_node: InNode, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    assert in_node("packed_games.js", "shownDay", 20_783) == "11/26/2026"
+    evening = datetime(2026, 11, 26, 20, tzinfo=ZoneInfo(zone)).timestamp()
+    # The offset of the zone today, in which the test may run, differs by an hour of summer time at most.
+    assert in_node("packed_games.js", "dayAt", 1000 * evening) == 20_783
