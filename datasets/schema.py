@@ -311,12 +311,10 @@ _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
 
 def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.int16]) -> None:
     """Raise ValueError unless `actions` int16 [T] can have been drawn with `probabilities` float32 [T, A]."""
-    name = "behaviour_probabilities"
-    _require_table(name, probabilities, len(actions))
+    check_distributions("behaviour_probabilities", probabilities, len(actions))
     outside = np.flatnonzero((actions < 0) | (actions >= probabilities.shape[1]))
     if len(outside):
         raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1} in row {outside[0]}")
-    check_distributions(name, probabilities, len(actions))
     impossible = np.flatnonzero(probabilities[np.arange(len(actions)), actions] <= 0)
     if len(impossible):
         raise ValueError(f"an action taken has behaviour probability 0 in row {impossible[0]}")
@@ -324,7 +322,9 @@ def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.
 
 def check_distributions(name: str, probabilities: NDArray[np.float32], steps: int) -> None:
     """Raise ValueError unless `probabilities` float32 [T, A] are a distribution for each decision."""
-    _require_table(name, probabilities, steps)
+    if probabilities.ndim != 2:
+        raise ValueError(f"{name} have shape {probabilities.shape}, expected [T, A]")
+    _require(name, probabilities, np.float32, (steps, probabilities.shape[1]))
     said = name.replace("_", " ")
     if (negative := probabilities < 0).any():
         one = said.removesuffix("ies") + "y"
@@ -333,12 +333,6 @@ def check_distributions(name: str, probabilities: NDArray[np.float32], steps: in
     if (abs(sums - 1) > SUM_TOLERANCE).any():
         worst = int(abs(sums - 1).argmax())
         raise ValueError(f"the {said} of row {worst} sum to {sums[worst]:.6f}, expected 1")
-
-
-def _require_table(name: str, probabilities: NDArray[np.float32], steps: int) -> None:
-    if probabilities.ndim != 2:
-        raise ValueError(f"{name} have shape {probabilities.shape}, expected [T, A]")
-    _require(name, probabilities, np.float32, (steps, probabilities.shape[1]))
 
 
 def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]) -> None:

@@ -19,7 +19,7 @@ SCRIPTS = Path(__file__).parent / "static"
 
 TILES, BOARD = FOLDERS = ("tiles", "board")
 
-_UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
+_UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js")
 """Files of other pages and of comparisons."""
 
 KEYS = "champion_keys.txt"

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ Session = list[tuple[NDArray[np.uint8], Opening]]
 
 SESSIONS_AT_ONCE, GAMES_AT_ONCE = 100, 40
 """Sessions, and games of the champion, in one call."""
+
+DECISIONS = Path(__file__).parents[2] / "play" / "decisions.js"
+"""Whole games of a policy in Node."""
 
 LONGEST_GAME = 3000
 """Frames: the champion's time limit."""
@@ -124,7 +128,7 @@ def compare_decisions(runners: list[str], starts: int) -> None:
     policy = load_policy("champion")
     games = list(play(policy, episodes=starts, seed=0, greedy=True, num_envs=64, idle_frames=range(starts)))
     file = base64.b64encode(policy_path("champion").read_bytes()).decode()
-    files = {script.name: script for script in SCRIPTS.iterdir()}
+    files = {script.name: script for script in (*SCRIPTS.iterdir(), DECISIONS)}
     asked = [list(range(first, min(first + GAMES_AT_ONCE, starts))) for first in range(0, starts, GAMES_AT_ONCE)]
     for runner in runners:
         differing, decisions = [], 0
