@@ -44,7 +44,7 @@ def override(name: str, value: object) -> str:
 
 def clone_next(dataset: Path) -> str:
     """The line that names the command for a new dataset: to clone its player into runs/NAME."""
-    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / dataset.name))
+    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / dataset.resolve().name))
 
 
 def unused(folder: Path) -> Path:

@@ -64,7 +64,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
         return clone_next(folder)
     assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
     policy = settings.source.policy
-    more: dict[str, object] = {"out": unused(Path("runs") / folder.name)}
+    more: dict[str, object] = {"out": unused(Path("runs") / folder.resolve().name)}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
