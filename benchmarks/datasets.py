@@ -13,7 +13,6 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,7 +120,7 @@ def make(folder: Path, steps: int) -> None:
     describe(folder)
 
 
-def main(show: Callable[[str], None] = print) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--make", type=int, metavar="STEPS", help="generate a dataset of so many decisions first")
@@ -131,14 +130,14 @@ def main(show: Callable[[str], None] = print) -> None:
     if asked.make and not asked.dataset.exists():
         make(asked.dataset, asked.make)
     names = [name for name in asked.only.split(";") if name] or list(PROGRAMS)
-    show(f"{asked.dataset}: {len(list(asked.dataset.glob('episode-*')))} episodes, {os.cpu_count()} cores")
+    print(f"{asked.dataset}: {len(list(asked.dataset.glob('episode-*')))} episodes, {os.cpu_count()} cores")
     for name in names:
         if name != "verify, by replay" or asked.replay or asked.only:
             found = measured(PROGRAMS[name], asked.dataset.resolve())
             shown = (
                 f"{key} {value:,.1f}" if isinstance(value, float) else f"{key} {value}" for key, value in found.items()
             )
-            show(f"{name:24} {', '.join(shown)}")
+            print(f"{name:24} {', '.join(shown)}")
 
 
 if __name__ == "__main__":

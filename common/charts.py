@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +142,7 @@ def line_chart(
         if width > LETTER * len(band.name):
             parts.append(f'<text x="{x + 4:.1f}" y="{frame.top + 15}" class="band">{escape(band.name)}</text>')
     parts += frame.drawn(title, x_name)
-    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True)) | dict(colours or {})
+    coloured = dict(zip(drawn, cycle(COLOURS), strict=False)) | dict(colours or {})
     for name, area in areas.items():
         edge = [(x, low) for x, low, _ in area] + [(x, high) for x, _, high in reversed(area)]
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
@@ -187,7 +188,7 @@ def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name:
     ends = [max(frame.first, frame.low), min(frame.last, frame.high)]
     (x1, y1), (x2, y2) = [(frame.across(end), frame.up(end)) for end in ends]
     parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="diagonal"/>')
-    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True))
+    coloured = dict(zip(drawn, cycle(COLOURS), strict=False))
     for group, points in drawn.items():
         for name, (x, y) in points.items():
             place = f'cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}"'
@@ -236,10 +237,6 @@ def _legend(coloured: Mapping[str, str]) -> list[str]:
         parts.append(f'<text x="{x:.0f}" y="{TOP + 6}" style="fill:{colour}">{escape(name)}</text>')
         x += LETTER * len(name) + 14
     return parts
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
 def _ticks(low: float, high: float) -> list[float]:

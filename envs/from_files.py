@@ -48,21 +48,6 @@ def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, di
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
-    return known_form(data.get("id")), _settings(data, given)
-
-
-def known_form(found: Any) -> str:
-    """The id of an environment, as the project stores it; BadInput for one that no file may name."""
-    id = short_id(found) if isinstance(found, str) else ""
-    if not _ID.fullmatch(id):
-        raise BadInput(
-            f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1, of at most "
-            "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
-        )
-    return id
-
-
-def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     id = known_form(data.get("id"))
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
@@ -78,7 +63,18 @@ def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
             raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
     if id in REGISTERED:
         load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
-    return kept
+    return id, kept
+
+
+def known_form(found: Any) -> str:
+    """The id of an environment, as the project stores it; BadInput for one that no file may name."""
+    id = short_id(found) if isinstance(found, str) else ""
+    if not _ID.fullmatch(id):
+        raise BadInput(
+            f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1, of at most "
+            "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
+        )
+    return id
 
 
 def _harmless(value: Any, choice: bool) -> bool:

@@ -202,7 +202,10 @@ class EnvironmentSpec:
     def interface(self) -> tuple[ObservationSpec, int]:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
         if self._registered is not None and self._registered.entry_point is None:
-            return self._interface_of_vector()
+            with self.refusing():
+                several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
+            with closing(several):
+                return interface_of(several.single_observation_space, several.single_action_space, str(self))
         with closing(self.make()) as env:
             return interface_of(env.observation_space, env.action_space, str(self))
 
@@ -212,13 +215,6 @@ class EnvironmentSpec:
             return self.capabilities.action_names
         with closing(self.make()) as env:
             return self.capabilities.action_names or action_names(env)
-
-    def _interface_of_vector(self) -> tuple[ObservationSpec, int]:
-        """The interface of an environment that has only a vector form."""
-        with self.refusing():
-            several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
-        with closing(several):
-            return interface_of(several.single_observation_space, several.single_action_space, str(self))
 
     @property
     def longest_episode(self) -> int | None:

@@ -1,15 +1,10 @@
 """`source=keys`: games from files of keys, such as those that the page of `qwop-play` and evaluations save."""
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
-from ..datasets.schema import DatasetInfo, Episode
 from ..envs.qwop.keys_file import read_keys
 from .person import info_for
 from .published.source import find_files
@@ -33,16 +28,17 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
     require_new(paths, digests, folder)
     return Source(
         info=info,
-        episodes=_episodes(paths, games, digests, info, settings),
+        episodes=(
+            episode_from_keys(
+                keys,
+                info,
+                player=settings.player,
+                source=path.name,
+                epsilon=settings.epsilon,
+                origin=Origin(sha256=digest),
+            )
+            for path, keys, digest in zip(paths, games, digests, strict=True)
+        ),
         total=len(games),
         notes=[f"{len(games)} files of keys, played again as they are recorded"],
     )
-
-
-def _episodes(
-    paths: list[Path], games: list[NDArray[np.uint8]], digests: list[str], info: DatasetInfo, settings: KeysSettings
-) -> Iterator[Episode]:
-    for path, keys, digest in zip(paths, games, digests, strict=True):
-        yield episode_from_keys(
-            keys, info, player=settings.player, source=path.name, epsilon=settings.epsilon, origin=Origin(sha256=digest)
-        )

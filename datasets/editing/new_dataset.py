@@ -18,7 +18,6 @@ from ..describe import describe
 from ..folder import RECORDINGS
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
-from ..summary import Summary
 from ..writer import DatasetWriter
 
 
@@ -66,12 +65,10 @@ def write_dataset(
         _copy_recordings(source.folder / RECORDINGS, folder / RECORDINGS)
 
 
-def finish(out: Path, console: Console) -> Summary:
+def finish(out: Path, console: Console) -> None:
     """Write the derived files of a finished dataset, and print its statistics."""
-    summary = describe(out)
-    console.print(summary.table(f"{out}"))
+    console.print(describe(out).table(f"{out}"))
     console.print(clone_next(out))
-    return summary
 
 
 def _copy_recordings(old: Path, new: Path) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from ...common.checks import quoted
-from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
@@ -19,8 +18,7 @@ from ...common.reading import MEGABYTE, parse_json, read_text
 from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
 from ...envs.names import FEATURES, NUMBERS, REWARDS
-from ..describe import describe
-from ..editing.new_dataset import require_outside
+from ..editing.new_dataset import finish, require_outside
 from ..folder import RECORDINGS, next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
@@ -114,8 +112,7 @@ def run(settings: ReconstructSettings) -> None:
         raise
     console.print(report.table())
     if next_number(out):
-        console.print(describe(out).table(f"{out}"))
-        console.print(clone_next(out))
+        finish(out, console)
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}")
 

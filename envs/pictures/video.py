@@ -43,7 +43,6 @@ def game_pictures(
 def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = FRAMES_A_SECOND) -> Path:
     """Write an H.264 film (.mp4, yuv420p, which every browser plays); it appears whole or not at all."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial:
         film: Any = imageio.v2.get_writer(
             partial,

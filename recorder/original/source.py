@@ -10,7 +10,7 @@ import numpy as np
 from ...common.errors import BadInput
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import Episode
 from ...envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
 from ...envs.qwop.replay import Replay, replay
 from ...envs.spec import EnvironmentSpec
@@ -20,34 +20,6 @@ from ..source import Source
 
 _POLL_INTERVAL = 0.2
 """Seconds between checks for finished games."""
-
-
-def persons_games(
-    page: OriginalPage, info: DatasetInfo, *, player: str, source: str, epsilon: float, episodes: int | None
-) -> Iterator[Episode]:
-    """Let a person play; yield each game as it ends, until there are `episodes` of them or the page is closed."""
-    recorded = 0
-    with page:
-        page.let_a_person_play()
-        while episodes is None or recorded < episodes:
-            try:
-                games = page.take()
-            except PageGone:  # the person closed the window
-                return
-            for game in games:
-                yield _episode(game, info, player, source, epsilon)
-                recorded += 1
-            time.sleep(_POLL_INTERVAL)
-
-
-def _episode(game: PersonsGame, info: DatasetInfo, player: str, source: str, epsilon: float) -> Episode:
-    """Make the episode of the page's frames; its origin records whether the simulator plays these keys differently."""
-    as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
-    differs = not np.array_equal(replay(game.keys).states, as_played.states)
-    return episode_from_keys(
-        game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played,
-        origin=Origin(differs=True if differs else None),
-    )  # fmt: skip
 
 
 def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
@@ -100,17 +72,35 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
 def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     info = info_for(settings, folder)
     opened = OriginalPage(page)
-    place = settings.url or Path(settings.folder or "").name
+    source = f"original page {settings.url or Path(settings.folder or '').name}"
+
+    def episode(game: PersonsGame) -> Episode:
+        """The episode of the page's frames; its origin records whether the simulator plays these keys differently."""
+        as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
+        differs = not np.array_equal(replay(game.keys).states, as_played.states)
+        return episode_from_keys(
+            game.keys, info, player=settings.player, source=source, epsilon=settings.epsilon, game=as_played,
+            origin=Origin(differs=True if differs else None),
+        )  # fmt: skip
+
+    def episodes() -> Iterator[Episode]:
+        """The games as they end, until there are enough of them or the page is closed."""
+        recorded = 0
+        with opened:
+            opened.let_a_person_play()
+            while settings.episodes is None or recorded < settings.episodes:
+                try:
+                    games = opened.take()
+                except PageGone:  # the person closed the window
+                    return
+                for game in games:
+                    yield episode(game)
+                    recorded += 1
+                time.sleep(_POLL_INTERVAL)
+
     return Source(
         info=info,
-        episodes=persons_games(
-            opened,
-            info,
-            player=settings.player,
-            source=f"original page {place}",
-            epsilon=settings.epsilon,
-            episodes=settings.episodes,
-        ),
+        episodes=episodes(),
         total=settings.episodes,
         notes=[
             f"play in the window that has opened ({opened.address}): click to start, R or space to restart",
