@@ -1,6 +1,7 @@
 """The verbs that write a new dataset: what the new one holds, and that the old one stays."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets import describe_command as describe
 from qwop.datasets.editing import drop, merge, relabel, split, upgrade
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.schema import SHARED_CONTROL
 from qwop.datasets.verification.command import command as verify
 from qwop.datasets.verification.command import run as run_verify
 
@@ -155,6 +157,18 @@ def test_another_reward_keeps_the_decisions(mine: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(new.actions, old.actions)
         assert (new.probabilities_from, new.created) == (old.probabilities_from, old.created)
         assert (new.rewards != old.rewards).any()
+
+
+@pytest.mark.parametrize("setting", ["reward=race", "frames_per_step=2"])
+def test_games_of_shared_control_are_relabelled_with_who_acted(mine: Path, tmp_path: Path, setting: str) -> None:
+    game = open_dataset(mine)[0]
+    actors = (np.arange(len(game)) >= 10).astype(np.int8)
+    info = replace(open_dataset(mine).info, version=SHARED_CONTROL)
+    DatasetWriter(tmp_path / "coached", info).write(replace(game, actors=actors))
+    relabel.run(relabel.command.read([f"dataset={tmp_path / 'coached'}", f"out={tmp_path / 'out'}", setting]))
+    (found,) = open_dataset(tmp_path / "out")
+    assert found.actors is not None
+    assert found.times[1:][found.actors == 0].max() == game.times[10]
 
 
 @pytest.mark.parametrize(("rate", "setting"), [(30, "frames_per_step=1"), (15, "frames_per_step=2")])
