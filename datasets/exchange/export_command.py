@@ -24,7 +24,10 @@ SUFFIXES = {"d3rlpy": ".h5", "baselines": ".npz"}
 
 LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
 
-REPEATED = "the places where branches left other episodes (they repeat the decisions that both share)"
+LOST_OF_SHARED_CONTROL = (
+    "the policy's probabilities where a person acted",
+    "the places where branches left other episodes (they repeat the decisions that both share)",
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def run(settings: ExportSettings) -> None:
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
     lost = LOST.get(settings.to, ())
     if dataset.info.shares_control and settings.to in LOST:
-        lost = (*lost, REPEATED)
+        lost = (*lost, *LOST_OF_SHARED_CONTROL)
     for one in lost:
         console.print(f"not held by this format: {one}")
     console.print(clone_next(dataset.folder))

@@ -209,6 +209,7 @@ def test_an_export_says_that_who_acted_is_lost(
     export(ExportSettings(str(dataset.folder), "baselines", str(tmp_path / "there.npz")))
     said = capsys.readouterr().out
     assert "who acted" in said
+    assert "the policy's probabilities" in said
     assert "they repeat the decisions that both share" in said
 
 
