@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 
-from ..datasets.control import own_steps
 from ..datasets.describe import describe
 from ..datasets.folder import next_number
 from ..datasets.reader import open_dataset
@@ -59,10 +58,9 @@ def limited(episodes: Iterator[Episode], seconds: float, fps: float) -> Iterator
 
 def seconds_of(episode: Episode, fps: float) -> float:
     """Seconds of play that no other episode has. fps: decisions a second where the game has no clock."""
-    own = own_steps(episode)
     if episode.keys is None:
-        return float(own.stop - own.start) / fps
-    return float(episode.times[own.stop] - episode.times[own.start])
+        return (len(episode) - episode.first_own) / fps
+    return float(episode.times[-1] - episode.times[episode.first_own])
 
 
 def played_in(folder: Path, fps: float) -> float:

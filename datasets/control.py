@@ -65,16 +65,11 @@ def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:
     return np.flatnonzero((actors[1:] == PERSON) & (actors[:-1] == POLICY)) + 1
 
 
-def own_steps(episode: "Episode") -> slice:
-    """The decisions that no other episode has: all, or of a branch those after the shared ones."""
-    return slice(0 if episode.branch is None else episode.branch.step, len(episode))
-
-
 def without_shared(episode: "Episode") -> "Episode":
     """An episode's own decisions alone: what no other episode has. One that left no other is returned as it is."""
-    if episode.branch is None or episode.branch.step == 0:
+    first = episode.first_own
+    if first == 0:
         return episode
-    first = episode.branch.step
     return replace(
         episode,
         observations=episode.observations[first:],

@@ -264,6 +264,11 @@ class Episode:
         return f"{self.source}{digest}{number}"
 
     @property
+    def first_own(self) -> int:
+        """Number of the first decision that no other episode has: 0, or of a branch the one after the shared ones."""
+        return 0 if self.branch is None else self.branch.step
+
+    @property
     def shares_control(self) -> bool:
         """True if only a dataset that says who acted can hold the episode."""
         return self.actors is not None or self.policy_probabilities is not None or self.branch is not None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.behaviour_probabilities import RECORDED
-from ..datasets.control import corrected, own_steps
+from ..datasets.control import corrected
 from ..datasets.schema import Episode
 from ..envs.spec import Observations
 
@@ -22,7 +22,7 @@ def of_person(episode: Episode) -> NDArray[np.bool_]:
     if episode.actors is None and episode.probabilities_from == RECORDED:
         return np.zeros(len(episode), dtype=np.bool_)
     mine = corrected(episode)
-    mine[: own_steps(episode).start] = False
+    mine[: episode.first_own] = False
     return mine
 
 

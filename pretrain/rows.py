@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.behaviour_probabilities import RECORDED
-from ..datasets.control import POLICY, corrected, own_steps
+from ..datasets.control import POLICY, corrected
 from ..datasets.schema import Episode
 from ..envs.spec import Observations
 from .reaction import of_person
@@ -94,7 +94,7 @@ def _weights(episode: Episode, policy: float, person: float) -> NDArray[np.float
     if episode.actors is None:
         return np.full(len(episode), 1.0, dtype=np.float32)
     weights = np.where(episode.actors == POLICY, policy, person * corrected(episode)).astype(np.float32)
-    weights[: own_steps(episode).start] = 0.0
+    weights[: episode.first_own] = 0.0
     return weights
 
 
