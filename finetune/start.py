@@ -16,6 +16,7 @@ from ..datasets.schema import DatasetInfo
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
+from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..pretrain.clone import clone, untrained
 from ..pretrain.settings import CloningSettings
@@ -101,6 +102,9 @@ def find_start(
             dataset = seen
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, policy or "the clone", dataset)
+        network = start.network
+        if policy == SCRATCH and isinstance(network, LayeredNetwork) and not network.scaler.fitted:
+            network.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, tuple(notes), to_clone)
 
 
@@ -112,17 +116,13 @@ def _new_policy(
     generator: torch.Generator,
 ) -> Policy:
     """Make an untrained policy for the environment, by default the dataset's."""
-    if environment is None:
-        if dataset is None:
-            raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
-        info = dataset.info
-        network = new_network(info.observation, info.actions, generator)
-        if not network.scaler.fitted:
-            rows = [episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]
-            network.scaler.fit(np.concatenate(rows))
-        return Policy(network, info.environment, info.observation)
-    spec = EnvironmentSpec(environment, settings)
-    observation, actions = spec.interface()
+    if environment is not None:
+        spec = EnvironmentSpec(environment, settings)
+        observation, actions = spec.interface()
+    elif dataset is not None:
+        spec, observation, actions = dataset.info.environment, dataset.info.observation, dataset.info.actions
+    else:
+        raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
     return Policy(new_network(observation, actions, generator), spec, observation)
 
 

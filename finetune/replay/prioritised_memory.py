@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ...envs.spec import ObservationSpec
 from ..experience.sequences import DEMONSTRATIONS
 from ..experience.transitions import Transitions
@@ -56,7 +57,15 @@ class PrioritisedMemory(TransitionMemory):
         return Sample(self._read(slots), weights.astype(np.float32), slots)
 
     def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
-        """Set the priorities of `slots` from the TD errors δ [B] of their sample, neither weighted nor clipped."""
+        """Set the priorities of `slots` from the TD errors δ [B] of their sample, neither weighted nor clipped.
+
+        Raises BadInput for errors that are not finite.
+        """
+        if not np.isfinite(errors).all():
+            raise BadInput(
+                "errors of Q that are not finite: training has diverged; lower the learning rate "
+                "(algorithm.learning_rate) and start anew"
+            )
         demonstrated = self._columns["source"][slots] == DEMONSTRATIONS
         priorities = np.abs(errors.astype(np.float64)) + self._settings.epsilon + self._settings.bonus * demonstrated
         self._largest = max(self._largest, float(priorities.max()))

@@ -33,9 +33,7 @@ class SumTree:
         return self._nodes[self._width + slots]
 
     def set(self, slots: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        """Set values; if a slot occurs twice, its last value is used."""
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError("values of a sum tree are finite and at least 0")
+        """Set finite values ≥ 0; if a slot occurs twice, its last value is used."""
         _set(self._nodes, self._width, slots, values)
 
     def find(self, masses: NDArray[np.float64]) -> NDArray[np.int64]:

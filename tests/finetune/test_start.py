@@ -91,8 +91,9 @@ def test_demonstrations_are_not_read_where_no_phase_uses_them(demos: str, tmp_pa
     assert start.demonstrations is None
 
 
-def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos: str) -> None:
-    start = find(policy="scratch", demonstrations=demos)
+@pytest.mark.parametrize("environment", [None, "CartPole-v1"])
+def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos: str, environment: str | None) -> None:
+    start = find(policy="scratch", demonstrations=demos, environment=environment)
     assert start.policy.environment == CARTPOLE
     assert start.policy.network.scaler.mean.abs().max() > 1
     assert np.allclose(start.policy.probabilities(np.zeros((1, 4), np.float32)), 0.5, atol=0.1)

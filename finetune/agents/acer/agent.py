@@ -137,10 +137,11 @@ class AcerAgent(Agent):
 
     def _better(self, shown: Sequences) -> Sequences | None:
         """Those demonstrations whose player achieved more than the policy expects of itself; None if there are none."""
+        if not len(shown):
+            return None
         values = self.learner.values(shown.observations[:, :-1])
         enter = better(shown, values.reshape(shown.actions.shape))
-        if len(enter):
-            self._metrics.add_update(UpdateStats({}, {"demonstrations": {"entered": float(enter.mean())}}))
+        self._metrics.add_update(UpdateStats({}, {"demonstrations": {"entered": float(enter.mean())}}))
         return concatenate([shown], np.flatnonzero(enter)) if enter.any() else None
 
 

@@ -85,7 +85,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             q_next_target = next_target.mean(-1)
         q = quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        if self.settings.quantiles:
+        if self.network.quantiles > 1:
             choosing = self._q_next(following) if self.settings.double else q_next_target
             targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])

@@ -23,7 +23,7 @@ class DqnSettings(ClipsRewards, QSettings):
     layer_norm: bool = setting(False, "Give a new network layer normalisation after each hidden linear layer.")
     quantiles: int = setting(
         0,
-        "Quantiles of the return to learn (Dabney et al. 2018). 0: expected values.",
+        "Quantiles of the return to learn (Dabney et al. 2018). 0 or 1: expected values.",
         at_least=0,
         at_most=1000,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import mixed
@@ -72,6 +73,14 @@ def test_demonstrations_can_have_a_bonus(generator: np.random.Generator) -> None
     one.push(mixed(make_transitions(1), make_transitions(1, DEMONSTRATIONS, first=1)))
     one.update(np.array([0, 1]), np.array([1.0, 1.0], dtype=np.float32))
     assert np.mean(one.sample(20_000, 1.0, generator).transitions.actions) == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_errors_of_training_that_diverged_are_refused(wrong: float) -> None:
+    one = memory()
+    one.push(make_transitions(2))
+    with pytest.raises(BadInput, match="diverged"):
+        one.update(np.array([0, 1]), np.array([1.0, wrong], dtype=np.float32))
 
 
 def test_the_oldest_leave_first() -> None:

@@ -240,6 +240,13 @@ def test_demonstrations_that_are_no_better_than_expected_stay_out_of_memory(
     assert {row["demonstrations/entered"] for row in rows} == {share}
 
 
+def test_better_demonstrations_can_become_fewer_than_one_an_iteration(tmp_path: Path, demonstrations: Dataset) -> None:
+    phases = (Phase("anneal", 400 / HOUR, demonstrations=Ramp(0.1, 0.1)),)
+    run = Run(tmp_path, phases, demonstrations, algorithm=AcerSettings(only_better=True))
+    run.loop.run()
+    assert run.loop.decisions == 400
+
+
 def test_all_demonstrations_enter_where_nothing_is_played(tmp_path: Path, demonstrations: Dataset) -> None:
     phases = (Phase("shown", 200 / HOUR, demonstrations=Ramp(1.0, 1.0), live=False),)
     run = Run(tmp_path, phases, demonstrations, algorithm=AcerSettings(only_better=True))

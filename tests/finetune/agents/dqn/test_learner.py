@@ -75,6 +75,15 @@ def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped() ->
     np.testing.assert_allclose(errors, expected, rtol=1e-5)
 
 
+def test_one_quantile_is_the_expected_value() -> None:
+    one, other = learner(quantiles=0), learner(quantiles=1)
+    for each in (one, other):
+        each.update(make(), NOW, ones())
+    assert torch.equal(weights_of(one.network), weights_of(other.network))
+    losses = [each.update(make(), NOW, ones(), diagnose=True)[1] for each in (one, other)]
+    assert losses[0] == losses[1]
+
+
 def test_a_sample_of_weight_zero_teaches_nothing() -> None:
     """The update is the one without that sample (at half the mean), which an average of the weights would not give."""
     both, alone = learner(), learner()
