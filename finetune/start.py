@@ -102,9 +102,9 @@ def find_start(
             dataset = seen
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, policy or "the clone", dataset)
-        network = start.network
-        if policy == SCRATCH and isinstance(network, LayeredNetwork) and not network.scaler.fitted:
-            network.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
+        new = start.network
+        if policy == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
+            new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, tuple(notes), to_clone)
 
 

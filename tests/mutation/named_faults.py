@@ -154,7 +154,8 @@ _BY_FILE = {
         ("ftw: the auxiliary networks are forgotten on resuming", '            "auxiliary": self.auxiliary,\n', ""),
         ("ftw: signals are not predicted",
          "played.rewards if played.signals is None else played.signals", "played.rewards"),
-        ("ftw: gradients into the slow core are whole", "slow_gradient=settings.slow_gradient", "slow_gradient=1.0"),
+        ("ftw: gradients into the slow core are whole",
+         "slow_gradient=self.settings.slow_gradient", "slow_gradient=1.0"),
     ),
     "finetune/agents/ftw/reward_stores.py": (
         ("ftw: windows are moved on resuming", 'self._ring.refill(0, int(state.get("start", 0)))', "pass"),

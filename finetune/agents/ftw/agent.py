@@ -8,7 +8,7 @@ import torch
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ..agent import LiveAgent, Makes
 from ..vtrace.agent import network_of
-from ..vtrace.learner import Objectives
+from ..vtrace.learner import Objectives, actor_critic
 from ..vtrace.settings import VtraceLoopSettings
 from .learner import FtwLearner
 from .settings import FtwSettings
@@ -24,17 +24,18 @@ def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
     )
 
 
-def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
+def new_learner(
+    network: TwoTimescaleActorCritic,
+    settings: FtwSettings,
+    seed: int,
+    device: torch.device,
+    objective: Objectives = actor_critic,
+) -> FtwLearner:
     """Make a standalone learner."""
-    return FtwLearner(network, settings, device, np.random.default_rng(seed))
+    return FtwLearner(network, settings, device, np.random.default_rng(seed), objective)
 
 
 def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
-    algorithm, device = run.algorithm, run.device
-
-    def begin(network: TwoTimescaleActorCritic, settings: FtwSettings, objective: Objectives) -> FtwLearner:
-        return FtwLearner(network, settings, device, np.random.default_rng(run.settings.seed), objective)
-
-    network = network_of(run, TwoTimescaleActorCritic, "ftw", new_network(algorithm), begin)
-    return LiveAgent(FtwLearner(network, algorithm, device, run.for_agent), run.log.metrics)
+    network = network_of(run, TwoTimescaleActorCritic, "ftw", new_network(run.algorithm), new_learner)
+    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

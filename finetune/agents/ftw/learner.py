@@ -9,13 +9,11 @@ from torch import Tensor
 from ....policies.state import State
 from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import UpdateStats, mean_figures
+from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
-from ..learner import LiveLearner, Part
-from ..optimisers import descend
-from ..running_scale import RunningScale
+from ..learner import Part
 from ..unroll import Stopped, unroll_network
-from ..vtrace.learner import Objectives, Unroll, actor_critic, outputs
+from ..vtrace.learner import Objective, Objectives, Unroll, UnrollLearner, actor_critic, outputs
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
@@ -31,7 +29,7 @@ PREDICTIONS = 32
 """Reward predictions in an update, half of them of rewards and half of none."""
 
 
-class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
+class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
     """Trains the policy's network, including its value head, in place, and the networks of the auxiliary tasks.
 
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP
@@ -47,49 +45,38 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         generator: np.random.Generator,
         objective: Objectives = actor_critic,
     ) -> None:
-        super().__init__(network, settings, device)
-        self._objective = objective
-        self._generator = generator
+        network.set_period(settings.period)
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
+        super().__init__(network, settings, device, objective, [*self.auxiliary.parameters()])
+        self._generator = generator
         self._stores = RewardStores(CAPACITY, generator)
-        self._scale = RunningScale(network)
-        parameters = [*network.parameters(), *self.auxiliary.parameters()]
-        self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
-        network.set_period(settings.period)
 
     @property
     def parts(self) -> dict[str, Part]:
         return {
-            "network": self.network,
+            **super().parts,
             "auxiliary": self.auxiliary,
-            "optimiser": self._optimiser,
-            "seen": self._scale,
             "stores": self._stores,
             "generator": self._generator,
         }
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Reward prediction uses `played.signals` if present."""
-        with self._scale.learning_from(played):
-            self._stores.add(played, played.rewards if played.signals is None else played.signals)
-            steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return UpdateStats(mean_figures(steps), {})
+        self._stores.add(played, played.rewards if played.signals is None else played.signals)
+        return super().update(played, now)
 
-    def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
-        settings = self.settings
+    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
         found = unroll(
-            self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=now.critic_only
+            self.network, played, self._device, slow_gradient=self.settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = self._objective(played, found.policy, settings, now)
+        loss, scalars = self._objective(played, found.policy, self.settings, now)
         if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
             for weight, term in terms.values():
                 loss = loss + weight * term
-        rate = settings.learning_rate * now.learning_rate
-        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        return scalars | {"gradient_norm": norm.item()}
+        return Objective(loss, scalars)
 
     def _terms(self, played: Sequences, found: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""

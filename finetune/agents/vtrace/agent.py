@@ -1,18 +1,14 @@
 """V-trace agent: one update on each iteration's live play, which is then discarded."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 
 from ....common.errors import BadInput
-from ....common.settings import Settings
-from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic
 from ..agent import LiveAgent, Makes
-from ..learner import LiveLearner
-from .distillation import N, S, distilled
-from .learner import Objectives, VtraceLearner
+from .distillation import N, NewLearner, distilled
+from .learner import Objectives, S, VtraceLearner, actor_critic
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
@@ -31,7 +27,7 @@ def network_of(
     kind: type[N],
     algorithm: str,
     make: Makes[N],
-    begin: Callable[[N, S, Objectives], LiveLearner[Network, Settings]],
+    begin: NewLearner[N, S],
 ) -> N:
     """The policy's network, distilled if it is of another kind; BadInput for phases with demonstrations or without live
     play."""
@@ -46,18 +42,17 @@ def network_of(
 
 
 def new_learner(
-    network: RecurrentActorCritic, settings: VtraceSettings, seed: int, device: torch.device
+    network: RecurrentActorCritic,
+    settings: VtraceSettings,
+    seed: int,
+    device: torch.device,
+    objective: Objectives = actor_critic,
 ) -> VtraceLearner:
     """Make a standalone learner, which uses no randomness."""
-    return VtraceLearner(network, settings, device)
+    return VtraceLearner(network, settings, device, objective)
 
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
-    algorithm, device = run.algorithm, run.device
-
-    def begin(network: RecurrentActorCritic, settings: VtraceSettings, objective: Objectives) -> VtraceLearner:
-        return VtraceLearner(network, settings, device, objective)
-
-    network = network_of(run, RecurrentActorCritic, "vtrace", new_network(algorithm), begin)
-    return LiveAgent(VtraceLearner(network, algorithm, device), run.log.metrics)
+    network = network_of(run, RecurrentActorCritic, "vtrace", new_network(run.algorithm), new_learner)
+    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

@@ -21,7 +21,7 @@ from ..agent import Makes
 from ..distillation import note, own_play
 from ..learner import LiveLearner
 from ..losses import kickstarting_loss
-from .learner import Objective, Objectives, Unroll
+from .learner import Objective, Objectives, S, Unroll
 from .losses import value_loss, vtrace
 from .settings import VtraceLoopSettings, VtraceSettings
 
@@ -34,8 +34,9 @@ UPDATES, STREAMS, STEPS = 3_000, 20, 20
 TAUGHT: Mapping[str, Any] = {"learning_rate": 3e-3, "max_gradient_norm": 40.0, "value_coefficient": 0.5, "passes": 1}
 """Settings of the updates, for any scale of the rewards."""
 
-S = TypeVar("S", bound=VtraceSettings)
 N = TypeVar("N", RecurrentActorCritic, TwoTimescaleActorCritic)
+NewLearner = Callable[[N, S, int, torch.device, Objectives], LiveLearner[Network, Settings]]
+"""Makes the learner of a network, by its settings, seed, device and objective."""
 
 
 class Distillation:
@@ -75,12 +76,11 @@ class Distillation:
 def distilled(
     run: "Run[S, VtraceLoopSettings]",
     make: Makes[N],
-    begin: Callable[[N, S, Objectives], LiveLearner[Network, Settings]],
+    begin: NewLearner[N, S],
 ) -> N:
     """A network that decides and values as the run's policy does: taught by sequences of whole games of its own.
 
-    make: makes the untrained network. begin: makes its learner, with these settings and this objective. The learning
-    rate falls along half a cosine.
+    make: makes the untrained network. begin: makes its learner. The learning rate falls along half a cosine.
     """
     policy, seed, gamma = run.policy, run.settings.seed, run.gammas[0]
     network = make(policy.observation, policy.actions, torch.Generator().manual_seed(seed))
@@ -95,7 +95,7 @@ def distilled(
     assert isinstance(head, nn.Linear)
     nn.init.constant_(head.bias, float(returns.mean()))  # returns far from 0 would otherwise shape all layers at first
     objective = Distillation(network.to(run.device), STREAMS, float(returns.std()) or 1.0)
-    learner, alike = begin(network, replace(run.algorithm, **TAUGHT), objective), []
+    learner, alike = begin(network, replace(run.algorithm, **TAUGHT), seed, run.device, objective), []
     for update in range(UPDATES):
         rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
         learner.update(replace(shown.next(STREAMS), state=objective.state), PhaseValues(gamma, learning_rate=rate))

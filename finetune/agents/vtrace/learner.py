@@ -1,11 +1,12 @@
 """The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its objective."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State
 from ....policies.two_timescale import TwoTimescaleActorCritic
@@ -20,6 +21,9 @@ from ..running_scale import RunningScale
 from ..unroll import Stopped, unroll_network
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
+
+N = TypeVar("N", bound=LayeredNetwork)
+S = TypeVar("S", bound=VtraceSettings)
 
 
 class Unroll(NamedTuple):
@@ -124,35 +128,47 @@ def _of(rows: Tensor, actions: Tensor) -> Tensor:
     return rows.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
 
 
-class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
-    """Trains the policy's network, including its value head, in place."""
+class UnrollLearner(LiveLearner[N, S]):
+    """Takes `passes` steps on each batch of unrolls, with the loss of a subclass."""
 
     def __init__(
         self,
-        network: RecurrentActorCritic,
-        settings: VtraceSettings,
+        network: N,
+        settings: S,
         device: torch.device,
         objective: Objectives = actor_critic,
+        more: Sequence[nn.Parameter] = (),
     ) -> None:
+        """more: parameters to train in addition to the network's."""
         super().__init__(network, settings, device)
         self._objective = objective
         self._scale = RunningScale(network)
-        self._optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
+        parameters = [*network.parameters(), *more]
+        self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
         return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
-        """Take `passes` steps on the sequences."""
         with self._scale.learning_from(played):
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
         return UpdateStats(mean_figures(steps), {})
 
+    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
+        """The loss of one step, and statistics for the log."""
+        raise NotImplementedError
+
     def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
-        settings = self.settings
-        found = unroll(self.network, played, self._device, critic_only=now.critic_only)
-        loss, scalars = self._objective(played, found, settings, now)
-        rate = settings.learning_rate * now.learning_rate
-        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        loss, scalars = self.loss(played, now)
+        rate = self.settings.learning_rate * now.learning_rate
+        norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
+
+
+class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
+    """Trains the policy's network, including its value head, in place."""
+
+    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
+        found = unroll(self.network, played, self._device, critic_only=now.critic_only)
+        return self._objective(played, found, self.settings, now)

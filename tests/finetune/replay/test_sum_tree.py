@@ -1,6 +1,5 @@
 """The sum tree against a naive one, and its draws against their probabilities."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -93,7 +93,7 @@ def test_every_sequence_goes_on_from_the_state_after_the_one_before(monkeypatch:
     rates: list[float] = []
 
     class Learner:
-        def __init__(self, network: Any, settings: VtraceSettings, objective: Any) -> None:
+        def __init__(self, network: Any, settings: VtraceSettings, seed: int, device: Any, objective: Any) -> None:
             assert settings.passes == 1
             self.network, self.objective = network, objective
 
