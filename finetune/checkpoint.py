@@ -118,13 +118,12 @@ def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Tensor | np.ndarray):
-        array = isinstance(value, np.ndarray)
-        writable = np.require(value, requirements=["C", "W"]) if isinstance(value, np.ndarray) else value
-        tensor = torch.from_numpy(writable) if isinstance(writable, np.ndarray) else writable
-        name = str(len(tensors))
+        mark, name = ARRAY if isinstance(value, np.ndarray) else TENSOR, str(len(tensors))
+        if isinstance(value, np.ndarray):
+            value = torch.from_numpy(np.require(value, requirements=["C", "W"]))
         # A copy: safetensors refuses tensors that share their memory.
-        tensors[name] = tensor.detach().cpu().contiguous().clone()
-        return {ARRAY if array else TENSOR: name}
+        tensors[name] = value.detach().cpu().contiguous().clone()
+        return {mark: name}
     if isinstance(value, dict):
         packed = [(key, _packed(one, tensors)) for key, one in value.items()]
         plain = all(isinstance(key, str) and not key.startswith("__") for key in value)

@@ -15,13 +15,12 @@ ROWS = 2048
 
 
 class DenseLayers:
-    """Linear layers with tanh or ReLU between them, evaluated with the weights of these modules, whatever they are now.
+    """Linear layers with tanh or ReLU between them, evaluated with the current weights of these modules.
 
-    Call it in inference mode.
-    Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way. The last
-    layer may be several, side by side, whose outputs follow each other.
-    With `low`, the products of the hidden layers are those of bfloat16, forwards and backwards; the last layer, sums
-    and results are not.
+    Call it in inference mode. Results are stored by column, [outputs, n], because softmax and sums over few actions are
+    faster that way. The last layer may be several, side by side, whose outputs follow each other. With `low`, the
+    products of the hidden layers are those of bfloat16, forwards and backwards; the last layer, sums and results are
+    not.
     """
 
     def __init__(self, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None) -> None:

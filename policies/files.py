@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Collection
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -152,20 +151,16 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     with torch.device("meta"):
         expected = dict(made.from_description(observation, actions, architecture).state_dict())
         if critic is not None:
-            values = Values.from_description(observation, critic)
-            expected |= {VALUES + name: tensor for name, tensor in values.state_dict().items()}
+            own = Values.from_description(observation, critic).state_dict()
+            expected |= {VALUES + name: tensor for name, tensor in own.items()}
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
-    policy = Policy(network, environment, observation, document["training"], None, greedy, float(sharpness))
-    return policy if critic is None else replace(policy, values=_load_values(observation, critic, tensors))
-
-
-def _load_values(observation: ObservationSpec, critic: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Values:
-    values = Values.from_description(observation, critic)
-    own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
-    values.load_state_dict(own)
-    return values
+    values = None if critic is None else Values.from_description(observation, critic)
+    if values is not None:
+        own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
+        values.load_state_dict(own)
+    return Policy(network, environment, observation, document["training"], values, greedy, float(sharpness))
 
 
 def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:

@@ -74,7 +74,8 @@ class EpsilonGreedy(LayeredNetwork):
         self.register_buffer("epsilon", torch.tensor(0.0))
 
     def logits(self, observations: Tensor) -> Tensor:
-        return epsilon_greedy_logits(self(observations), self.epsilon)
+        greedy = nn.functional.one_hot(self(observations).argmax(dim=-1), self.actions)
+        return ((1 - self.epsilon) * greedy + self.epsilon / self.actions).log()
 
 
 class QNetwork(EpsilonGreedy):
@@ -192,13 +193,6 @@ def epsilon_greedy(q: NDArray[np.float32], epsilon: NDArray[np.float32]) -> NDAr
     probabilities = np.full((n, actions), epsilon / actions, dtype=np.float32)
     probabilities[np.arange(n), q.argmax(0)] += 1 - epsilon
     return probabilities
-
-
-def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:
-    """log π(·|s), [..., A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A."""
-    actions = q.shape[-1]
-    greedy = nn.functional.one_hot(q.argmax(dim=-1), actions)
-    return ((1 - epsilon) * greedy + epsilon / actions).log()
 
 
 def dueling(values: Tensor, advantages: Tensor) -> Tensor:

@@ -86,7 +86,9 @@ def play(
     group = spec.capabilities.group
     vector = make_vector(spec, -(-min(num_envs, episodes) // group) * group, **more)
     try:
-        _require_fit(policy, vector, spec)
+        name = f"environment {spec}"
+        shapes = interface_of(vector.single_observation_space, vector.single_action_space, name)
+        policy.require_fit(*shapes, "policy", name)
         numbers = range(first, first + episodes)
         games = _Games(policy, vector, numbers, seed, greedy, spec.capabilities.keys, idle_frames, keep_observations)
         waiting: dict[int, Game] = {}
@@ -105,12 +107,6 @@ def play(
                 due += 1
     finally:
         vector.close()
-
-
-def _require_fit(policy: Policy, vector: VectorEnv, spec: EnvironmentSpec) -> None:
-    name = f"environment {spec}"
-    observation, actions = interface_of(vector.single_observation_space, vector.single_action_space, name)
-    policy.require_fit(observation, actions, "policy", name)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,10 @@ def select_rows(state: tuple[Part, ...], rows: Rows) -> tuple[Part, ...]:
 
 def put_rows(state: ArrayState, rows: Rows, values: ArrayState) -> ArrayState:
     """A copy of the state with `values` in these rows: the inverse of `select_rows`."""
-    return tuple(_put(part, rows, value) for part, value in zip(state, values, strict=True))
+    copies = tuple(part.copy() for part in state)
+    for copy, value in zip(copies, values, strict=True):
+        copy[rows] = value
+    return copies
 
 
 def concatenate_rows(states: Sequence[ArrayState]) -> ArrayState:
@@ -59,9 +62,3 @@ def _where(rows: NDArray[np.bool_], chosen: Part, other: Part) -> Part:
     if isinstance(other, Tensor):
         return torch.where(torch.from_numpy(mask).to(other.device), chosen, other)
     return np.where(mask, chosen, other)
-
-
-def _put(part: StateArray, rows: Rows, values: StateArray) -> StateArray:
-    copy = part.copy()
-    copy[rows] = values
-    return copy

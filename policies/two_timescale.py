@@ -39,7 +39,7 @@ class CoreOutput(NamedTuple):
 
 
 class Percept(NamedTuple):
-    """The part of an observation that thoughts need: features [n, width], and a digest for the noise, int64 [n]."""
+    """Inputs of the cores from an observation: features [n, width], and a digest for the noise, int64 [n]."""
 
     features: Tensor
     digest: Tensor
@@ -131,7 +131,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         return self.core(self.perceive(observations), state, slow_gradient)
 
     def perceive(self, observations: Tensor) -> Percept:
-        """The part of a output that needs no state, of observations [n, ...]."""
+        """Inputs of `core` that need no state, of observations [n, ...]."""
         rows = observations.flatten(1)
         return Percept(self.encode(rows), digest(rows))
 

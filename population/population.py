@@ -69,7 +69,9 @@ class Population:
         for number in range(self._settings.agents):
             if number == 1 and self._ancestor_alone:
                 random = np.random.default_rng([self._settings.seed, number])
-            genes = self._first_genes(number, random)
+            genes = {name: gene.draw(random) for name, gene in self._genes.items() if number or name != FRAMES}
+            if not number and FRAMES in self._genes:  # the first agent decides at the races' rate
+                genes[FRAMES] = float(self._settings.race.frames_per_step)
             rewards = initial_rewards(self._settings.rewards, random)
             name, policy = start[number] if number < len(start) else ("", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
@@ -77,11 +79,6 @@ class Population:
             with naming(name):
                 self._learners.append(self._trainer.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
-
-    def _first_genes(self, number: int, random: np.random.Generator) -> dict[str, float]:
-        """Draw an agent's genes; the first agent has the decision rate of `race`."""
-        fixed = {FRAMES: float(self._settings.race.frames_per_step)} if number == 0 else {}
-        return {name: fixed[name] if name in fixed else gene.draw(random) for name, gene in self._genes.items()}
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Play and train every agent, rate them, and copy better ones.

@@ -65,7 +65,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    _require_some(dataset)
+    if not len(dataset.lengths()):  # which raises BadInput for a damaged one, before anything is written
+        raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     _require_new(chosen, Path(chosen.out))
     require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
     if cloning.backend == "d3rlpy":
@@ -114,12 +115,6 @@ def _require_new(chosen: PretrainSettings, out: Path) -> None:
         if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(chosen):
             return
     raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
-
-
-def _require_some(dataset: Dataset) -> None:
-    """Raise BadInput without an episode, or for a damaged one, before anything is written."""
-    if not len(dataset.lengths()):
-        raise BadInput(f"{dataset.folder}: no episode to clone; record games")
 
 
 def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:

@@ -1,7 +1,7 @@
 """Choice of a clone's decision rate: clones of the same games at several rates play, and the best runner is kept.
 
-They play greedily, as drawn, and as drawn with sharpened probabilities. A greedy clone can repeat a mistake for ever, a
-drawn one slips now and then; in between it does either less.
+They play greedily, as drawn, and as drawn with sharpened probabilities. A greedy clone can repeat a mistake forever, a
+drawn one slips now and then; a sharpened one does less of both.
 
 A person changes keys at any frame. Decisions that are too rare lose what the person did, frequent ones are mostly
 repeats of the last, and which rate gives a clone that runs depends on the player.

@@ -54,12 +54,8 @@ def cross_fitted(
         for index in sorted(held_out):
             episode = episodes[index]
             probabilities = floored(clone(episode.observations[:-1]), floor)
-            yield index, replace(episode, behaviour_probabilities=probabilities, probabilities_from=cloned_name(folds))
-
-
-def cloned_name(folds: int) -> str:
-    """Name the origin of cross-fitted probabilities, as in 'cloned(5 folds)'."""
-    return f"cloned({folds} folds)"
+            origin = f"cloned({folds} folds)"
+            yield index, replace(episode, behaviour_probabilities=probabilities, probabilities_from=origin)
 
 
 def run(chosen: ReestimateSettings) -> None:

@@ -28,8 +28,8 @@ class DistilCommandSettings(Settings):
     )
     own_games: int = setting(
         96,
-        "Games in whose states it stays as it is: so many greedy ones with late decisions, drawn ones, and drawn ones "
-        "with them.",
+        "Games in whose states it stays as it is: this number of greedy ones with late decisions, of drawn ones, and "
+        "of drawn ones with late decisions.",
         at_least=1,
     )
     max_idle_frames: int = max_idle_frames(300)

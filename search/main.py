@@ -165,7 +165,7 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
-        console.print(f"film: {out / 'best.mp4'}")
+        console.print(f"film: {out / FILM}")
     if best.outcome == "finished":
         into = unused(Path("runs/distil"))
         console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)], out=into))

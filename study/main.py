@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.command_line import override, unused
@@ -45,18 +44,20 @@ def run(settings: StudyCommandSettings) -> None:
     console = plain_console()
     console.file = sys.stdout  # the runs' output goes to files
     with progress_bar("runs", console) as bar:
-        done, total = runs_of(results_of(study, asked, settings.seed), asked.budget)
-        shown = _Shown(bar, bar.add_task("searching", completed=done, total=total))
+        task = bar.add_task("searching", total=None)
 
-        def on_run() -> None:
-            shown.update(results_of(study, asked, settings.seed), asked.budget)
+        def show(stage: str = "") -> None:
+            results = results_of(study, asked, settings.seed)
+            done, total = runs_of(results, asked.budget)
+            words = stage or f"trial {len(results.trials)} of {asked.budget.trials}"
+            if results.ranked:
+                words += f", best mean {mean(results.ranked[0].search):.4g}"
+            bar.update(task, completed=done, total=total, description=words)
 
         try:
-            Search(study, asked, settings.seed, out, play, on_run).run()
+            Search(study, asked, settings.seed, out, play, show).run()
             _require_finalists(results_of(study, asked, settings.seed), out)
-            shown.stage = "fresh seeds"
-            on_run()
-            results = FreshRuns(study, asked, settings.seed, out, play, on_run).run()
+            results = FreshRuns(study, asked, settings.seed, out, play, lambda: show("fresh seeds")).run()
         except KeyboardInterrupt:
             bar.console.print("stopped; the same command continues, and repeats only the interrupted run")
             raise
@@ -76,22 +77,6 @@ def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
     fresh = sum(budget.fresh_seeds - len(one.fresh) for one in results.finalists)
     fresh += budget.fresh_seeds * (finalists - len(results.finalists)) if missing else 0
     return done, done + missing + fresh
-
-
-class _Shown:
-    """The progress bar of a study."""
-
-    def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar, self._task = bar, task
-        self.stage = ""
-
-    def update(self, results: StudyResults, budget: BudgetSettings) -> None:
-        done, total = runs_of(results, budget)
-        best = results.ranked[:1]
-        words = self.stage or f"trial {len(results.trials)} of {budget.trials}"
-        if best:
-            words += f", best mean {mean(best[0].search):.4g}"
-        self._bar.update(self._task, completed=done, total=total, description=words)
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:

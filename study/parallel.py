@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from .space import CATEGORICAL, Parameter
@@ -15,12 +14,8 @@ LONGEST_NAME = 30
 """Characters of an axis's name."""
 
 
-@dataclass(frozen=True)
-class Axis:
-    """An axis: its name, the labels of some places on it (0 at the bottom, 1 at the top)."""
-
-    name: str
-    labels: tuple[tuple[float, str], ...]
+Axis = tuple[str, list[tuple[float, str]]]
+"""An axis: its name, and the labels of some places on it (0 at the bottom, 1 at the top)."""
 
 
 def parallel_coordinates(
@@ -34,7 +29,7 @@ def parallel_coordinates(
         return ""
     figures = [value for _, value in points]
     low, high = min(figures), max(figures)
-    axes = [axis_of(one) for one in space] + [Axis(figure, ((0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")))]
+    axes = [axis_of(one) for one in space] + [(figure, [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")])]
     gap = (WIDTH - LEFT - RIGHT) / (len(axes) - 1)
 
     def at(axis: int, place: float) -> str:
@@ -50,13 +45,13 @@ def parallel_coordinates(
         look = f'stroke="{BEST if stands_out else OTHERS}" stroke-opacity="{0.95 if stands_out else 0.25}"'
         said = ", ".join([*(f"{name}={one}" for name, one in values.items()), f"{figure} {value:.4g}"])
         parts.append(f'<polyline points="{path}" {look}><title>{escape(said)}</title></polyline>')
-    for number, axis in enumerate(axes):
+    for number, (name, labels) in enumerate(axes):
         x = LEFT + number * gap
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#555"/>')
-        name = axis.name if len(axis.name) <= LONGEST_NAME else f"…{axis.name[1 - LONGEST_NAME :]}"
+        name = name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
         line = 16 if number % 2 == 0 else 28  # neighbouring names may be long
         parts.append(f'<text x="{x:.1f}" y="{line}" text-anchor="middle">{escape(name)}</text>')
-        for place, label in axis.labels:
+        for place, label in labels:
             y = HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM)
             parts.append(f'<text x="{x + 5:.1f}" y="{y + 4:.1f}">{escape(label)}</text>')
     return "".join([*parts, "</svg>"])
@@ -66,8 +61,8 @@ def axis_of(parameter: Parameter) -> Axis:
     """The axis of a setting."""
     ends = parameter.extremes
     if parameter.type != CATEGORICAL:
-        return Axis(parameter.name, ((0.0, f"{float(ends[0]):.4g}"), (1.0, f"{float(ends[1]):.4g}")))
-    return Axis(parameter.name, tuple((place_of(parameter, choice), choice) for choice in ends))
+        return parameter.name, [(0.0, f"{float(ends[0]):.4g}"), (1.0, f"{float(ends[1]):.4g}")]
+    return parameter.name, [(place_of(parameter, choice), choice) for choice in ends]
 
 
 def place_of(parameter: Parameter, value: str) -> float:

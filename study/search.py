@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
@@ -28,10 +27,8 @@ FIRST_FAILURES = 5
 """Number of failed trials that ends a study without any finished trial."""
 
 
-class Play(Protocol):
-    """Makes one run and returns its figure; raises RunFailed if it has none."""
-
-    def __call__(self, values: Values, seed: int, folder: Path) -> float: ...
+Play = Callable[[Values, int, Path], float]
+"""Makes one run, of values, a seed and a folder, and returns its figure; raises RunFailed if it has none."""
 
 
 def trial_folder(out: Path, number: int) -> Path:

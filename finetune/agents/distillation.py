@@ -86,7 +86,7 @@ def note(run: "Run[Discounted, LiveSettings]", decisions: int, result: str) -> N
 
 def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
     """Whole games that the run's policy plays with drawn actions in the environment of the first phase, of `DECISIONS`
-    or more in all. Says so first, since what is learned from them takes a minute."""
+    or more in all. Prints a note first, because distillation takes a minute."""
     run.observer.note(
         f"note: the policy's network ({run.policy.network.architecture}) does not fit the algorithm; it is distilled "
         "on its own play first"

@@ -13,7 +13,7 @@ The modes differ in their effect on ACER where the policy gives a demonstrated a
 - `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. Closest to the theory.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -45,8 +45,19 @@ class Behaviour:
         clone: policy for the mode `cloned`. name: of the demonstrations, for error messages. Raises BadInput for
         probabilities that cannot be used in importance weights.
         """
-        if (known := _KNOWN.get(self._settings.mode)) is not None:
-            demonstrations.replace_behaviour(known(demonstrations, clone, name, self._settings))
+        mode, recorded = self._settings.mode, demonstrations.behaviour_probabilities
+        if mode == "recorded":
+            one_hot = float(((recorded > 0).sum(axis=1) == 1).mean())
+            if one_hot > ONE_HOT_SHARE:
+                raise BadInput(
+                    f"behaviour.mode=recorded: {one_hot:.0%} of the decisions in {name} were recorded as certain "
+                    "(one-hot), which no importance weight can use; choose current, smoothed or cloned"
+                )
+        elif mode == "smoothed":
+            actions, epsilon = recorded.shape[1], self._settings.epsilon
+            demonstrations.behaviour_probabilities = smoothed(demonstrations.actions, actions, epsilon)
+        elif mode == "cloned":
+            demonstrations.behaviour_probabilities = self._cloned(demonstrations, clone, name)
 
     def at_insertion(self, sequences: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of demonstrations that enter the memory."""
@@ -56,55 +67,25 @@ class Behaviour:
         """Set the μ of the demonstrations in a batch from memory, which may also hold live sequences."""
         return _replaced(batch, current) if self._settings.mode == "current_at_sampling" else batch
 
+    def _cloned(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> NDArray[np.float32]:
+        actions, floor = demonstrations.behaviour_probabilities.shape[1], self._settings.floor
+        if actions * floor >= 1:
+            raise BadInput(
+                f"behaviour.floor={floor:g}: {actions} actions cannot all have this probability; expected less than "
+                f"{1 / actions:.3g}"
+            )
+        probabilities = clone(demonstrations.observations)
+        if is_uniform(probabilities):
+            raise BadInput(
+                f"behaviour.mode=cloned: the initial policy is untrained, so it is no clone of {name}; start from a "
+                "policy of qwop-pretrain, or choose current or smoothed"
+            )
+        return floored(probabilities, floor)
+
 
 def is_uniform(probabilities: NDArray[np.float32]) -> bool:
     """True for the probabilities [..., A] of an untrained policy: all within a fifth of 1/A."""
     return bool(np.abs(probabilities * probabilities.shape[-1] - 1).max() < 0.2)
-
-
-def _recorded(
-    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
-) -> NDArray[np.float32]:
-    recorded = demonstrations.behaviour_probabilities
-    one_hot = float(((recorded > 0).sum(axis=1) == 1).mean())
-    if one_hot > ONE_HOT_SHARE:
-        raise BadInput(
-            f"behaviour.mode=recorded: {one_hot:.0%} of the decisions in {name} were recorded as certain "
-            "(one-hot), which no importance weight can use; choose current, smoothed or cloned"
-        )
-    return recorded
-
-
-def _smoothed(
-    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
-) -> NDArray[np.float32]:
-    return smoothed(demonstrations.actions, demonstrations.behaviour_probabilities.shape[1], settings.epsilon)
-
-
-def _cloned(
-    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
-) -> NDArray[np.float32]:
-    actions, floor = demonstrations.behaviour_probabilities.shape[1], settings.floor
-    if actions * floor >= 1:
-        raise BadInput(
-            f"behaviour.floor={floor:g}: {actions} actions cannot all have this probability; expected less than "
-            f"{1 / actions:.3g}"
-        )
-    probabilities = clone(demonstrations.observations)
-    if is_uniform(probabilities):
-        raise BadInput(
-            f"behaviour.mode=cloned: the initial policy is untrained, so it is no clone of {name}; start from a "
-            "policy of qwop-pretrain, or choose current or smoothed"
-        )
-    return floored(probabilities, floor)
-
-
-_KNOWN: Mapping[str, Callable[[Demonstrations, Probabilities, str, BehaviourSettings], NDArray[np.float32]]] = {
-    "recorded": _recorded,
-    "smoothed": _smoothed,
-    "cloned": _cloned,
-}
-"""The μ of all demonstrations, in the modes that know it from the start."""
 
 
 def _replaced(sequences: Sequences, current: Probabilities) -> Sequences:

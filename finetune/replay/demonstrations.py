@@ -48,7 +48,7 @@ class Demonstrations:
     may span the end of an episode, as in live play. Streams alternate. The state is the cursors.
 
     observations [len, *shape], actions int64 [len] and behaviour_probabilities float32 [len, A]: of every decision, in
-    recorded order.
+    recorded order. The latter may be replaced.
     """
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
@@ -77,10 +77,6 @@ class Demonstrations:
     def __len__(self) -> int:
         """Number of decisions."""
         return len(self.actions)
-
-    def replace_behaviour(self, probabilities: NDArray[np.float32]) -> None:
-        """Serve these behaviour probabilities instead: float32 [len, A], in recorded order."""
-        self.behaviour_probabilities = probabilities
 
     def discount_returns(self, gamma: float) -> float:
         """Compute returns with this discount; return the standard deviation over games played to their end."""

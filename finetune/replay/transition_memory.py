@@ -58,9 +58,6 @@ class TransitionMemory:
         slots = generator.integers(len(self), size=n)
         return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
 
-    def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
-        """Do nothing: uniform sampling ignores the errors δ [B] of the sample from `slots`."""
-
     def contents(self) -> Transitions:
         """Everything stored, oldest first."""
         return self._read(self._ring.by_age())

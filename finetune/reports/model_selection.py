@@ -62,14 +62,10 @@ def best_policy(run: Path, start: Path) -> Candidate:
 
 
 def _leaders(run: Path, start: Path) -> list[Candidate]:
-    found = _candidates(run, start)
-    most = max(one.finished for one in found)
-    return [one for one in found if one.finished == most]
-
-
-def _candidates(run: Path, start: Path) -> list[Candidate]:
     found = [
         Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
         for path in (run / "phases").glob("*.json")
     ]
-    return sorted(found, key=lambda one: one.figures.get("decisions", 0))
+    most = max(one.finished for one in found)
+    leaders = [one for one in found if one.finished == most]
+    return sorted(leaders, key=lambda one: one.figures.get("decisions", 0))

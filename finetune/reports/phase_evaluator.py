@@ -165,21 +165,17 @@ class PhaseEvaluator:
         """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
         clearly beats the policy is recorded with the figures."""
         evaluation = self._evaluated[path] = evaluate(policy, self._settings)
-        figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
+        figures: dict[str, Any] = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self.player is not None:
             figures |= {"player": self.player.name, **self.player.likeness(policy)}
         if self._settings.greedy and drawn:
-            figures["drawn"] = self._play_drawn(policy, decisions)
+            figures["drawn"] = self._drawn_figures(policy)
+            self._log.evaluated(decisions, figures["drawn"], "drawn")
         if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
             figures["worse_than"] = max(lost, key=lambda name: success(lost[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         self._write(path, figures)
         return _Judged(evaluation, figures)
-
-    def _play_drawn(self, policy: Policy, decisions: int) -> dict[str, Any]:
-        figures = self._drawn_figures(policy)
-        self._log.evaluated(decisions, figures, "drawn")
-        return figures
 
     def _drawn_figures(self, policy: Policy) -> dict[str, Any]:
         return evaluate(policy, replace(self._settings, greedy=False, episodes=self._drawn)).summary()

@@ -37,11 +37,11 @@ def verdict(
         said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
     elif _is_better_throughout(after, before):
         return "learned a little: finishes and times improved, but by no more than chance may do"
-    elif _share_finished(before) >= RELIABLE:
+    elif min(_shares(before), default=0.0) >= RELIABLE:
         return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
     else:
         said, remedy = "did not learn", f"{MORE}, or another {'schedule' if 'finishes' in after else 'algorithm'}"
-    if entropy is not None and entropy < CERTAIN and not _runs(after):
+    if entropy is not None and entropy < CERTAIN and not any(share > 0.5 for share in _shares(after)):
         why = f"its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new"
         remedy = "a higher algorithm.entropy_coefficient"
         if "finishes" in after:
@@ -81,15 +81,7 @@ def _is_better_throughout(after: Figures, before: Figures) -> bool:
     return bool(min(gains) >= 0 and max(gains) > 0)
 
 
-def _runs(figures: Figures) -> bool:
-    return any(share > 0.5 for share in _shares(figures))
-
-
-def _share_finished(figures: Figures) -> float:
-    """Share of the games that finished, greedy or drawn: of those of which fewer did."""
-    return min(_shares(figures), default=0.0)
-
-
 def _shares(figures: Figures) -> list[float]:
+    """Shares of the greedy and of the drawn games that finished; empty without a track."""
     every = (figures, figures.get("drawn", {}))
     return [one["finishes"] / one["episodes"] for one in every if "finishes" in one]

@@ -45,8 +45,8 @@ def loss_gradient(
         q_coefficient·½(Qret − Q(s, a))² − z*·logits − imitation·w·Σ_a p(a|s)·log π(a|s),
 
     the last for demonstrations. With `critic_only`, the critic's term is the only one. pi, q: [A, k + 1, n].
-    average: π_avg, [A, m], of m states, t·n + i for step t of sequence i; it is asked for those alone that the trust
-    region may limit. bounds: of values and targets, in scaled rewards, as is the tolerance of imitation. With
+    average: π_avg, [A, m], of m states, t·n + i for step t of sequence i; called only for states that the trust region
+    may limit. bounds: of values and targets, in scaled rewards, as is the tolerance of imitation. With
     `achieved_returns`, demonstrations have no z*, and their targets are the returns where known.
     """
     n, k = batch.actions.shape

@@ -99,7 +99,7 @@ class DqnAgent(QAgent):
             if self._since_copy >= self._settings.target_every:
                 self._since_copy -= self._settings.target_every
                 self.learner.copy_target()
-        if self.learner.settings.prioritised:  # uniform sampling needs no copy of the errors
+        if isinstance(self.memory, PrioritisedMemory):
             with timer.section("memory"):
                 self.memory.update(sample.slots, errors.cpu().numpy())
         self._metrics.add_batch(sample.transitions.source, stats)

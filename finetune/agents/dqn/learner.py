@@ -85,18 +85,14 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             q_next_target = next_target.mean(-1)
         q = quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+        choosing = self._q_next(following) if self.settings.double else q_next_target
         if self.network.quantiles > 1:
-            choosing = self._q_next(following) if self.settings.double else q_next_target
             targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
-            if self.settings.double:
-                q_next = self._q_next(following)
-                target = dqn.double_target(rewards, discounts, q_next, q_next_target)
-            else:
-                target = dqn.max_target(rewards, discounts, q_next_target)
+            target = dqn.double_target(rewards, discounts, choosing, q_next_target)
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
         if imitation is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...run import Run
 
 UPDATES, STREAMS, STEPS = 3_000, 20, 20
-"""Updates, and the unrolls of each: one from every stream of games, with so many decisions."""
+"""Updates; unrolls of each, one from every stream of games; decisions of an unroll."""
 
 TAUGHT: Mapping[str, Any] = {"learning_rate": 3e-3, "max_gradient_norm": 40.0, "value_coefficient": 0.5, "passes": 1}
 """Settings of the updates, for any scale of the rewards."""
@@ -46,7 +46,7 @@ class Distillation:
 
     G_t is the return of that play; in games that a time limit ended, up to the end of the sequence, then V(s_k). scale:
     σ of the returns, so that rewards of any size leave the shared layers to both. state: after the last sequences,
-    which the next ones go on from. alike: share of the decisions in which both would choose the same action.
+    from which the next ones continue. alike: share of the decisions in which both would choose the same action.
     """
 
     def __init__(self, network: Network, streams: int, scale: float) -> None:

@@ -34,7 +34,6 @@ def test_weights_are_one() -> None:
     one = TransitionMemory(4, ObservationSpec((1,)))
     one.push(make_transitions(4))
     sample = one.sample(10, 0.4, np.random.default_rng(0))
-    one.update(sample.slots, np.full(10, 9.0, dtype=np.float32))
     assert sample.weights.tolist() == one.sample(10, 0.4, np.random.default_rng(0)).weights.tolist() == [1.0] * 10
 
 

@@ -14,13 +14,13 @@ def test_a_double_target_takes_the_online_action_and_the_target_value() -> None:
 
 def test_a_plain_target_takes_the_largest_target_value() -> None:
     q_next_target, reward = torch.tensor([[10.0, 3.0, 4.0]]), torch.tensor([1.0])
-    assert dqn.max_target(reward, torch.tensor([0.99]), q_next_target).item() == pytest.approx(10.9)
-    assert dqn.max_target(reward, torch.tensor([0.0]), q_next_target).item() == 1.0
+    assert dqn.double_target(reward, torch.tensor([0.99]), q_next_target, q_next_target).item() == pytest.approx(10.9)
+    assert dqn.double_target(reward, torch.tensor([0.0]), q_next_target, q_next_target).item() == 1.0
 
 
 def test_targets_carry_no_gradient() -> None:
     leaf = torch.ones(1, 3, requires_grad=True)
-    assert not dqn.max_target(torch.ones(1), torch.ones(1), leaf).requires_grad
+    assert not dqn.double_target(torch.ones(1), torch.ones(1), leaf, leaf).requires_grad
     assert not dqn.double_target(torch.ones(1), torch.ones(1), leaf, leaf).requires_grad
     assert not dqn.quantile_targets(torch.ones(1), torch.ones(1), leaf, leaf.unsqueeze(-1)).requires_grad
 
