@@ -53,8 +53,7 @@ class Training(Observer):
 
     def __init__(self, settings: FinetuneSettings, read: Read) -> None:
         self._settings, self._read, self._out = settings, read, Path(settings.out)
-        self._console = plain_console()
-        self._bar = progress_bar("decisions", self._console)
+        self._bar = progress_bar("decisions", plain_console())
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)

@@ -103,8 +103,6 @@ class QNetwork(EpsilonGreedy):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.convolutions_name = convolutions
-        if quantiles < 1:
-            raise ValueError(f"{quantiles} quantiles, expected at least 1")
         self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
         size = self.observation_size
         if self.observation.is_image:
@@ -168,8 +166,6 @@ class EnsembleQ(EpsilonGreedy):
         members: int = 5,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        if members < 1:
-            raise ValueError(f"{members} members, expected at least 1")
         if self.observation.dtype != "float32":
             raise BadInput(
                 f"observations {self.observation}: an ensemble takes numbers, not pictures; use algorithm=dqn"

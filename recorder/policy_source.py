@@ -89,10 +89,11 @@ def _episodes(
         ordered=False,
     )
     runs = environment.capabilities.runs
-    return (_episode(game, settings.player, recorded, runs) for game in games)
+    return (episode_of(game, settings.player, recorded, runs) for game in games)
 
 
-def _episode(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
+def episode_of(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
+    """A policy's game as an episode of a dataset. runs: its environment has a track."""
     return Episode(
         observations=game.observations,
         actions=game.actions,

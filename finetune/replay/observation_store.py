@@ -80,10 +80,7 @@ class FrameStore:
         self._index[slots] = numbers
 
     def take(self, slots: NDArray[np.int64]) -> Observations:
-        numbers = self._index[slots].ravel()
-        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
-        for place, number in enumerate(numbers.tolist()):
-            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
+        frames = self._frames(self._index[slots].ravel())
         return frames.reshape(len(slots), self._each, *self._observation.shape)
 
     def drop(self, slots: NDArray[np.int64]) -> None:
@@ -96,10 +93,10 @@ class FrameStore:
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         numbers, index = np.unique(self._index[slots], return_inverse=True)
-        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
-        for place, number in enumerate(numbers.tolist()):
-            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
-        return {"frames": frames, "index": index.reshape(len(slots), self._index.shape[1]).astype(np.int32)}
+        return {
+            "frames": self._frames(numbers),
+            "index": index.reshape(len(slots), self._index.shape[1]).astype(np.int32),
+        }
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
         frames, index = np.asarray(packed["frames"], dtype=np.uint8), np.asarray(packed["index"])
@@ -116,6 +113,13 @@ class FrameStore:
         assert np.array_equal(np.bincount(shown, minlength=len(self._uses)), self._uses)
         assert np.array_equal(np.flatnonzero(self._uses == 0), np.sort(self._free))
         assert len(self._known) <= self.frames
+
+    def _frames(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Copies of the frames with these numbers, [n, size]."""
+        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
+        return frames
 
     def _number(self, frame: NDArray[np.uint8]) -> int:
         """Store a frame if it is new, increment its reference count, and return its number."""

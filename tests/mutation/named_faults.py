@@ -184,7 +184,7 @@ _BY_FILE = {
          "self.settings.learning_rate * now.learning_rate", "self.settings.learning_rate"),
         ("ppo: imitation has a weight of 1", "now.imitation * named[", "named["),
         ("ppo: imitates actions, not probabilities",
-         "shown.actions, probabilities=shown.probabilities", "shown.actions"),
+         "demonstrated.actions, probabilities=demonstrated.probabilities", "demonstrated.actions"),
         ("ppo: no discount", "                    now.gamma,\n", "                    1.0,\n"),
         ("ppo: live rewards are not clipped", "        played = self.settings.with_clipped_rewards(played)\n", ""),
         ("ppo: the entropy does not follow the phase",

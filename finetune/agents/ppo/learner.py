@@ -176,7 +176,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
             losses.append(-gain.mean() - weight * bonus.mean())
             if demonstrated is not None:
-                named["imitation_loss"] = self._imitation_loss(demonstrated)
+                logits = self.network.policy_head(self._features(demonstrated.inputs))
+                named["imitation_loss"] = cloning_loss(
+                    logits, demonstrated.actions, probabilities=demonstrated.probabilities
+                )
                 losses.append(now.imitation * named["imitation_loss"])
             if batch.teacher is not None:
                 named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
@@ -216,11 +219,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
-
-    def _imitation_loss(self, shown: Demonstrated) -> Tensor:
-        """Cross-entropy of the policy with the demonstrated probabilities, or with the actions if none are given."""
-        logits = self.network.policy_head(self._features(shown.inputs))
-        return cloning_loss(logits, shown.actions, probabilities=shown.probabilities)
 
     def _features(self, inputs: Tensor) -> Tensor:
         """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
