@@ -5,7 +5,7 @@ with `observation.` and are numbers, side by side; pictures and films are left o
 an episode's last decision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,10 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
         raise BadInput(f"{path}: has {quoted(found, 120)}; name numbers with columns.observation=[…]")
     names.setdefault("observation", numbers)
 
-    def needed(found: Sequence[str]) -> list[str]:
+    def needed(found: Sequence[str], index: Collection[str]) -> list[str]:
         if missing := [name for name in ORDER if name not in found]:
             raise BadInput(f"its rows have no column {missing[0]}, expected LeRobot's")
-        return [*ORDER, *columns_of(found, names)]
+        return [*ORDER, *columns_of(found, names, index)]
 
     table, _ = read_table(path, parquet_files(path / "data"), needed)
     for name in table.columns:

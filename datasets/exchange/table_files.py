@@ -6,6 +6,8 @@ are, and the numbers of an observation are the columns `observation…`, or all 
 observation that ended its episode, as `Dataset.steps()` has them.
 """
 
+import csv
+import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -51,8 +53,9 @@ FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
 SEPARATORS = (",", ";", "\t", "|")
 """Of the columns of a `.csv`: the one that is most frequent in its first line."""
 
-Needed = Callable[[Sequence[str]], Collection[str]]
-"""The columns to read of those that a file has; BadInput where one is missing."""
+Needed = Callable[[Sequence[str], Collection[str]], Collection[str]]
+"""The columns to read of those that a file has, of which the second are the index of pandas; BadInput where one is
+missing."""
 
 ALIASES = {
     "reward": ("next.reward", "rewards"),
@@ -96,8 +99,8 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
     left_out: dict[str, None] = {}
 
-    def needed(found: Sequence[str]) -> list[str]:
-        names = columns_of(found, columns)
+    def needed(found: Sequence[str], index: Collection[str]) -> list[str]:
+        names = columns_of(found, columns, index)
         left_out.update(dict.fromkeys(one for one in found if one not in names and not _is_index(one)))
         return names
 
@@ -109,13 +112,15 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a table: those of a folder but the hidden ones, which file managers leave there."""
-    return sorted(one for one in path.iterdir() if not one.name.startswith(".")) if path.is_dir() else [path]
+    """The files of a table: those of a folder but the hidden ones, which file managers leave there, and Spark's marks
+    (`_SUCCESS`)."""
+    return sorted(one for one in path.iterdir() if not one.name.startswith((".", "_"))) if path.is_dir() else [path]
 
 
-def columns_of(found: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
-    """The columns that an import reads, of those found in a file; see `read`."""
-    return [name for names in _names(found, columns).values() for name in names]
+def columns_of(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> list[str]:
+    """The columns that an import reads, of those found in a file; see `read`. index: those that are no observation
+    unless named."""
+    return [name for names in _names(found, columns, index).values() for name in names]
 
 
 def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.DataFrame, list[int]]:
@@ -165,7 +170,25 @@ def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
     file.seek(0)
     names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator, skipinitialspace=True).columns]
     file.seek(0)
-    return pd.read_csv(file, usecols=[*needed(names)], sep=separator, skipinitialspace=True), size
+    chosen = [*needed(names, ())]
+    _require_names_for_all(file, separator, len(names))
+    file.seek(0)
+    return pd.read_csv(file, usecols=chosen, sep=separator, skipinitialspace=True), size
+
+
+def _require_names_for_all(file: BinaryIO, separator: str, names: int) -> None:
+    """BadInput for a line with more values than there are names, which pandas cuts off: a decimal comma, or a text
+    with a separator and no quotes, moves all values after it into other columns."""
+    csv.field_size_limit(LARGEST)  # of a text that is not read, such as a picture's
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    lines = csv.reader(text, delimiter=separator, skipinitialspace=True)
+    for line in lines:
+        if any(line[names:]):
+            raise BadInput(
+                f"line {lines.line_num} has {len(line)} values for {names} columns; put quotes around a value with "
+                f"{separator!r} in it, or write decimals with a point"
+            )
+    text.detach()
 
 
 def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
@@ -174,7 +197,7 @@ def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, i
     with pq.ParquetFile(file) as parquet:
         schema = parquet.schema_arrow
     index = (schema.pandas_metadata or {}).get("index_columns", ())
-    names = needed([name for name in schema.names if name not in index])
+    names = needed(schema.names, [name for name in index if isinstance(name, str)])  # else a range, which is no column
     for name in names:
         if schema.names.count(name) > 1:
             raise BadInput(f"column {quoted(name)} is there twice")
@@ -255,7 +278,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any], files: Sequence[int]
     return parts
 
 
-def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[str]]:
+def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> dict[str, list[str]]:
     """The columns of each part of a decision, of those that a table has."""
     known = ("action", "reward", "episode", "terminated", "truncated", "observation")
     if strange := [name for name in columns if name not in known]:
@@ -276,7 +299,7 @@ def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[s
     if not made["action"]:
         raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
     used = {one for names in (*made.values(), *ALIASES.values(), KNOWN) for one in names}
-    rest = [one for one in found if one not in used and not _is_index(one)]
+    rest = [one for one in found if one not in used and one not in index and not _is_index(one)]
     made["observation"] = given.get("observation") or [one for one in rest if one.startswith("obs")] or rest
     if not made["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
@@ -284,8 +307,8 @@ def _names(found: Sequence[str], columns: Mapping[str, Any]) -> dict[str, list[s
 
 
 def _is_index(name: str) -> bool:
-    """True for the column without a name that pandas writes first."""
-    return name.startswith("Unnamed:")
+    """True for the index without a name that pandas writes."""
+    return name.startswith(("Unnamed:", "__index_level_"))
 
 
 def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:

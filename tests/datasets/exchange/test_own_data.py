@@ -221,10 +221,11 @@ def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, pla
     ("change", "said"),
     [
         (lambda text: text.replace(b"x1", b"x0"), "column x0 is there twice"),
+        (lambda text: text.replace(b",1.0,", b",1,0,"), "line 2 has 9 values for 8 columns"),
         (lambda text: text.decode().encode("utf-16"), "is not UTF-8 text; save it as UTF-8"),
         (lambda text: text.replace(b"reward", "prämie".encode("latin-1")), "is not UTF-8 text"),
     ],
-    ids=range(3),
+    ids=range(4),
 )
 def test_a_csv_that_is_not_clear_is_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
@@ -232,6 +233,20 @@ def test_a_csv_that_is_not_clear_is_refused(
     (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
     with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
         brought(tmp_path / "mine.csv")
+
+
+def test_separators_at_the_ends_of_lines_are_no_values(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    (tmp_path / "mine.csv").write_text(table_of(played).to_csv(index=False).replace("\n", ",\n"))
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
+@pytest.mark.parametrize("index", [["episode"], ["episode", "frame"]], ids=len)
+def test_an_index_may_have_the_episodes_and_is_no_observation(
+    tmp_path: Path, played: list[dict[str, Any]], index: list[str]
+) -> None:
+    table = table_of(played).drop(columns="terminated").assign(frame=7)
+    table.set_index(index).drop(columns="frame", errors="ignore").to_parquet(tmp_path / "mine.parquet")
+    assert [len(episode) for episode in brought(tmp_path / "mine.parquet")] == [len(one["actions"]) for one in played]
 
 
 def test_times_are_no_observations(tmp_path: Path, played: list[dict[str, Any]]) -> None:
@@ -263,6 +278,7 @@ def test_files_may_number_their_own_episodes_or_go_on_with_one(
     for number, (begin, end) in enumerate(files):
         table_of(played)[begin:end].to_parquet(tmp_path / "mine" / f"{number}.parquet")
     (tmp_path / "mine" / ".DS_Store").touch()  # of a file manager
+    (tmp_path / "mine" / "_SUCCESS").touch()  # of Spark
     assert [len(episode) for episode in brought(tmp_path / "mine")] == episodes
 
 
