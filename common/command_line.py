@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .checks import Declaration
+from .files import own_name
 from .imports import SETTING, imported
 from .overrides import UNREADABLE
 from .reading import parse_yaml
@@ -44,7 +45,7 @@ def override(name: str, value: object) -> str:
 
 def clone_next(dataset: Path) -> str:
     """The line that names the command for a new dataset: to clone its player into runs/NAME."""
-    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / dataset.resolve().name))
+    return next_command("qwop-pretrain", dataset=dataset, out=unused(Path("runs") / own_name(dataset)))
 
 
 def unused(folder: Path) -> Path:

@@ -25,6 +25,17 @@ def named_path(path: str | os.PathLike[str], kind: str) -> Path:
     return Path(path).expanduser()
 
 
+def own_name(folder: Path) -> str:
+    """The name of a folder, also where the path to it is `.` or ends in `..`."""
+    return folder.name if folder.name not in ("", "..") else os.path.basename(os.path.realpath(folder))
+
+
+def beside(folder: Path, ending: str) -> Path:
+    """A path beside a folder, named after it: `runs/me-2` for `runs/me`, `../me-2` for `.` in `me`."""
+    parent = folder.parent if folder.name not in ("", "..") else folder / ".."
+    return parent / f"{own_name(folder)}-{ending}"
+
+
 def write_atomic(path: Path, content: Content) -> Path:
     """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
     folder. BadInput if it cannot be written (a full disk, lost permissions).

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
-from .folder import DESCRIPTION, EPISODE_NAME, episode_name
+from .folder import DESCRIPTION, EPISODE_NAME, dataset_command, episode_name
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -96,7 +96,7 @@ def _lines(folder: Path) -> list[str]:
     path = folder / CHECKSUMS
     if not os.path.lexists(path):
         return []
-    content = read_bytes(path, LARGEST_LIST, f"move it away, then: qwop-dataset describe {folder}")
+    content = read_bytes(path, LARGEST_LIST, f"move it away, then: {dataset_command('describe', folder)}")
     # As an editor or git may have left it: with a byte-order mark, and lines that end like Windows's.
     lines = content.decode("utf-8-sig", errors="replace").split("\n")
     return [line for line in (one.removesuffix("\r") for one in lines) if line]

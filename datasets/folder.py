@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 from ..common.errors import BadInput
+from ..common.files import beside
 from ..common.reading import ABOUT_THE_NAME, MEGABYTE, CannotBeRead, NotReadNow, parse_json, read_bytes, reason
 from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 
@@ -25,6 +27,11 @@ EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwo
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
 
+def dataset_command(verb: str, folder: Path, *more: str) -> str:
+    """A command line of `qwop-dataset` for this folder, ready to be copied."""
+    return shlex.join(["qwop-dataset", verb, str(folder), *more])
+
+
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     return parse_info(read_description(folder), folder / DESCRIPTION)
@@ -36,7 +43,7 @@ def read_description(folder: Path) -> bytes:
         if episode_numbers(folder):
             raise BadInput(
                 f"{folder}: has episodes but no {DESCRIPTION}; to write it anew from them: "
-                f"qwop-dataset describe {folder} accept=true"
+                + dataset_command("describe", folder, "accept=true")
             )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
@@ -61,7 +68,7 @@ def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> Non
         why = "cannot hold who acted" if found.version == SCHEMA_VERSION else "can be read but not added to"
         raise BadInput(
             f"{folder}: a dataset of version {found.version}, which {why}; write it anew with: "
-            f"qwop-dataset upgrade {folder} out={folder}-{SHARED_CONTROL}"
+            + dataset_command("upgrade", folder, f"out={beside(folder, str(SHARED_CONTROL))}")
         )
 
 

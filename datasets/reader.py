@@ -1,6 +1,7 @@
 """Reading: the episodes in a dataset's folder."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,15 @@ from ..common.files import named_path
 from .checksums import CHECKSUMS, read_checksums, sha256
 from .columns import arrow_schema
 from .episode_file import EpisodeFile, changed, open_episode_file
-from .folder import DESCRIPTION, EPISODE_NAME, episode_number, episode_numbers, parse_info, read_description
+from .folder import (
+    DESCRIPTION,
+    EPISODE_NAME,
+    dataset_command,
+    episode_number,
+    episode_numbers,
+    parse_info,
+    read_description,
+)
 from .schema import DatasetInfo, Episode
 from .summary import Facts, Summary, fact_columns, facts_in, summarise
 
@@ -139,10 +148,11 @@ def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
     if missing := sorted({name for name in checksums if EPISODE_NAME.fullmatch(name)} - {*numbered.values()}):
         raise BadInput(
             f"{folder / missing[0]}: missing, though {CHECKSUMS} lists it; put it back or, if it was removed on "
-            f"purpose: qwop-dataset describe {folder} accept=true"
+            f"purpose: {dataset_command('describe', folder, 'accept=true')}"
         )
     if not numbered:
-        raise BadInput(f"{folder}: the dataset has no episodes yet; record some with qwop-record dataset={folder}")
+        more = shlex.join(["qwop-record", f"dataset={folder}"])
+        raise BadInput(f"{folder}: the dataset has no episodes yet; record some with {more}")
     return Dataset(folder, info, tuple(folder / name for name in numbered.values()), checksums)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..common.command_line import next_command, unused
+from ..common.files import beside
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
@@ -49,7 +50,7 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
 
 def _beside(policy: Path, name: str) -> Path:
     """A folder beside the run's own: runs/me-faster for runs/me."""
-    return unused(policy.parent.with_name(f"{policy.parent.name}-{name}"))
+    return unused(beside(policy.parent, name))
 
 
 def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from ..common.command import CONFIGURATION, to_yaml
 from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder, write_atomic
+from ..common.files import own_name, require_writable_folder, write_atomic
 from ..common.interrupts import Deferred
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -64,7 +64,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
         return clone_next(folder)
     assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
     policy = settings.source.policy
-    more: dict[str, object] = {"out": unused(Path("runs") / folder.resolve().name)}
+    more: dict[str, object] = {"out": unused(Path("runs") / own_name(folder))}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)

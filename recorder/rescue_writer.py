@@ -3,7 +3,9 @@
 import tempfile
 from pathlib import Path
 
+from ..common.command_line import next_command
 from ..common.errors import BadInput
+from ..common.files import beside
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter
 
@@ -34,8 +36,9 @@ class RescuingWriter:
             self._elsewhere.write(episode)
         except (OSError, BadInput):
             return "the game that has just ended is lost, all before it are kept; make room, then record again"
-        rescued = self._elsewhere.folder
+        here, rescued = self.folder, self._elsewhere.folder
+        both = next_command("qwop-dataset merge", dataset=here, others=[str(rescued)], out=beside(here, "2"))
         return (
             f"what could not be written is in {rescued}, a dataset of its own; make room, then put both together: "
-            f"qwop-dataset merge {self.folder} others=[{rescued}] out={self.folder}-2"
+            f"{both.removeprefix('next: ')}"
         )

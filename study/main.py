@@ -9,6 +9,7 @@ from rich.console import Console
 from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.command_line import override, unused
 from ..common.errors import BadInput
+from ..common.files import beside
 from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
@@ -119,6 +120,6 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
         )
     lines.append(f"report: {page}")
     if winner is not None:
-        best = unused(page.parent.with_name(f"{page.parent.name}-best"))
+        best = unused(beside(page.parent, "best"))
         lines.append(f"next: {shlex.join([*play.words(winner.values, 0), override('out', best)])}")
     console.print("\n".join(lines))

@@ -12,7 +12,7 @@ from ...common.cores import cores
 from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
-from ..folder import EPISODE_NAME
+from ..folder import EPISODE_NAME, dataset_command
 from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
@@ -58,7 +58,7 @@ def run(settings: VerifySettings) -> None:
         if moved:
             console.print(
                 f"{len(moved)} files are in {folder / FOLDER} now; the derived files are brought up to date by: "
-                f"qwop-dataset describe {folder}"
+                + dataset_command("describe", folder)
             )
     if faults:
         raise _failed(faults, folder, console)
@@ -82,7 +82,7 @@ def _advice(fault: Problem, folder: Path) -> str:
         return "it may be whole: make it readable, and verify again"
     if fault.file.suffix == ".parquet" and (os.path.lexists(fault.file) or not EPISODE_NAME.fullmatch(fault.file.name)):
         return "restore it, or: set_aside=true"
-    return f"restore it, or accept the dataset as it is: qwop-dataset describe {folder} accept=true"
+    return f"restore it, or accept the dataset as it is: {dataset_command('describe', folder, 'accept=true')}"
 
 
 def _result(verification: Verification, seconds: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.files import cannot_be_written, require_writable_folder, write_atomic
+from qwop.common.files import beside, cannot_be_written, require_writable_folder, write_atomic
 
 
 @pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
@@ -96,3 +96,15 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
             require_writable_folder(tmp_path / "out", "out")
     finally:
         tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("folder", "beside_it"),
+    [("runs/me", "runs/me-2"), ("/runs/me", "/runs/me-2"), (".", "../here-2"), ("..", "../../above-2"), ("/", "/-2")],
+)
+def test_a_folder_beside_another_is_named_after_it_from_wherever_it_is_seen(
+    folder: str, beside_it: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "above" / "here").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "above" / "here")
+    assert os.path.normpath(beside(Path(folder), "2")) == beside_it

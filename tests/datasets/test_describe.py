@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,7 +74,16 @@ def test_a_lost_description_is_written_anew_from_the_episodes(folder: Path) -> N
         open_dataset(folder)
     describe(folder, accept=True)
     assert path.read_bytes() == before
-    assert len(list(open_dataset(folder))) == 3
+
+
+def test_a_command_that_is_advised_can_be_copied_whatever_the_folders_name(folder: Path) -> None:
+    spaced = folder.rename(folder.with_name("ann's games"))
+    (spaced / "dataset.json").unlink()
+    with pytest.raises(BadInput) as caught:
+        open_dataset(spaced)
+    assert shlex.split(str(caught.value).partition(" them: ")[2]) == [
+        "qwop-dataset", "describe", str(spaced), "accept=true",
+    ]  # fmt: skip
 
 
 def test_a_folder_without_episodes_is_given_no_description(tmp_path: Path) -> None:

@@ -39,3 +39,9 @@ def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_
     assert settings.schedule.phases[0].critic_only  # a critic that begins new ruins a clone
     assert sum(phase.decisions for phase in settings.schedule.phases) == 200_000
     assert settings.schedule.keep == "best"
+
+
+def test_a_clone_in_the_working_folder_is_improved_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
+    assert said.endswith(f"out=../{tmp_path.name}-better")

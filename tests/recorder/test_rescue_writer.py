@@ -1,5 +1,6 @@
 """Games that a folder does not take are somewhere else."""
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RescuingWriter:
     """Writes into a dataset whose disk is full."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
-    writer = DatasetWriter(tmp_path / "dataset", INFO)
+    writer = DatasetWriter(tmp_path / "my games", INFO)
 
     def fail(episode: Any) -> Path:
         raise OSError(28, "No space left on device")
@@ -50,15 +51,14 @@ def test_games_that_cannot_be_written_are_in_a_dataset_of_temporary_files(full: 
 
 
 def test_rescued_games_join_the_others_as_the_message_says(full: RescuingWriter, tmp_path: Path) -> None:
-    DatasetWriter(tmp_path / "dataset", INFO).write(game(6))
+    DatasetWriter(tmp_path / "my games", INFO).write(game(6))
     with pytest.raises(BadInput, match="make room, then put both together") as caught:
         full.write(game(9))
     _, _, said = str(caught.value).partition("qwop-dataset merge ")
-    folder, *words = said.split()
-    merge.run(merge.command.read([f"dataset={folder}", *words]))
-    out = tmp_path / "dataset-2"
+    merge.run(merge.command.read(shlex.split(said)))
+    out = tmp_path / "my games-2"
     assert [sum(map(len, episode.keys or ())) for episode in open_dataset(out)] == [6, 9]
-    assert len(open_dataset(tmp_path / "dataset")) == 1
+    assert len(open_dataset(tmp_path / "my games")) == 1
 
 
 def test_where_nothing_can_be_written_the_game_is_said_to_be_lost(full: RescuingWriter, tmp_path: Path) -> None:
