@@ -24,6 +24,9 @@ VERIFIED = "`qwop-dataset verify .` in this folder checks every file, and these 
 _FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
 
+_OTHER_ENCODINGS = "surrogateescape"
+"""Keeps an author's bytes that are not UTF-8."""
+
 _SIZES = (
     (1e3, "n<1K"),
     (1e4, "1K<n<10K"),
@@ -73,7 +76,7 @@ def write_card(folder: Path, summary: Summary) -> None:
     else:
         text = f"{text.rstrip()}\n\n{new}\n"
     text = _SIZE.sub(lambda _: _size(summary), text, count=1)
-    write_atomic(folder / CARD, text)
+    write_atomic(folder / CARD, text.encode(errors=_OTHER_ENCODINGS))
 
 
 def card_is_true(folder: Path, summary: Summary) -> bool | None:
@@ -86,7 +89,7 @@ def card_is_true(folder: Path, summary: Summary) -> bool | None:
 def _read(path: Path) -> str | None:
     if not os.path.lexists(path):
         return None
-    return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode("utf-8", errors="replace")
+    return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode(errors=_OTHER_ENCODINGS)
 
 
 def front_matter(summary: Summary, files: Mapping[str, str] = EPISODE_FILES) -> str:

@@ -86,6 +86,14 @@ def test_a_command_that_is_advised_can_be_copied_whatever_the_folders_name(folde
     ]  # fmt: skip
 
 
+def test_what_an_author_wrote_in_the_card_stays_in_any_encoding(folder: Path) -> None:
+    (folder / "README.md").write_bytes("Größe\r\n".encode("latin-1"))
+    describe(folder)
+    assert (folder / "README.md").read_bytes().startswith("Größe".encode("latin-1"))
+    assert card_is_true(folder, open_dataset(folder).summary())
+    assert len(list(open_dataset(folder))) == 3
+
+
 def test_a_folder_without_episodes_is_given_no_description(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no dataset\.json in it"):
         describe(tmp_path, accept=True)
