@@ -27,6 +27,24 @@ EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwo
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
 
+EXPORTED = ("steps", "episodes")
+"""Folders in an export for Hugging Face, whose description has the same name as a dataset's."""
+
+
+def is_exported(folder: Path) -> bool:
+    """True for an export for Hugging Face."""
+    return all((folder / name).is_dir() for name in EXPORTED) and (folder / DESCRIPTION).is_file()
+
+
+def require_no_export(folder: Path) -> None:
+    """Raise BadInput for an export for Hugging Face, which holds no episodes of our own form."""
+    if is_exported(folder) and not episode_numbers(folder):
+        raise BadInput(
+            f"{folder}: an export for Hugging Face; make a dataset of it again with: "
+            + dataset_command("import", folder, f"out={beside(folder, 'imported')}")
+        )
+
+
 def dataset_command(verb: str, folder: Path, *more: str) -> str:
     """A command line of `qwop-dataset` for this folder, ready to be copied."""
     return shlex.join(["qwop-dataset", verb, str(folder), *more])

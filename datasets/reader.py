@@ -23,6 +23,7 @@ from .folder import (
     episode_numbers,
     parse_info,
     read_description,
+    require_no_export,
 )
 from .schema import DatasetInfo, Episode
 from .summary import Facts, Summary, fact_columns, facts_in, summarise
@@ -151,6 +152,7 @@ def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
             f"purpose: {dataset_command('describe', folder, 'accept=true')}"
         )
     if not numbered:
+        require_no_export(folder)
         more = shlex.join(["qwop-record", f"dataset={folder}"])
         raise BadInput(f"{folder}: the dataset has no episodes yet; record some with {more}")
     return Dataset(folder, info, tuple(folder / name for name in numbered.values()), checksums)

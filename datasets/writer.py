@@ -16,7 +16,16 @@ from ..common.folder_lock import FolderLock
 from ..envs.spec import EnvironmentSpec
 from .arrow import identity, renumbered, to_table
 from .checksums import add_checksums, read_checksums, sha256
-from .folder import DESCRIPTION, RECORDINGS, episode_name, next_number, read_info, require_same, to_text
+from .folder import (
+    DESCRIPTION,
+    RECORDINGS,
+    episode_name,
+    next_number,
+    read_info,
+    require_no_export,
+    require_same,
+    to_text,
+)
 from .reader import read_episode
 from .schema import DatasetInfo, Episode
 
@@ -46,6 +55,7 @@ class DatasetWriter:
             raise BadInput(f"{self.folder}: a file is in the way; give another folder") from None
         except OSError as error:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
+        require_no_export(self.folder)
         found = read_info(self.folder)
         require_same(found, info, self.folder)
         self.info = replace(info, version=found.version)

@@ -24,13 +24,13 @@ from ..arrow import HASH, from_table, to_table
 from ..bounds import permitted, require_permitted
 from ..card import CARD, column_table, front_matter, summary_table
 from ..columns import arrow_schema
-from ..folder import DESCRIPTION, read_info, to_text
+from ..folder import DESCRIPTION, EXPORTED, read_info, to_text
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from .imported import Imported
 from .parquet import foreign_parquet, parquet_files
 
-STEPS, EPISODES = "steps", "episodes"
+STEPS, EPISODES = EXPORTED
 
 SHARD = 200_000
 """Rows of a file, at most, unless an episode is longer."""
@@ -77,11 +77,6 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
     configurations = {kind: f"{kind}/*.parquet" for kind in (STEPS, EPISODES)}
     tables = "\n".join([*summary_table(summary), "", *column_table(info)])
     write_atomic(folder / CARD, f"{front_matter(summary, configurations)}\n# {name}\n\n{ABOUT}\n{tables}\n")
-
-
-def is_huggingface(path: Path) -> bool:
-    """True for a folder that `export` wrote."""
-    return all((path / name).is_dir() for name in (STEPS, EPISODES)) and (path / DESCRIPTION).is_file()
 
 
 def read(path: Path) -> Imported:

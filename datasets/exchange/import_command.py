@@ -13,6 +13,7 @@ from ...common.shared_settings import smoothing
 from ...common.typed_texts import Names
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
+from ..folder import is_exported
 from ..subcommand import Subcommand
 from . import array_files, baselines, d3rlpy, huggingface, lerobot, minari, table_files
 from .imported import Imported, Unknown
@@ -77,7 +78,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
         raise BadInput(f"{path}: no such file or folder; {EXPECTED}")
     if minari.is_minari(path):
         return minari.read(path, unknown)
-    if huggingface.is_huggingface(path):
+    if is_exported(path):
         return huggingface.read(path)
     if lerobot.is_lerobot(path):
         return lerobot.read(path, unknown, settings.columns)

@@ -20,6 +20,7 @@ from qwop.datasets.exchange.import_command import run as import_
 from qwop.datasets.exchange.imported import Unknown, imported_episode
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 
 QWOP = {"environment_id": "QWOP-v1", "environment": {"frames_per_step": 3, "reward": "speed"}}
@@ -204,6 +205,17 @@ def test_a_dataset_itself_opens_in_hugging_face_datasets(hub: ModuleType, games:
     describe(games.folder)
     steps = hub.load_dataset(str(games.folder), split="train", cache_dir=str(tmp_path / "cache"))
     assert len(steps) == games.lengths().sum() + len(games)
+
+
+def test_an_export_for_hugging_face_takes_no_games_and_says_how_to_import_it(games: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "hub"
+    export(ExportSettings(str(games.folder), "huggingface", str(folder)))
+    card = (folder / "README.md").read_bytes()
+    for use in (lambda: DatasetWriter(folder, games.info), lambda: open_dataset(folder)):
+        with pytest.raises(BadInput, match=r"hub: an export for Hugging Face; .*: qwop-dataset import "):
+            use()
+    assert (folder / "README.md").read_bytes() == card
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dataset.json", "episodes", "steps"]
 
 
 def test_a_changed_row_is_found_when_a_folder_of_hugging_face_comes_back(games: Dataset, tmp_path: Path) -> None:
