@@ -92,7 +92,7 @@ class Command(Generic[S]):
                 print_help(self, options.overrides)
             else:
                 self._refuse_early(options, given)
-                self._apply_hydra(arguments)
+                self._apply_hydra(arguments, options.overrides)
 
     def start(self, settings: S) -> None:
         """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
@@ -147,7 +147,7 @@ class Command(Generic[S]):
         for job in sweep_jobs(asked) if options.multirun else ():
             self._read(job)
 
-    def _apply_hydra(self, arguments: list[str]) -> None:
+    def _apply_hydra(self, arguments: list[str], overrides: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""
         started = False
 
@@ -166,7 +166,6 @@ class Command(Generic[S]):
         except Exception as error:
             if started:
                 raise
-            overrides = [argument for argument in arguments if not argument.startswith("-")]
             raise explain(error, overrides, self.settings, self._composed) from None
 
     def _work(self, settings: S) -> None:

@@ -96,6 +96,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["steps=" + "9" * 5000], "cannot be read (Exceeds the limit (4300 digits)"),
         (["steps=" + "[" * 600 + "1" + "]" * 600], "cannot be read (maximum recursion depth"),
         (["x" * 5000 + "=1"], "x…: no such setting; the settings are "),
+        (["setps=3", "--cfg", "job"], "setps: no such setting; did you mean steps?"),
         (["-m", "steps=1,0"], "steps=0: expected a whole number, at least 1"),
         (["-m", "steps=1,2", "setps=3"], "setps: no such setting; did you mean steps?"),
         (["hydra.run.dir=made", "setps=3"], "setps: no such setting; did you mean steps?"),
