@@ -1,6 +1,7 @@
 """Atomic writing of files, and checks that folders are writable."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,14 @@ def named_path(path: str | os.PathLike[str], kind: str) -> Path:
     if not os.fspath(path).strip():
         raise BadInput(f"the name of the {kind} is empty; give one, or . for the working folder")
     return Path(path).expanduser()
+
+
+_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")
+
+
+def file_name(text: str) -> str:
+    """The text as a name within a folder: with - for what separates folders, control characters, and `.` or `..`."""
+    return _NO_NAME.sub("-", text)
 
 
 def own_name(folder: Path) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..common.files import file_name
 from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed, smoothing
@@ -265,5 +266,5 @@ class RecordSettings(Settings):
         if self.dataset:
             return self.dataset
         if isinstance(self.source, EnvironmentPageSettings):
-            return f"data/{self.source.player}-{self.source.id.replace('/', '-')}"
-        return f"data/{self.source.player}"
+            return f"data/{file_name(f'{self.source.player}-{self.source.id}')}"
+        return f"data/{file_name(self.source.player)}"

@@ -13,7 +13,7 @@ import torch
 
 from ...common.cores import cores
 from ...common.errors import BadInput
-from ...common.files import write_atomic
+from ...common.files import file_name, write_atomic
 from ...common.reading import MEGABYTE, read_json
 from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
@@ -34,6 +34,8 @@ FILM = "best.mp4"
 START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
+LONGEST_NAME = 50
+"""Characters of a phase's name in the names of its files, of which systems permit 255 bytes."""
 
 Figures = Mapping[str, Any]
 """Figures of an evaluation, as its file has them; `drawn`: those of its games with drawn actions."""
@@ -78,7 +80,8 @@ class PhaseEvaluator:
 
         within: the phase is not over.
         """
-        path = self._folder / f"{index + 1}-{phase.name}{f'-{decisions}' if within else ''}.safetensors"
+        stem = f"{index + 1}-{file_name(phase.name)[:LONGEST_NAME]}{f'-{decisions}' if within else ''}"
+        path = self._folder / f"{stem}.safetensors"
         save_policy(path, policy)
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:

@@ -5,7 +5,7 @@ import pytest
 from qwop.recorder.next_command import ENOUGH, NextCommand
 from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.page.local_server import LocalServer
-from qwop.recorder.settings import EnvironmentPageSettings
+from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings, RecordSettings
 
 
 @pytest.fixture
@@ -57,3 +57,10 @@ def test_games_of_any_environment_are_counted(
     source.written(folder / "episode-000009.parquet")
     assert source.finish() == []
     assert f"qwop-pretrain dataset={folder}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("player", "folder"), [("AC/DC", "data/AC-DC"), ("..", "data/-"), ("../../me", "data/..-..-me")]
+)
+def test_games_of_any_player_are_recorded_within_data(player: str, folder: str) -> None:
+    assert RecordSettings(source=RecorderPageSettings(player=player)).folder == folder

@@ -131,6 +131,16 @@ def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) ->
     assert results.last is None
 
 
+@pytest.mark.parametrize("name", ["walk/run", "/../../walk", "..", "walk\nrun", "後" * 200])
+def test_a_phase_of_any_name_has_its_files_with_the_others(tmp_path: Path, policy: Policy, name: str) -> None:
+    results = PhaseEvaluator(tmp_path / "run", PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path / "log"))
+    results.add(0, Phase(name, 1.0), policy, decisions=500)
+    (path,) = (path for path in tmp_path.rglob("*.safetensors"))
+    assert path.parent == tmp_path / "run" / "phases"
+    assert path.name.startswith("1-")
+    assert path.name.isprintable()
+
+
 def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
     tmp_path: Path, policy: Policy
 ) -> None:
