@@ -15,7 +15,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from .checks import printable, quoted
 from .ends import one_line_end
@@ -178,7 +178,9 @@ class Command(Generic[S]):
             node: Any = OmegaConf.to_container(config, resolve=True)
         except OmegaConfBaseException as error:
             place = getattr(error, "full_key", None) or "a setting"
-            raise BadInput(f"{place}: {str(error).splitlines()[0]}") from None
+            unknown = isinstance(error, InterpolationKeyError)
+            hint = "; ${…} takes the value of another setting, write \\${…} for a text with ${" if unknown else ""
+            raise BadInput(f"{place}: {str(error).splitlines()[0]}{hint}") from None
         named = with_decoded_names({key: value for key, value in node.items() if key != "hydra"})
         return read(self.settings, named)
 

@@ -79,7 +79,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["steps"], "steps: cannot be read (missing EQUAL at '<EOF>'); expected setting=value"),
         (["steps=1,2"], "steps=1,2: several values need --multirun; a list is written [1,2]"),
         (["steps=[1"], "steps=[1: cannot be read"),
-        (["steps=${nothing}"], "steps: Interpolation key 'nothing' not found"),
+        (["steps=${nothing}"], "steps: Interpolation key 'nothing' not found; ${…} takes the value of another setting"),
         (["=3"], "=3: expected setting=value"),
         (["pet=cow"], "pet=cow: no such option; choose one of cat, dog\n"),
         (["pet=null"], "pet is not set: choose one of cat, dog, such as pet=dog"),
