@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,11 @@ class ArrayForm:
         return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
 
     def indices(self, given: Any) -> NDArray[np.int64]:
-        """Numbers of actions that are given as the environment takes them (see `write_episode`), int64 [T]."""
+        """Numbers of actions that are given as the environment takes them (see `write_episode`), or as an array of
+        their names, int64 [T]."""
+        named = isinstance(given, np.ndarray) and given.dtype.kind == "U"
+        if named and {*given.tolist()} <= self.action_numbers.keys():
+            return np.array([self.action_numbers[name] for name in given.tolist()], dtype=np.int64)
         if isinstance(self.actions, Tuple | Dict):
             return self._indices_of_parts(given)
         actions = np.asarray(given)
@@ -143,6 +147,12 @@ class ArrayForm:
         if len(wrong):
             raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
         return found
+
+    @cached_property
+    def action_numbers(self) -> dict[str, int]:
+        """The number of each action by its name; empty where actions have no names, or share one."""
+        numbers = {name: number for number, name in enumerate(self.info.names or ())}
+        return numbers if len(numbers) == self.info.actions else {}
 
     @property
     def _expected(self) -> str:

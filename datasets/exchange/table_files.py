@@ -3,7 +3,8 @@ CSV or one Parquet file. A row is a decision.
 
 `action` is needed; `reward`, `terminated`, `truncated` and `episode` (a mark of its own for each) are taken where they
 are, and the numbers of an observation are the columns `observation…`, or all others. A row without an action is the
-observation that ended its episode, as `Dataset.steps()` has them.
+observation that ended its episode, as `Dataset.steps()` has them. These number the actions from 0, whatever the
+environment takes, so where `action_name` holds names of its actions, these decide.
 """
 
 import csv
@@ -65,8 +66,11 @@ ALIASES = {
 }
 """Names that other tools give to these columns, taken where a table lacks our own."""
 
+NAME = "action_name"
+"""Column of the actions' names."""
+
 KNOWN = (
-    "episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "actor", "probability",
+    "episode", "step", "time", "action", NAME, "reward", "terminated", "truncated", "actor", "probability",
 )  # fmt: skip
 """Columns that are no part of the observation."""
 
@@ -253,17 +257,19 @@ def imported_table(
 ) -> Imported:
     """The rows as episodes; see `read`. files: the first row of each file."""
     try:
-        return imported(_parts(table, columns, files), form, unknown, path)
+        return imported(_parts(table, columns, form, files), form, unknown, path)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
-def _parts(table: pd.DataFrame, columns: Mapping[str, Any], files: Sequence[int]) -> list[Part]:
+def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, files: Sequence[int]) -> list[Part]:
     names = _names([str(name) for name in table.columns], columns)
     if not len(table):
         raise BadInput("has no rows")
-    action = _stacked(table, names["action"])
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
+    action = _names_of_actions(table, names["action_name"], decisions, form)
+    if action is None:
+        action = _stacked(table, names["action"])
     ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
     observations = _stacked(table, names["observation"])
     rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
@@ -303,7 +309,19 @@ def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[s
     made["observation"] = given.get("observation") or [one for one in rest if one.startswith("obs")] or rest
     if not made["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
-    return made
+    by_name = NAME in found and NAME not in others and "action" not in given
+    return {**made, "action_name": [NAME] if by_name else []}
+
+
+def _names_of_actions(
+    table: pd.DataFrame, names: Sequence[str], decisions: NDArray[np.bool_], form: ArrayForm
+) -> NDArray[np.str_] | None:
+    """The name of each row's action; None unless all decisions have one that is an action's of this environment."""
+    if not names:
+        return None
+    texts = table[names[0]].convert_dtypes().astype("string").fillna("")  # a .csv has the name "-1" as -1.0
+    known = texts.isin(form.action_numbers.keys()).to_numpy(dtype=np.bool_)
+    return texts.where(known, "").to_numpy(dtype=np.str_) if known[decisions].all() else None
 
 
 def _is_index(name: str) -> bool:

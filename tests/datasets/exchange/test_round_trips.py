@@ -161,7 +161,10 @@ def test_joint_actions_of_an_own_dataset_come_back_from_minari(tmp_path: Path) -
 class Keyboard(gymnasium.Env[Any, Any]):
     """Two keys that may be held together."""
 
-    observation_space, action_space = Box(-1, 1, (2,), np.float32), MultiBinary(2)
+    observation_space = Box(-1, 1, (2,), np.float32)
+
+    def __init__(self, actions: Any = MultiBinary(2)) -> None:  # noqa: B008
+        self.action_space = actions
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
@@ -169,6 +172,36 @@ class Keyboard(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         return np.zeros(2, np.float32), 0.0, True, False, {}
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("id", "space", "actions"),
+    [
+        ("FromMinusOne-v0", Discrete(3, start=-1), [0, 0, -1]),  # which a table has as 1, 1, 0
+        ("TwoKeys-v0", MultiBinary(2), [[0, 1], [1, 1], [0, 0]]),
+        (
+            "KeyAndGear-v0",
+            Dict({"a": Discrete(2), "b": MultiBinary(1)}),
+            [{"a": 1, "b": [0]}] * 2 + [{"a": 0, "b": [1]}],
+        ),
+    ],
+)
+def test_actions_of_any_form_come_back_from_a_table(id: str, space: Any, actions: Any, to: str, tmp_path: Path) -> None:
+    gymnasium.register(id, lambda: Keyboard(space))
+    try:
+        write_episode(tmp_path / "own", np.zeros((4, 2), np.float32), actions, environment=id)
+        own = open_dataset(tmp_path / "own")
+        if to == "csv":
+            path = tmp_path / "steps.csv"
+            own.steps().to_csv(path, index=False)
+        else:
+            path = tmp_path / "steps"
+            export(ExportSettings(str(own.folder), to, str(path)))
+        import_(DatasetImportSettings(str(path), str(tmp_path / "back"), environment_id=id))
+    finally:
+        gymnasium.registry.pop(id)
+    assert open_dataset(tmp_path / "back")[0].actions.tolist() == own[0].actions.tolist()
 
 
 @pytest.fixture
