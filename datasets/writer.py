@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from ..common.errors import BadInput
 from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_synced
 from ..common.folder_lock import FolderLock
-from ..envs.spec import EnvironmentSpec
 from .arrow import identity, renumbered, to_table
 from .checksums import add_checksums, read_checksums, sha256
 from .folder import (
@@ -45,7 +44,7 @@ class DatasetWriter:
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = named_path(folder, "dataset's folder")
         self.info = info
-        EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
+        info.environment.require_readable()
         try:
             make_missing(self.folder)
             self._presence = FolderLock(self.folder, within=(RECORDINGS,))  # before it writes anything

@@ -40,11 +40,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 
 
-def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
+def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool = False) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
     Raises BadInput for anything that a file may not set, except settings whose names are `given` elsewhere (on the
-    command line), which are left out. Imports nothing and makes no environment.
+    command line), which are left out. Imports nothing and makes no environment. to_write: for a file that is yet to be
+    written.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
@@ -60,7 +61,7 @@ def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, di
             kept[name] = value
         elif name not in given:
             said = f"environment {id}: {quoted(name)}={quoted(value)}"
-            raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
+            raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, bool(known), to_write)}")
     if id in REGISTERED:
         load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
     return id, kept
@@ -88,10 +89,12 @@ def _harmless(value: Any, choice: bool) -> bool:
     return isinstance(value, int | float) and -LARGEST <= value <= LARGEST  # not NaN
 
 
-def _remedy(id: str, name: Any, known: bool) -> str:
+def _remedy(id: str, name: Any, known: bool, to_write: bool) -> str:
     if id in REGISTERED and not known:
         allowed: Sequence[str] = REGISTERED[id].task
         return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
+    if to_write:
+        return "register an environment that has it (kwargs of gymnasium.register), and name that one"
     setting = quoted(name, 30)
     return (
         f"give it on the command line if you trust it (environment.{setting}=…) or, for files that are to hold it, "

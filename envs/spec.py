@@ -298,6 +298,10 @@ class EnvironmentSpec:
             settings = {name: value for name, value in settings.items() if name in REGISTERED[self.id].task}
         return {"id": self.id, "settings": settings}
 
+    def require_readable(self) -> None:
+        """Raise BadInput for settings that a file may not set, so that a file that is written can be read."""
+        environment_in_file(self.to_json(), to_write=True)
+
     @classmethod
     def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
         """The environment that a file describes.

@@ -59,8 +59,10 @@ MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
-    """Write a policy, whole or not at all. Equal policies give equal bytes."""
+    """Write a policy, whole or not at all. Equal policies give equal bytes. BadInput for an environment's setting that
+    a file may not set."""
     path = named_path(path, "policy's file")
+    policy.environment.require_readable()
     document = {
         "format": FORMAT,
         "architecture": {"name": policy.network.architecture, **policy.network.description()},

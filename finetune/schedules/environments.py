@@ -113,7 +113,8 @@ class PhaseEnvironments:
     policy: the initial one; its environment is that of the first phase. demonstrations: for restarts from their states.
     teacher: for phases with kickstarting, with its name.
 
-    Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
+    Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's, and
+    for one with a setting that the policy's file could not hold.
     """
 
     def __init__(
@@ -177,6 +178,7 @@ class PhaseEnvironments:
 
 
 def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
+    spec.require_readable()
     found = spec.interface()
     if found != (policy.observation, policy.actions):
         why = "a phase cannot change the observations"

@@ -207,6 +207,13 @@ def test_a_file_cannot_name_a_program_and_the_command_line_can(tmp_path: Path) -
     assert load_policy(path, given=["browser"]).environment.settings == {"frames_per_step": 3}
 
 
+def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
+    maze = EnvironmentSpec("Maze-v0", {"level": "caves"})
+    with pytest.raises(BadInput, match=r"level=caves: a file may not set that; register an environment that has it"):
+        save_policy(tmp_path / "p", Policy(Actor(4, 3, (8,)), maze, ObservationSpec((4,))))
+    assert not (tmp_path / "p").exists()
+
+
 @pytest.mark.parametrize(
     "changes",
     [

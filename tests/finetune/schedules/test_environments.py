@@ -98,6 +98,13 @@ def test_a_policy_made_for_other_spaces_than_its_environment_has_now_is_told() -
         PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
 
 
+def test_a_setting_that_no_policy_file_may_hold_is_refused_before_anything_is_played() -> None:
+    policy = Policy(Actor(16, 4, (4,)), EnvironmentSpec("FrozenLake-v1"), ObservationSpec((16,)))
+    phases = [Phase("short", 1.0), Phase("long", 1.0, environment={"render_fps": 3})]
+    with pytest.raises(BadInput, match=r"render_fps=3: a file may not set that; register an environment that has it"):
+        PhaseEnvironments(phases, policy, 2, 0)
+
+
 def test_only_phases_with_teaching_have_the_teacher() -> None:
     policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     phases = [Phase("taught", 1.0, kickstarting=FULL), Phase("alone", 1.0)]
