@@ -12,6 +12,10 @@ class BadInput(ValueError):
     """
 
 
+class EnvironmentFailed(BadInput):
+    """An environment of another package that failed, or gave what it may not give, while it was played."""
+
+
 @contextmanager
 def naming(name: object) -> Iterator[None]:
     """Context manager: prefix errors with a name, such as a policy's file, unless they contain it."""

@@ -9,7 +9,7 @@ from gymnasium.error import Error
 from rich.console import Console
 
 from .checks import quoted
-from .errors import BadInput, naming
+from .errors import BadInput, EnvironmentFailed, naming
 from .same_settings import require_same
 
 
@@ -69,9 +69,16 @@ def restoring(checkpoint: Path) -> Iterator[None]:
 
 @contextmanager
 def saying_how_to_continue(console: Console, after: Callable[[], str], resumable: Callable[[], bool]) -> Iterator[None]:
-    """Context manager: if the run is interrupted, print how far it got (`after`) and how to continue it."""
+    """Context manager: if the run is interrupted or its environment fails, print how far it got (`after`) and how to
+    continue it."""
     try:
         yield
+    except EnvironmentFailed:
+        if resumable():
+            console.print(
+                f"stopped after {after()}; the same command with resume=true continues from the last checkpoint"
+            )
+        raise
     except KeyboardInterrupt:
         hint = "continues" if resumable() else "starts anew, for there is no checkpoint yet"
         console.print(f"stopped after {after()}; the same command with resume=true {hint}")

@@ -19,7 +19,7 @@ from gymnasium.wrappers import FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, EnvironmentFailed
 from .actions import Env, Space
 from .capabilities import Capabilities
 
@@ -51,9 +51,9 @@ class OwnInfo:
 class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
-    Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, for a reward that is no number, for a picture that is none
-    (where it `draws`), and for any exception of the environment's own, which is its cause.
+    Raises EnvironmentFailed, with the environment's `name`, the step and the field, for an observation of another form
+    than the space says, for numbers that are not finite as float32, for a reward that is no number, and for any
+    exception of the environment's own, which is its cause; BadInput for a picture that is none (where it `draws`).
     """
 
     def __init__(self, env: Env, name: str, capabilities: Capabilities, draws: bool = False) -> None:
@@ -109,14 +109,14 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except ERRORS as error:
             raise self._failed("close", error) from error
 
-    def _failed(self, method: str, error: BaseException) -> BadInput:
-        """An exception of the environment's method as BadInput, with the line it came from."""
+    def _failed(self, method: str, error: BaseException) -> EnvironmentFailed:
+        """An exception of the environment's method in one line, with the line it came from."""
         why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
         own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
         if own:
             why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
         when = f" in decision {self._steps:,} of a game" if self._steps else ""
-        return BadInput(
+        return EnvironmentFailed(
             f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
         )
 
@@ -132,9 +132,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                 return bool(given)
         raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 
-    def _wrong(self, problem: str) -> BadInput:
+    def _wrong(self, problem: str) -> EnvironmentFailed:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
-        return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
+        return EnvironmentFailed(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
     def _told(self, info: Any) -> dict[str, Any]:
         if not isinstance(info, Mapping):
