@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.envs.registration import EnvSpec, registry
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
@@ -71,7 +72,7 @@ def write_episode(
         raise BadInput(f"environment is not given, and {folder} is no dataset yet; expected an id such as CartPole-v1")
     spec = EnvironmentSpec(environment) if isinstance(environment, str) else environment
     spec = spec or read_info(folder).environment
-    form = _form_of(spec.id, json.dumps(dict(spec.settings), sort_keys=True))
+    form = _form_of(spec)
     unknown = Unknown(player, epsilon)
     ends = {"terminated": terminated, "truncated": truncated}
     episode = form.episode(unknown, observations, actions, rewards, **ends, source=source, **known)
@@ -252,9 +253,15 @@ def _said(value: Any) -> str:
     return str(plain_data(value))
 
 
-@lru_cache(maxsize=8)
-def _form_of(id: str, settings: str) -> ArrayForm:
-    return ArrayForm.of(EnvironmentSpec(id, json.loads(settings)))
+_FORMS: dict[str, tuple[EnvSpec | None, ArrayForm]] = {}
+"""Forms found before, with the registration that they are of: a notebook may register another class by the same id."""
+
+
+def _form_of(spec: EnvironmentSpec) -> ArrayForm:
+    name, registered = json.dumps(spec.to_json(), sort_keys=True), registry.get(spec.registered_id)
+    if name not in _FORMS or _FORMS[name][0] is not registered:
+        _FORMS[name] = registered, ArrayForm.of(spec)
+    return _FORMS[name][1]
 
 
 def _as_stored(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,6 +55,23 @@ def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
     assert second.actions.tolist() == [1, 0]
 
 
+class Walk(gymnasium.Env[Any, Any]):
+    observation_space = spaces.Box(-1, 1, (2,), np.float32)
+
+    def __init__(self, first: int) -> None:
+        self.action_space = spaces.Discrete(3, start=first)
+
+
+def test_an_environment_that_a_notebook_registers_again_is_the_newer_one(tmp_path: Path) -> None:
+    try:
+        for first in (0, -1):
+            gymnasium.register("Walk-v0", Walk, kwargs={"first": first})
+            qwop.write_episode(tmp_path / str(first), np.zeros((3, 2)), [0, 1], environment="Walk-v0")
+    finally:
+        gymnasium.registry.pop("Walk-v0")
+    assert [open_dataset(tmp_path / name)[0].actions.tolist() for name in ("0", "-1")] == [[0, 1], [1, 2]]
+
+
 def test_other_fields_are_lists_or_arrays_of_any_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     qwop.write_episode(
