@@ -1,9 +1,11 @@
 """The training loop: live play along a schedule, updates of an agent, a log, checkpoints."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..common.errors import EnvironmentFailed
 from ..common.interrupts import Deferred
 from ..policies.policy import Policy
 from .agents.agent import Agent
@@ -72,7 +74,8 @@ class Loop:
     before it is (`before_checkpoint`), so a resumed run has all evaluations.
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
-    is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted.
+    is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. An
+    environment that fails leaves a checkpoint, too, from which the run goes on with new games.
     """
 
     def __init__(self, run: "Run[Discounted, LiveSettings]", agent: Agent, play: LivePlay) -> None:
@@ -173,7 +176,11 @@ class Loop:
 
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
-        live, returns = self._live() if phase.live else (None, [])
+        try:
+            live, returns = self._live() if phase.live else (None, [])
+        except EnvironmentFailed:
+            self._without_games()
+            raise
         self.agent.learn(live, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
@@ -281,6 +288,15 @@ class Loop:
         if self.decisions > self._logged:
             self._write_row(self._schedule.phase.name)
         self._save()
+
+    def _without_games(self) -> None:
+        """Leave a checkpoint where the environment failed, with new games, if it can start them and anything was
+        learned."""
+        if self.decisions > self._begun_at:
+            with suppress(EnvironmentFailed):
+                self._play.restart()
+                self.agent.drop_partial_episodes()
+                self._interrupted()
 
     def _save(self) -> None:
         with self._log.metrics.timer.section("waiting for evaluations"):
