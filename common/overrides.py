@@ -142,11 +142,13 @@ def _explained(error: Exception, overrides: Sequence[str], settings: type[Settin
 
 def parsed_override(override: str) -> Override:
     """An override as Hydra's grammar reads it; BadInput if it does not."""
+    if "=" not in override and not override.startswith("~"):
+        raise BadInput(f"{quoted(override) or 'an empty argument'}: expected setting=value; --help shows the settings")
     try:
         return OverridesParser.create().parse_override(override)
     except UNREADABLE as wrong:
         raise BadInput(
-            f"{quoted(override.lstrip('+')) or 'an empty argument'}: cannot be read ({_reason(wrong)}); expected "
+            f"{quoted(override.lstrip('+'))}: cannot be read ({_reason(wrong)}); expected "
             "setting=value, in quotes if need be"
         ) from None
 

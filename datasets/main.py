@@ -3,10 +3,13 @@
 import os
 import re
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 
 from ..common.checks import printable
 from ..common.command import version_line
 from ..common.ends import EXIT_BAD_INPUT
+from ..common.errors import BadInput
 from ..common.interrupts import ends_at_once
 from ..common.lazy import import_quickly
 from ..common.settings import nearest
@@ -37,7 +40,7 @@ HELP = ("-h", "--help")
 
 
 def main() -> None:
-    """Run the verb that the command line begins with; DIR may be given without `dataset=`."""
+    """Run the verb that the command line begins with; DIR, and those to merge with it, need no settings."""
     verb, arguments = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if verb in HELP:
         print(_usage())
@@ -51,17 +54,31 @@ def main() -> None:
         question = f"did you mean {near}? The verbs are" if near else "expected one of"
         print(f"qwop-dataset: {found}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
-    if arguments and _is_folder(arguments[0]):
-        folder, *arguments = arguments
-        if other := next((one for one in arguments if one.startswith("dataset=")), None):
-            print(f"qwop-dataset {verb}: {printable(folder)} and {printable(other)}: give one dataset", file=sys.stderr)
-            sys.exit(EXIT_BAD_INPUT)
-        arguments = [f"dataset={quoted(folder)}", *arguments]
+    try:
+        arguments = with_names(verb, arguments)
+    except BadInput as error:
+        print(f"qwop-dataset {verb}: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
     with ends_at_once(f"qwop-dataset {verb}"):
         command = import_quickly(module).command
     command()
+
+
+def with_names(verb: str, arguments: Sequence[str]) -> list[str]:
+    """The arguments of a verb as settings: the first folders are `dataset` and, of `merge`, `others`. BadInput for more
+    folders than the verb takes."""
+    folders = list(takewhile(_is_folder, arguments))
+    rest = list(arguments[len(folders) :])
+    if not folders:
+        return rest
+    first, *others = folders
+    named = [one for one in rest if one.startswith("dataset=")]
+    if named or (others and verb != "merge"):
+        raise BadInput(f"{' and '.join(printable(one) for one in [*folders, *named])}: give one dataset")
+    more = [f"others=[{','.join(map(quoted, others))}]"] if others else []
+    return [f"dataset={quoted(first)}", *more, *rest]
 
 
 def _is_folder(argument: str) -> bool:

@@ -33,7 +33,7 @@ from omegaconf import OmegaConf
 from qwop.common import imports
 from qwop.common.errors import BadInput
 from qwop.common.settings import read
-from qwop.datasets.main import VERBS
+from qwop.datasets.main import VERBS, with_names
 from qwop.finetune.schedules.phase import parse_phases
 from qwop.study.runs import CommandRun
 from qwop.study.settings import StudySettings
@@ -173,9 +173,9 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if program in COMMANDS:
         COMMANDS[program].read(arguments)
     elif program == DATASET:
-        verb, folder, *settings = arguments
+        verb, *settings = arguments
         assert verb in VERBS, f"no such verb: {verb}"
-        import_module(VERBS[verb][0]).command.read([f"dataset={folder}", *settings])
+        import_module(VERBS[verb][0]).command.read(with_names(verb, settings))
     elif program == "pip":
         for extras in re.findall(r"\[(.*?)\]", " ".join(arguments)):
             unknown = set(extras.split(",")) - EXTRAS
