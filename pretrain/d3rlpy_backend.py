@@ -18,13 +18,19 @@ from .settings import CloningSettings
 def d3rlpy_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
     """Fit DiscreteBC to `rows`; each pass yields the mean loss, its weights copied into `network`.
 
-    beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
+    It learns the actions, also where rows have probabilities. beta is 0: DiscreteBC's penalty on logits would cap a
+    certain action's probability (0.31 at its default of 0.5).
     Dropout, weight decay (here of biases too) and the half cosine of the rate are those of `settings`.
     """
     require_d3rlpy(settings)
     if network.observation.is_image:
         raise BadInput(
             "backend=d3rlpy: it clones numbers only, and these episodes are of pictures; backend=torch takes them"
+        )
+    if rows.weights is not None and np.ptp(rows.weights):
+        raise BadInput(
+            "policy_weight, person_weight: DiscreteBC weighs all decisions alike; expected the same for both, 0 for "
+            "one of them, or backend=torch"
         )
     settings = settings.completed(soft=False)
     d3rlpy = _import_quietly()
