@@ -246,7 +246,7 @@ def late_learning(loop: LiveSettings, planned: int) -> str | None:
         return None
     return (
         f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
-        "loop.start; set it lower, or choose an algorithm for few decisions, such as algorithm=dqn-small"
+        "loop.start; set it lower, or make the schedule longer"
     )
 
 

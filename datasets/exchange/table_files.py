@@ -170,7 +170,9 @@ def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
     file.seek(0)
     heads = pd.read_csv(file, nrows=1, sep=separator, header=None, dtype=str, skipinitialspace=True).iloc[0].dropna()
     if len(twice := heads[heads.duplicated()]):
-        raise BadInput(f"column {quoted(twice.iloc[0])} is there twice")
+        raise BadInput(
+            f"its first line has {quoted(twice.iloc[0])} twice, expected the names of the columns, each once"
+        )
     file.seek(0)
     names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator, skipinitialspace=True).columns]
     file.seek(0)

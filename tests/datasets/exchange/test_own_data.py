@@ -220,7 +220,10 @@ def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, pla
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text.replace(b"x1", b"x0"), "column x0 is there twice"),
+        (
+            lambda text: text.replace(b"x1", b"x0"),
+            "its first line has x0 twice, expected the names of the columns, each once",
+        ),
         (lambda text: text.replace(b",1.0,", b",1,0,"), "line 2 has 9 values for 8 columns"),
         (lambda text: text.decode().encode("utf-16"), "is not UTF-8 text; save it as UTF-8"),
         (lambda text: text.replace(b"reward", "prämie".encode("latin-1")), "is not UTF-8 text"),
