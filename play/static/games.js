@@ -2,29 +2,13 @@
 
 import { today } from "./list.js";
 import { pack, unpack } from "./packed.js";
+import { forget, read, write } from "./storage.js";
 
 const GAMES = "qwop.games";
 const RUNNING = "qwop.running";
 const NAME = "qwop.name";
 const MOST = 300; // games, the best one always among them
 const KEEP = 500; // ms between two notes of the game under way
-
-export const read = (key, otherwise) => {
-  try {
-    return JSON.parse(localStorage.getItem(key)) ?? otherwise;
-  } catch {
-    return otherwise;
-  }
-};
-
-export function write(key, value) {
-  try {
-    localStorage.setItem(key, JSON.stringify(value));
-    return true;
-  } catch { // private browsing, or full
-    return false;
-  }
-}
 
 // Finished games by time, then the others by distance.
 export const better = (one, two) => {
@@ -57,7 +41,7 @@ export class Games {
   add(result, rows) {
     const game = { ...result, name: this.name, day: today(), rows };
     game.packed = pack(this.module, game);
-    localStorage.removeItem(RUNNING);
+    forget(RUNNING);
     // Another tab may have added games meanwhile.
     const others = read(GAMES, []);
     const number = Math.max(0, ...others.map((other) => other.number), ...this.list.map((other) => other.number)) + 1;
@@ -68,7 +52,10 @@ export class Games {
   }
 
   // The line about a game that has just ended.
-  said({ number }, isBest) { return isBest ? `Your best so far, kept as game ${number}.` : `Kept as game ${number}.`; }
+  said({ number }, isBest) {
+    if (!this.kept) return `${isBest ? "Your best so far, game" : "Game"} ${number} until the page closes.`;
+    return isBest ? `Your best so far, kept as game ${number}.` : `Kept as game ${number}.`;
+  }
 
   // Takes a game out of the list; returns false if that cannot be done now.
   remove({ number }) {
@@ -101,7 +88,7 @@ export class Games {
 
   takeRunning() {
     const running = read(RUNNING, null);
-    localStorage.removeItem(RUNNING);
+    forget(RUNNING);
     return running;
   }
 }

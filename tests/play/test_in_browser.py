@@ -117,6 +117,23 @@ def test_a_game_under_way_outlives_the_page(page: Page) -> None:
     assert "under way" in page.text("toast")
 
 
+def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> None:
+    denied = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })"
+    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": denied})
+    try:
+        page.open()
+        for number in (1, 2):
+            page.press("r")
+            page.wait("playing")
+            page.stumble()
+            assert "does not keep games" in page.text("toast")
+            assert f"ame {number} until the page closes" in page.text("detail")
+        assert page.value("document.querySelectorAll('#own tr').length") == 2
+        assert page.browser.get_log("browser") == []
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_path: Path) -> None:
     packed = _packed(page)
     page.open(f"#game={packed}")

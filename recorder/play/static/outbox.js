@@ -1,7 +1,7 @@
 // Games that the recorder has not confirmed yet. The browser keeps them, so that neither its end nor the recorder's
 // loses what was played.
 
-import { read, write } from "./games.js";
+import { forget, names, read, write } from "./storage.js";
 
 const PLACE = "qwop.unsent.";
 const PART = 10_000; // frames in a message
@@ -55,14 +55,13 @@ export class Outbox {
   }
 
   recorded(game) {
-    localStorage.removeItem(PLACE + game);
+    forget(PLACE + game);
     this.sent.delete(game);
   }
 
   // All games that are kept, in the order in which they began: [game, entry].
   kept() {
-    const places = Object.keys(localStorage).filter((name) => name.startsWith(PLACE));
-    const found = places.map((place) => [place.slice(PLACE.length), read(place, null)]);
+    const found = names(PLACE).map((place) => [place.slice(PLACE.length), read(place, null)]);
     return found.filter(([, entry]) => Array.isArray(entry?.frames)).sort(([, one], [, two]) => one.begun - two.begun);
   }
 

@@ -2,10 +2,11 @@
 
 import { Connection } from "./connection.js";
 import { Sha256 } from "./digest.js";
-import { bestOf, better, read, write } from "./games.js";
+import { bestOf, better } from "./games.js";
 import { today } from "./list.js";
 import { Outbox } from "./outbox.js";
 import { prove } from "./packed.js";
+import { read, write } from "./storage.js";
 
 const NAME = "qwop.name";
 const UNNAMED = "me"; // the default of source.player

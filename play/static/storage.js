@@ -1,0 +1,41 @@
+// What this browser keeps for the page, by name. What it refuses to keep (private browsing, or full) lives as long as
+// the page.
+
+const refused = new Map();
+
+export function read(name, otherwise) {
+  try {
+    return JSON.parse(refused.get(name) ?? localStorage.getItem(name)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+// Returns false if the browser does not keep it.
+export function write(name, value) {
+  const text = JSON.stringify(value);
+  try {
+    localStorage.setItem(name, text);
+    refused.delete(name);
+    return true;
+  } catch {
+    refused.set(name, text);
+    return false;
+  }
+}
+
+export function forget(name) {
+  refused.delete(name);
+  try {
+    localStorage.removeItem(name);
+  } catch { /* nothing is kept */ }
+}
+
+// The names that begin so.
+export function names(beginning) {
+  let kept = [];
+  try {
+    kept = Object.keys(localStorage);
+  } catch { /* nothing is kept */ }
+  return [...new Set([...kept, ...refused.keys()])].filter((name) => name.startsWith(beginning));
+}
