@@ -1,8 +1,8 @@
 // The board: runs as files of keys. Each is played here before it is listed; one that plays otherwise is refused.
 
-import { better } from "./games.js";
 import { openKeys } from "./keys_file.js";
 import { Refused } from "./policy.js";
+import { better } from "./ranking.js";
 
 export class Board {
   constructor(module) { Object.assign(this, { module, runs: [], loading: null }); }

@@ -2,28 +2,29 @@
 
 import { today } from "./list.js";
 import { pack, unpack } from "./packed.js";
-import { forget, read, write } from "./storage.js";
+import { openPages, page, random } from "./pages.js";
+import { bestOf } from "./ranking.js";
+import { forget, names, read, write } from "./storage.js";
 
 const GAMES = "qwop.games";
-const RUNNING = "qwop.running";
+const RUNNING = "qwop.running."; // and the page that plays it, or any digits once that is closed
 const NAME = "qwop.name";
 const MOST = 300; // games, the best one always among them
 const KEEP = 500; // ms between two notes of the game under way
-
-// Finished games by time, then the others by distance.
-export const better = (one, two) => {
-  const rank = ({ outcome, metres, seconds }) => (outcome === "finished" ? 1e6 - seconds : metres);
-  return rank(one) > rank(two);
-};
-
-export const bestOf = (games) => games.reduce((best, game) => (!best || better(game, best) ? game : best), null);
 
 export class Games {
   constructor(module) {
     this.module = module;
     this.kept = true; // false once the browser refused to keep a game
     this.noted = 0; // when the game under way was kept
-    this.list = read(GAMES, []).flatMap((entry) => this.entry(entry));
+    this.list = [];
+    this.refresh();
+  }
+
+  // What is kept counts: another page of this browser may have added games and discarded others.
+  refresh() {
+    const known = (kept) => this.list.find(({ number, packed }) => number === kept.number && packed === kept.packed);
+    this.list = read(GAMES, []).flatMap((kept) => known(kept) ?? this.entry(kept));
   }
 
   entry({ number, packed, seconds }) {
@@ -41,11 +42,10 @@ export class Games {
   add(result, rows) {
     const game = { ...result, name: this.name, day: today(), rows };
     game.packed = pack(this.module, game);
-    forget(RUNNING);
-    // Another tab may have added games meanwhile.
-    const others = read(GAMES, []);
-    const number = Math.max(0, ...others.map((other) => other.number), ...this.list.map((other) => other.number)) + 1;
-    this.list = [...others.flatMap((other) => this.entry(other)), { ...game, number }];
+    forget(RUNNING + page);
+    this.refresh();
+    const number = Math.max(0, ...this.list.map((other) => other.number)) + 1;
+    this.list = [...this.list, { ...game, number }];
     while (this.list.length > MOST) this.list.splice(this.list.findIndex((one) => one !== this.best), 1);
     this.save();
     return this.list.at(-1);
@@ -58,14 +58,16 @@ export class Games {
   }
 
   // Takes a game out of the list; returns false if that cannot be done now.
-  remove({ number }) {
-    this.list = this.list.filter((game) => game.number !== number);
+  remove(game) {
+    this.refresh();
+    this.list = this.list.filter((other) => other !== game);
     this.save();
     return true;
   }
 
   // Puts a removed game back into its place.
   restore(game) {
+    this.refresh();
     this.list = [...this.list, game].sort((one, two) => one.number - two.number);
     this.save();
   }
@@ -83,12 +85,22 @@ export class Games {
   follow(run, now) {
     if (now - this.noted < KEEP) return;
     this.noted = performance.now();
-    write(RUNNING, { keys: run.game.keys, tempo: run.tempo });
+    write(RUNNING + page, { keys: run.game.keys, tempo: run.tempo });
   }
 
-  takeRunning() {
-    const running = read(RUNNING, null);
-    forget(RUNNING);
-    return running;
+  // The page closes: the next one finds the game.
+  close(run) {
+    forget(RUNNING + page);
+    write(RUNNING + random(), { keys: run.game.keys, tempo: run.tempo });
+  }
+
+  // The games of closed pages, which are forgotten here.
+  async takeRunning() {
+    const open = await openPages();
+    return names(RUNNING).filter((name) => !open.has(name.slice(RUNNING.length))).map((name) => {
+      const running = read(name, null);
+      forget(name);
+      return running;
+    });
   }
 }

@@ -14,6 +14,7 @@ export class List {
   constructor(actions) {
     this.actions = actions;
     this.from = null; // what had the focus before
+    this.best = this.chosen = null; // entries that are marked
     $("close").addEventListener("click", () => this.toggle(false));
     $("drawer").addEventListener("close", () => this.from?.focus?.());
     $("drawer").addEventListener("click", ({ target, clientX }) => { // beside the drawer
@@ -39,11 +40,18 @@ export class List {
     $("nothing").hidden = own.length > 0;
     $("others").hidden = guests.length === 0;
     $("export").hidden = own.length === 0;
-    const rows = (entries) => entries.map((entry) => this.row(entry, entry === best, entry === chosen));
-    $("own").replaceChildren(...rows([...own].reverse()));
-    $("guests").replaceChildren(...rows(guests));
-    $("builtin").replaceChildren(...rows(builtin));
-    $("board").replaceChildren(...rows(board.map((run, index) => Object.assign(run, { place: index + 1 }))));
+    Object.assign(this, { best, chosen });
+    this.fill("own", [...own].reverse());
+    this.fill("guests", guests);
+    this.fill("builtin", builtin);
+    this.showBoard(board);
+  }
+
+  // The board alone, while its runs are played one after the other.
+  showBoard(board) { this.fill("board", board.map((run, index) => Object.assign(run, { place: index + 1 }))); }
+
+  fill(id, entries) {
+    $(id).replaceChildren(...entries.map((entry) => this.row(entry, entry === this.best, entry === this.chosen)));
   }
 
   label({ place, name }) { return place ? `${place}. ${name}` : name; }

@@ -101,7 +101,7 @@ bind(keyboard, {
     race.pause();
     showList();
     list.toggle(!list.open);
-    if (list.open) board.load(showList);
+    if (list.open) board.load(() => list.showBoard(board.runs));
   },
   sound: () => document.querySelector("[data-do=sound]").setAttribute("aria-pressed", String(sound.toggle())),
   discard: () => { if (!race.over.discarded) race.discard(race.over.game); },
@@ -123,11 +123,11 @@ $("export").addEventListener("click", async () => {
 
 window.addEventListener("blur", () => race.pause());
 document.addEventListener("visibilitychange", () => { if (document.hidden) race.pause(); });
-window.addEventListener("pagehide", () => { if (race.run?.played && !race.run.over) games.follow(race.run, Infinity); });
+window.addEventListener("pagehide", () => { if (race.run?.played && !race.run.over) games.close(race.run); });
+window.addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); }); // its game was left
 window.addEventListener("hashchange", openLink);
 window.addEventListener("resize", () => { race.drawn = false; });
 
-race.recover();
 race.ready();
 view.draw(race.startRow, null);
 performance.mark("first picture");
@@ -143,6 +143,7 @@ opponents.own = [
   { ...openKeys(module, await keys.text(), ""), name: "the fastest game" },
   policyEntry(await weights.arrayBuffer(), "the champion", "the policy that finishes from every start"),
 ];
+await race.recover();
 if (!openLink()) await opponents.choose(opponents.choice);
 document.body.dataset.loaded = "true";
 if (navigator.serviceWorker && location.protocol === "https:") navigator.serviceWorker.register("offline.js");

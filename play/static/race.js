@@ -1,8 +1,8 @@
 // Your games: the countdown, the run, its pauses and its end.
 
 import { Game, ROW } from "./engine.js";
-import { better } from "./games.js";
 import { play } from "./packed.js";
+import { better } from "./ranking.js";
 import { Run } from "./run.js";
 import { MARKS, splitsOf } from "./splits.js";
 import { $, figures } from "./view.js";
@@ -76,13 +76,15 @@ export class Race {
     return kept;
   }
 
-  // A game that was under way when the browser ended.
-  recover() {
-    const found = this.games.takeRunning();
-    if (!found?.keys?.some((pressed) => pressed)) return;
-    const { rows, ...result } = play(this.module, found.keys);
-    const game = this.games.add({ ...result, tempo: found.tempo }, rows);
-    this.view.toast(`Game ${game.number}, which was under way when the page closed, is kept: ${figures(game)}.`);
+  // Games that were under way when their page closed.
+  async recover() {
+    for (const found of await this.games.takeRunning()) {
+      if (!found?.keys?.some((pressed) => pressed)) continue;
+      const { rows, ...result } = play(this.module, found.keys);
+      const game = this.games.add({ ...result, tempo: found.tempo }, rows);
+      this.view.toast(`Game ${game.number}, which was under way when the page closed, is kept: ${figures(game)}.`);
+      this.refresh(false);
+    }
   }
 
   pause() {

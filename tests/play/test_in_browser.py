@@ -117,6 +117,39 @@ def test_a_game_under_way_outlives_the_page(page: Page) -> None:
     assert "under way" in page.text("toast")
 
 
+def test_two_pages_at_once_take_no_game_from_each_other(page: Page) -> None:
+    def stride() -> None:
+        page.press("r")
+        page.wait("playing")
+        page.keys().key_down("o").pause(0.7).key_up("o").perform()
+
+    def leave() -> None:
+        page.press("r")  # the game is kept
+        page.press("\ue00c")
+        page.wait("ready")
+
+    stride()
+    first = page.browser.current_window_handle
+    page.browser.switch_to.new_window("tab")
+    second = page.browser.current_window_handle
+    try:
+        page.open()
+        assert page.games() == []  # the first page's game is under way
+        page.browser.switch_to.window(first)
+        leave()
+        page.browser.switch_to.window(second)
+        stride()
+        leave()
+    finally:
+        page.browser.switch_to.window(second)
+        page.browser.close()
+        page.browser.switch_to.window(first)
+    assert [game["number"] for game in page.games()] == [1, 2]
+    page.press("l")
+    page.click("[aria-label='discard game 1']")
+    assert [game["number"] for game in page.games()] == [2]
+
+
 def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> None:
     denied = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })"
     script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": denied})

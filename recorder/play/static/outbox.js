@@ -1,21 +1,11 @@
 // Games that the recorder has not confirmed yet. The browser keeps them, so that neither its end nor the recorder's
 // loses what was played.
 
+import { openPages, page, random } from "./pages.js";
 import { forget, names, read, write } from "./storage.js";
 
 const PLACE = "qwop.unsent.";
 const PART = 10_000; // frames in a message
-
-const random = () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-// A lock that the browser keeps for as long as this page lives, so that others know.
-const page = `qwop.page.${random()}`;
-navigator.locks?.request(page, () => new Promise(() => {}));
-
-async function pages() {
-  const { held } = await (navigator.locks?.query() ?? { held: [] });
-  return new Set(held.map(({ name }) => name));
-}
 
 export class Outbox {
   // dataset: the games of another one wait for its recorder.
@@ -68,7 +58,7 @@ export class Outbox {
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
   // running: the game that is being played here. Returns the datasets for which others wait.
   async resend(close, running) {
-    const alive = await pages();
+    const alive = await openPages();
     const waiting = new Set();
     for (const [game, entry] of this.kept()) {
       if (entry.dataset !== this.dataset) {

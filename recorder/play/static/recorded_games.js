@@ -2,10 +2,10 @@
 
 import { Connection } from "./connection.js";
 import { Sha256 } from "./digest.js";
-import { bestOf, better } from "./games.js";
 import { today } from "./list.js";
 import { Outbox } from "./outbox.js";
 import { prove } from "./packed.js";
+import { bestOf, better } from "./ranking.js";
 import { read, write } from "./storage.js";
 
 const NAME = "qwop.name";
@@ -113,7 +113,9 @@ export class RecordedGames {
     this.outbox.end(game, inFrames(entry.keys, bits), sha256);
   }
 
-  takeRunning() { return null; } // what was under way is sent with the next connection
+  close(run) { this.follow(run, Infinity); }
+
+  takeRunning() { return []; } // what was under way is sent with the next connection
 
   said(game, isBest) {
     if (game.problem) return `Not in the dataset: ${game.problem}.`;
