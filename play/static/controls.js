@@ -1,10 +1,11 @@
 // The page's keys and buttons, the runner's keys as buttons for touch and mouse, and files dropped.
 
-import { isField } from "./keyboard.js";
+import { isField, nameOf } from "./keyboard.js";
 import { $ } from "./view.js";
 
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
 const LETTERS = { r: "restart", g: "ghost", l: "list", m: "sound", escape: "pause" };
+const NAMES = [...Object.keys(BITS), ...Object.keys(LETTERS), "x"];
 
 // actions: restart, pause, ghost, list and sound, which have letters and buttons; discard, for the game that has ended;
 // start(); film(event), for keys while a game is played back; open(files). Those that do nothing now return.
@@ -13,9 +14,9 @@ export function bind(keyboard, actions) {
 
   window.addEventListener("keydown", (event) => {
     if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || state() === "loading") return;
-    const key = event.key.toLowerCase();
+    const key = nameOf(event, NAMES);
     if (isField(event.target) && key !== "escape") return;
-    const onButton = event.target.matches?.("button, summary, [type=range]");
+    const onButton = event.target.matches?.("button, select, summary, [type=range]");
     const listed = $("drawer").open;
     if (LETTERS[key]) {
       event.preventDefault();

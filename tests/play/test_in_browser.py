@@ -73,6 +73,29 @@ def test_the_page_starts_at_nothing_and_a_game_is_played_by_the_keyboard_alone(p
     assert page.browser.get_log("browser") == []
 
 
+def test_keys_count_on_other_keyboards_and_in_the_menus_of_the_card(page: Page) -> None:
+    def russian(key: str, code: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": code})
+
+    russian("д", "KeyL")
+    assert page.value("document.getElementById('drawer').open")
+    page.press("\ue00c")
+    page.browser.execute_script("document.getElementById('ghost-choice').focus()")
+    page.press(" ")  # opens the menu
+    page.press("\ue00c")
+    assert page.state == "ready"
+    russian("й", "KeyQ")
+    page.wait("playing")
+
+
+def test_the_space_key_opens_the_digits_of_a_replay(page: Page) -> None:
+    page.open(f"#game={_packed(page)}")
+    page.browser.execute_script("document.querySelector('#proof summary').focus()")
+    page.press(" ")
+    page.wait_until(lambda: len(page.text("digits")) == 64, "opened")
+
+
 def test_escape_and_a_lost_focus_pause_and_the_list_does(page: Page) -> None:
     page.press("w")
     page.wait("playing")

@@ -16,8 +16,8 @@ export function nameOf(event, names) {
 
 const qwopBit = (event) => BITS[nameOf(event, Object.keys(BITS))] ?? 0;
 
-// True for elements that take letters themselves.
-export const isField = (element) => Boolean(element?.matches?.("input:not([type=range]), select, textarea"));
+// True for elements into which text is typed.
+export const isField = (element) => Boolean(element?.matches?.("input:not([type=range]), textarea"));
 
 export class Keyboard {
   // bitOf(event): the bit of the key that an event is about, 0 for a key that is not the game's.

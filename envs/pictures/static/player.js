@@ -49,7 +49,7 @@ export class Player {
 
   onKey(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (event.key === " " && event.target.tagName !== "BUTTON") this.toggle();
+    if (event.key === " " && !event.target.matches("button, select, summary")) this.toggle();
     else if (step && event.target.tagName !== "SELECT") this.step(step);
     else return;
     event.preventDefault();
