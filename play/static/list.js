@@ -16,7 +16,10 @@ export class List {
     this.from = null; // what had the focus before
     this.best = this.chosen = null; // entries that are marked
     $("close").addEventListener("click", () => this.toggle(false));
-    $("drawer").addEventListener("close", () => this.from?.focus?.());
+    $("drawer").addEventListener("close", () => {
+      document.body.append($("toast"));
+      this.from?.focus?.();
+    });
     $("drawer").addEventListener("click", ({ target, clientX }) => { // beside the drawer
       if (target === $("drawer") && clientX < $("drawer").getBoundingClientRect().left) this.toggle(false);
     });
@@ -28,6 +31,7 @@ export class List {
     if (open === this.open) return;
     if (open) {
       this.from = document.activeElement;
+      $("drawer").append($("toast")); // everything outside is out of reach
       $("drawer").showModal();
       $("close").focus();
     } else {

@@ -66,7 +66,7 @@ function begin() {
 }
 
 function watch(entry) {
-  race.leave();
+  if (!race.over) race.leave();
   list.toggle(false);
   replay.open(entry);
 }

@@ -119,7 +119,7 @@ def test_escape_and_a_lost_focus_pause_and_the_list_does(page: Page) -> None:
     assert len(page.games()) == 1
 
 
-def test_a_discarded_game_can_be_had_back(page: Page) -> None:
+def test_a_game_that_ended_is_discarded_had_back_and_watched(page: Page) -> None:
     page.press("q")
     page.wait("playing")
     page.stumble()
@@ -128,6 +128,19 @@ def test_a_discarded_game_can_be_had_back(page: Page) -> None:
     page.wait_until(lambda: page.games() == [], "discarded")
     page.click("#toast button")
     assert page.games() == kept
+    page.press("l")
+    page.click("[aria-label='discard game 1']")
+    page.click("#toast button")  # within the list, which lies above everything else
+    assert page.games() == kept
+    undo = "getComputedStyle(document.querySelector('#toast button')).visibility"
+    assert page.value(undo) == "hidden"  # not to be reached by Tab, either
+    page.click("#close")
+    fallen = page.text("metres")
+    page.click("#choices button:nth-child(2)")  # Watch
+    page.wait("watching")
+    page.press("\ue00c")
+    page.wait("over")
+    page.wait_until(lambda: page.text("metres") == fallen, "shown as it ended")
 
 
 def test_a_game_under_way_outlives_the_page(page: Page) -> None:
