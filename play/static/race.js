@@ -35,6 +35,7 @@ export class Race {
     const help = "Q and W move the thighs, O and P the calves. Nearly everybody falls over.";
     this.view.card("Run 100 metres", help, [["Start", () => this.begin(), true]]);
     this.opponents.show();
+    this.changed();
     this.showBest();
   }
 
@@ -108,7 +109,7 @@ export class Race {
     const ghost = this.opponents.ghost();
     if (this.run && !this.run.over) this.run.race(ghost);
     this.drawn = false;
-    this.view.ahead(ghost?.title, this.startRow, null);
+    if (this.state !== "watching") this.view.ahead(ghost?.title, this.startRow, null);
   }
 
   tick(now) {

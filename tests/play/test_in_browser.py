@@ -207,7 +207,7 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     packed = _packed(page)
     page.open(f"#game={packed}")
     page.wait("watching")
-    assert "Ada" in page.text("ghost")
+    assert page.text("ghost").startswith("Ada: ")
     page.browser.execute_script(
         "const bar = document.querySelector('.scrub'); bar.value = 50; bar.dispatchEvent(new Event('input'));"
     )
@@ -219,6 +219,7 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "50", "a frame back")
     page.press("\ue00c")
     page.wait("ready")
+    assert page.text("ghost") == "Ada"
     place = len(packed) // 4
     page.open(f"#game={packed[:place]}{'A' if packed[place] != 'A' else 'B'}{packed[place + 1 :]}")
     assert page.state == "ready"
