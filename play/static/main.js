@@ -15,6 +15,8 @@ import { policyEntry, Sharing } from "./sharing.js";
 import { Sound } from "./sound.js";
 import { $, View } from "./view.js";
 
+const BETWEEN_FILES = 150; // ms: Chrome drops those beyond ten a second
+
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const [scene, module] = await Promise.all([Scene.load($("view")), loadEngine()]);
 if (calm) for (const strip of scene.data.strips) strip.share = 0; // the distance stands still
@@ -118,7 +120,10 @@ $("name").addEventListener("keydown", ({ key }) => {
   if (!list.open && ["ready", "over"].includes(race.state)) begin();
 });
 $("export").addEventListener("click", async () => {
-  for (const entry of games.list) await loaded((game) => sharing.file(game))(entry);
+  for (const entry of games.list) {
+    await loaded((game) => sharing.file(game))(entry);
+    await new Promise((done) => { setTimeout(done, BETWEEN_FILES); });
+  }
 });
 
 window.addEventListener("blur", () => race.pause());

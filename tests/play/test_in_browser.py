@@ -226,6 +226,18 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     assert "refused" in page.text("toast")
 
 
+def test_all_games_are_saved_as_files(page: Page, tmp_path: Path) -> None:
+    game = {"packed": _packed(page), "seconds": 1.0}
+    kept = [{**game, "number": number} for number in range(1, 16)]
+    page.browser.execute_script("localStorage.setItem('qwop.games', JSON.stringify(arguments[0]))", kept)
+    page.open()
+    where = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.browser.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+    page.press("l")
+    page.click("#export")
+    page.wait_until(lambda: len(list(tmp_path.glob("qwop-Ada-*.txt"))) == 15, "saved")
+
+
 def _packed(page: Page) -> str:
     """A game of Ada's as a link has it, packed by the page."""
     page.browser.execute_script(
