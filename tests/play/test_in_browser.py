@@ -226,6 +226,15 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     assert "refused" in page.text("toast")
 
 
+def test_opened_as_a_file_the_page_says_what_it_needs(browser: Any, tmp_path: Path) -> None:
+    write_site(tmp_path / "site", files())
+    browser.get((tmp_path / "site" / "index.html").as_uri())
+    page = Page(browser, "")
+    page.wait_until(lambda: "web server" in browser.find_element("id", "detail").text, "explained")
+    assert page.state == "loading"
+    browser.get_log("browser")
+
+
 def test_all_games_are_saved_as_files(page: Page, tmp_path: Path) -> None:
     game = {"packed": _packed(page), "seconds": 1.0}
     kept = [{**game, "number": number} for number in range(1, 16)]
