@@ -63,7 +63,7 @@ export class Qwop {
     const row = live?.rows.length ? live.row(now, this.pose) : this.startRow;
     if (!row) return;
     this.scene.draw(row, null);
-    $("metres").textContent = `${row[this.METRES].toFixed(1)} m`;
+    $("metres").textContent = `${(row[this.SECONDS] ? row[this.METRES] : 0).toFixed(1)} m`; // before the first key, 0
     $("seconds").textContent = `${row[this.SECONDS].toFixed(2)} s`;
     const down = live && !live.over && this.person ? this.keyboard.mask : row[this.KEYS];
     for (const cap of this.caps) cap.classList.toggle("down", Boolean(down & BITS[cap.dataset.key]));

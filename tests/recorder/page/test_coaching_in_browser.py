@@ -106,13 +106,18 @@ window.fetch = async (...given) => {
 
 
 @pytest.mark.slow
-def test_backspace_counts_while_the_end_is_being_shown(open_page: Callable[..., RecordingPage]) -> None:
+def test_backspace_counts_at_the_start_and_while_the_end_is_being_shown(open_page: Callable[..., RecordingPage]) -> None:
     page = open_page("source=page", "source.policy=champion", "source.back=1", "source.player=me")
     page.press("\ue007")
     page.wait("playing")
+    page.press(BACKSPACE)
+    page.wait_until(lambda: who(page) == "waiting", "back at the start")
+    time.sleep(0.5)  # until the newest frame is drawn
+    assert (page.text("metres"), seconds(page)) == ("0.0 m", 0)
+    left = len(page.games())
     page.browser.execute_script(SLOW_LIST)
     page.keys().key_down("q").key_down("p").perform()
-    page.wait_until(page.games, "fallen")
+    page.wait_until(lambda: len(page.games()) > left, "fallen")
     page.keys().key_up("q").key_up("p").perform()
     assert page.state == "playing"  # the list of games, which the end comes with, is still loading
     page.press(BACKSPACE)
