@@ -131,7 +131,7 @@ export class Race {
     const [own, other] = run.rows(now);
     view.draw(own, other, run.over ? undefined : this.keyboard.mask);
     view.ahead(run.ghost?.title, own, other);
-    this.marks(own);
+    if (!run.over) this.marks(own);
     if (run.over && this.state === "playing") this.end();
     else if (run.played && !run.over) this.games.follow(run, now);
   }

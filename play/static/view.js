@@ -85,7 +85,7 @@ export class View {
     const time = (value, about = "") => (value === null || value === undefined ? "–" : about + value.toFixed(2));
     const rows = [row("th", ["", ...MARKS.map((mark) => `${mark} m`)]), row("td", ["you", ...seconds.map((value) => time(value))])];
     if (best) rows.push(row("td", ["your best", ...best.map((value) => time(value))]));
-    rows.push(row("td", ["record", ...RECORD.map((value, index) => time(value, exact(index) ? "" : "≈ "))]));
+    rows.push(row("td", ["record", ...RECORD.map((value, index) => time(value, exact(index) ? "" : "≈"))]));
     $("splits").replaceChildren(...rows);
   }
 

@@ -319,6 +319,8 @@ def test_a_game_is_played_by_touch_alone(address: str) -> None:
         exact(page, game["packed"])
         both = page.value("document.documentElement.scrollWidth <= innerWidth")
         assert both, "the page is wider than the phone"
+        below = "document.querySelector('footer').getBoundingClientRect().top"
+        assert page.value(f"document.getElementById('card').getBoundingClientRect().bottom <= {below}")
         touch('[data-do="restart"]')
         lift()
         page.wait_until(lambda: page.state in ("countdown", "playing"), "begun again")

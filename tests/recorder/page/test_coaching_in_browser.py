@@ -106,7 +106,9 @@ window.fetch = async (...given) => {
 
 
 @pytest.mark.slow
-def test_backspace_counts_at_the_start_and_while_the_end_is_being_shown(open_page: Callable[..., RecordingPage]) -> None:
+def test_backspace_counts_at_the_start_and_while_the_end_is_being_shown(
+    open_page: Callable[..., RecordingPage],
+) -> None:
     page = open_page("source=page", "source.policy=champion", "source.back=1", "source.player=me")
     page.press("\ue007")
     page.wait("playing")
