@@ -32,7 +32,7 @@ export class RecordedGames {
       (message) => this.receive(message),
       (stopped) => {
         this.connected(false);
-        if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser until it runs again." });
+        if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser. Start it again and open the address that it prints." });
       },
     );
     this.outbox = new Outbox(this.connection, this.settings.dataset);
