@@ -89,11 +89,10 @@ def _episodes(
         ordered=False,
     )
     runs = environment.capabilities.runs
-    return (episode_of(game, settings.player, recorded, runs) for game in games)
+    return (_episode(game, settings.player, recorded, runs) for game in games)
 
 
-def episode_of(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
-    """A policy's game as an episode of a dataset. runs: its environment has a track."""
+def _episode(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
     return Episode(
         observations=game.observations,
         actions=game.actions,

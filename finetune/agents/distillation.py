@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import torch
 
-from ...datasets.origin import NO_ORIGIN
+from ...datasets.behaviour_probabilities import RECORDED
 from ...datasets.schema import Episode
 from ...policies.networks import ActorCritic
 from ...policies.q_networks import EpsilonGreedy
@@ -15,8 +15,6 @@ from ...policies.sizes import NATURE
 from ...pretrain.cloning import cloning_epochs
 from ...pretrain.rows import rows_of
 from ...pretrain.settings import CloningSettings
-from ...recorder.policy_source import episode_of
-from ...recorder.source import Recorded
 from ..experience.transitions import Transitions
 from ..schedules.phase import PhaseValues
 from .agent import Makes
@@ -105,6 +103,21 @@ def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
             environment=environment,
             first=len(games),
         )
-        own = Recorded("policy", NO_ORIGIN, max_idle_frames=None)
-        games += [episode_of(game, "policy", own, runs=False) for game in played]
+        games += [
+            Episode(
+                game.observations,
+                game.actions,
+                game.probabilities,
+                game.rewards,
+                game.times,
+                None,
+                game.terminated,
+                game.truncated,
+                game.outcome,
+                player="policy",
+                source="policy",
+                probabilities_from=RECORDED,
+            )
+            for game in played
+        ]
     return games
