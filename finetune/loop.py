@@ -278,10 +278,12 @@ class Loop:
     def _checkpoint(self) -> None:
         with self._log.metrics.timer.section("checkpoint"):
             if not self._play.saves_games():
-                # A resumed run must start new games here, so an uninterrupted run does too.
-                self._play.restart()
-                self.agent.drop_partial_episodes()
+                self._start_games()  # as a resumed run must here
             self._save()
+
+    def _start_games(self) -> None:
+        self._play.restart()
+        self.agent.drop_partial_episodes()
 
     def _interrupted(self) -> None:
         """Leave a checkpoint where the run was interrupted."""
@@ -294,8 +296,7 @@ class Loop:
         learned."""
         if self.decisions > self._begun_at:
             with suppress(EnvironmentFailed):
-                self._play.restart()
-                self.agent.drop_partial_episodes()
+                self._start_games()
                 self._interrupted()
 
     def _save(self) -> None:
