@@ -188,6 +188,8 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
                 return BadInput(f"{quoted(one.input_line)}: no {place.split('.')[0]} is chosen that it could change")
             if error := _of_other_options(place, settings):
                 return error
+            if error := _of_entries(place, settings):
+                return error
             entries = sorted(_settings_of_entries(settings, known).difference(known))
             return no_such_setting(place, [*known, *absent, *entries])
     return None
@@ -201,6 +203,18 @@ def _of_other_options(place: str, settings: type[Settings]) -> BadInput | None:
     if spec is None or not names:
         return None
     return BadInput(f"{quoted(place)}: a setting of {spec.follows or group}={one_of(names)}, which is not chosen")
+
+
+def _of_entries(place: str, settings: type[Settings]) -> BadInput | None:
+    """The error for a part of a setting that has parts in the entries of a mapping alone: `environment.goal`."""
+    single, _, part = place.partition(".")
+    for group in (name for name, spec in declarations(settings).items() if spec.group):
+        for mapping, spec in declarations(type_of(settings, group)).items():
+            entry = spec.entries
+            if part and entry and single in declarations(entry) and _is_mapping(type_of(entry, single)):
+                here = f"{group}.{mapping}.NAME.{single}"
+                return BadInput(f"{quoted(place)}: no such setting; did you mean '{here}={{{quoted(part)}: …}}'?")
+    return None
 
 
 def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:
@@ -241,8 +255,12 @@ def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
         here, kind = dotted(place, name), without_none(type_of(cls, name))
         for made in spec.options.values() or ([kind] if is_settings(kind) else []):
             yield from _free_mappings(made, place if spec.inline else here)
-        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and spec.entries is None:
+        if _is_mapping(kind) and spec.entries is None:
             yield here
+
+
+def _is_mapping(kind: Any) -> bool:
+    return isinstance(origin := get_origin(kind), type) and issubclass(origin, Mapping)
 
 
 def _reason(error: Exception) -> str:

@@ -44,6 +44,7 @@ def test_an_added_phase_keeps_its_plus() -> None:
         ("schedule.phases.mixd.entropy=1", "no such setting; did you mean schedule.phases.mixed"),
         ("schedule.phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours"),
         ("schedule.phases.polish.hours=1", "no such setting; the settings of schedule.phases are mixed"),
+        ("environment.goal=3", "no such setting; did you mean 'schedule.phases.NAME.environment={goal: …}'?"),
         ("phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
         ("schedul.phases.mixed.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
         ("algorithm.num_envs=3", "no such setting; did you mean loop.num_envs?"),
