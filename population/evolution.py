@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..common.checks import quoted
+from ..envs.from_files import LARGEST
 from .ratings import win_probability
 
 BETTER = 0.7
@@ -71,13 +72,16 @@ class Member:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Member":
-        """Make a member of its fields; ValueError for values of other kinds."""
+        """Make a member of its fields; ValueError for values of other kinds, or rewards that no policy's file holds."""
         numbers = {**plain["genes"], **plain["rewards"], "rating": plain["rating"]}
         counts = {name: plain[name] for name in ("id", "decisions", "generation", "founder")}
         counts |= {} if plain["parent"] is None else {"parent": plain["parent"]}
         for name, value in (numbers | counts).items():
             if type(value) not in ((int,) if name in counts else (int, float)) or not math.isfinite(value):
                 raise ValueError(f"an agent's {name} is {quoted(value)}")
+        for name, value in plain["rewards"].items():
+            if abs(value) > LARGEST:
+                raise ValueError(f"an agent's {name} is {quoted(value)}, expected at most {LARGEST:,}")
         return cls(**plain)
 
 
