@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..common.checks import quoted
-from ..envs.from_files import LARGEST
 from .ratings import win_probability
 
 BETTER = 0.7
@@ -73,6 +72,8 @@ class Member:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Member":
         """Make a member of its fields; ValueError for values of other kinds, or rewards that no policy's file holds."""
+        from ..envs.from_files import LARGEST  # brings Gymnasium, which --help does without
+
         numbers = {**plain["genes"], **plain["rewards"], "rating": plain["rating"]}
         counts = {name: plain[name] for name in ("id", "decisions", "generation", "founder")}
         counts |= {} if plain["parent"] is None else {"parent": plain["parent"]}
