@@ -16,7 +16,8 @@ from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 from ..arrays import ArrayForm
 from .imported import Imported, Unknown
 from .parquet import parquet_files
-from .table_files import columns_of, imported_table, numbers_of, read_table
+from .table_files import columns_of, imported_table, numbers_of
+from .table_reading import read_table
 
 INFO = Path("meta", "info.json")
 

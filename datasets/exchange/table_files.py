@@ -7,56 +7,34 @@ observation that ended its episode, as `Dataset.steps()` has them. These number 
 environment takes, so where `action_name` holds names of its actions, these decide.
 """
 
-import csv
-import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
-from ...common.reading import MEGABYTE, CannotBeRead, open_regular
 from ..arrays import ArrayForm
-from ..bounds import permitted, require_footer, require_memory, require_permitted
 from ..folder import episode_name
 from ..reader import Dataset
 from ..schema import DatasetInfo
 from ..step_table import step_table
 from .imported import Imported, Unknown
-from .parquet import is_text, length_of_texts
 from .parts import Part, imported
-
-LARGEST = 1024 * MEGABYTE
-"""Bytes of a file, at most."""
+from .table_reading import read_table
 
 LOST = ("behaviour probabilities other than that of the action taken", "keys", "player, source, start and outcome")
 """Content of a dataset that these tables do not hold."""
 
 FORMATS = (".csv", ".tsv", ".parquet")
 
-LONGEST_LINE = MEGABYTE
-"""Bytes of the line with the names of a `.csv`'s columns."""
-
-EXPECTED = "expected a table of decisions (.csv, .tsv or .parquet)"
-
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
 """Words for whether an episode ended, in small letters; nothing at all is false, too."""
-
-SEPARATORS = (",", ";", "\t", "|")
-"""Of the columns of a `.csv`: the one that is most frequent in its first line."""
-
-Needed = Callable[[Sequence[str], Collection[str]], Collection[str]]
-"""The columns to read of those that a file has, of which the second are the index of pandas; BadInput where one is
-missing."""
 
 ALIASES = {
     "reward": ("next.reward", "rewards"),
@@ -125,128 +103,6 @@ def columns_of(found: Sequence[str], columns: Mapping[str, Any], index: Collecti
     """The columns that an import reads, of those found in a file; see `read`. index: those that are no observation
     unless named."""
     return [name for names in _names(found, columns, index).values() for name in names]
-
-
-def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.DataFrame, list[int]]:
-    """The needed columns of these files, one or more, of the table that is called `path`; and the first row of each.
-
-    BadInput for files that are no tables, or take more memory than is permitted for their size.
-    """
-    if not files:
-        raise BadInput(f"{path}: has no files of rows")
-    tables: list[pd.DataFrame] = []
-    memory = total = 0
-    for file in files:
-        try:
-            with open_regular(file, LARGEST, EXPECTED) as (opened, size):
-                total += size
-                if total > LARGEST:
-                    raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
-                read = _parquet if file.suffix.lower() == ".parquet" else _csv
-                table, needs = read(opened, size, needed)
-                if tables and (differ := [*{*table.columns} ^ {*tables[0].columns}]):
-                    raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
-                memory += needs
-                require_permitted(memory, permitted(total), total)
-                tables.append(table)
-        except CannotBeRead:
-            raise
-        except BadInput as error:
-            raise BadInput(f"{path}: {error}") from None
-        except UnicodeDecodeError:
-            raise BadInput(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-        except Exception as error:  # pandas raises errors of several libraries
-            raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
-    starts = [0, *accumulate(len(table) for table in tables[:-1])]
-    return pd.concat(tables, ignore_index=True), starts
-
-
-def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a `.csv` file of this size, and its bytes."""
-    first = file.readline(LONGEST_LINE)
-    if len(first) == LONGEST_LINE:
-        raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
-    separator = max(SEPARATORS, key=first.decode(errors="replace").count)
-    file.seek(0)
-    heads = pd.read_csv(file, nrows=1, sep=separator, header=None, dtype=str, skipinitialspace=True).iloc[0].dropna()
-    if len(twice := heads[heads.duplicated()]):
-        raise BadInput(
-            f"its first line has {quoted(twice.iloc[0])} twice, expected the names of the columns, each once"
-        )
-    file.seek(0)
-    names = [str(name) for name in pd.read_csv(file, nrows=0, sep=separator, skipinitialspace=True).columns]
-    file.seek(0)
-    chosen = [*needed(names, ())]
-    _require_names_for_all(file, separator, len(names))
-    file.seek(0)
-    return pd.read_csv(file, usecols=chosen, sep=separator, skipinitialspace=True), size
-
-
-def _require_names_for_all(file: BinaryIO, separator: str, names: int) -> None:
-    """BadInput for a line with more values than there are names, which pandas cuts off: a decimal comma, or a text
-    with a separator and no quotes, moves all values after it into other columns."""
-    csv.field_size_limit(LARGEST)  # of a text that is not read, such as a picture's
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    lines = csv.reader(text, delimiter=separator, skipinitialspace=True)
-    for line in lines:
-        if any(line[names:]):
-            raise BadInput(
-                f"line {lines.line_num} has {len(line)} values for {names} columns; put quotes around a value with "
-                f"{separator!r} in it, or write decimals with a point"
-            )
-    text.detach()
-
-
-def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a Parquet file of this size, and the memory that they need."""
-    require_footer(file, size)
-    with pq.ParquetFile(file) as parquet:
-        schema = parquet.schema_arrow
-    index = (schema.pandas_metadata or {}).get("index_columns", ())
-    names = needed(schema.names, [name for name in index if isinstance(name, str)])  # else a range, which is no column
-    for name in names:
-        if schema.names.count(name) > 1:
-            raise BadInput(f"column {quoted(name)} is there twice")
-        kind = schema.field(name).type
-        if (pa.types.is_nested(kind) and not _holds_numbers(kind)) or _holds_bytes(kind):
-            raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
-    memory = require_memory(file, size, width=max(map(_width, schema), default=8), columns=names)
-    file.seek(0)
-    # A text that is repeated a million times is there once, until its length is known.
-    texts = [name for name in dict.fromkeys(names) if is_text(schema.field(name).type)]
-    with pq.ParquetFile(file, read_dictionary=texts) as parquet:
-        table = parquet.read([*dict.fromkeys(names)], use_threads=False)
-    for name in texts:
-        column = table.column(name)
-        memory += length_of_texts(column)
-        require_permitted(memory, permitted(size), size)
-        table = table.set_column(table.column_names.index(name), name, column.cast(column.type.value_type))
-    return table.to_pandas(ignore_metadata=True), memory
-
-
-def _holds_numbers(kind: pa.DataType) -> bool:
-    """True for lists of numbers, also in lists."""
-    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        kind = kind.value_type
-    return any(
-        fits(kind) for fits in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
-    )
-
-
-def _holds_bytes(kind: pa.DataType) -> bool:
-    """True for bytes that need not be text."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return any(
-        is_kind(kind) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-    )
-
-
-def _width(field: pa.Field) -> int:
-    """Bytes of each value of a column whose values have a fixed length, also in lists; 8 for others."""
-    kind = field.type
-    while hasattr(kind, "value_type"):
-        kind = kind.value_type
-    return kind.byte_width if pa.types.is_fixed_size_binary(kind) or pa.types.is_decimal(kind) else 8
 
 
 def imported_table(
