@@ -32,6 +32,9 @@ from .settings import CoachSettings
 POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 """The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
 
+CLONED, LEARNED = "cloned", "learned"
+"""The runs of a round, in its folder."""
+
 
 def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; an interrupted round is continued."""
@@ -99,7 +102,8 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
         write_atomic(before, policy.read_bytes())
     console.rule(f"round {number}")
     news = " · ".join(one["said"] for one in rounds_in(out)[-1:])
-    if not record_round(settings, before, folder / "games", number, news, console):
+    begun = (folder / CLONED / POLICY).exists() or (folder / LEARNED).exists()  # after play that may have ended early
+    if not begun and not record_round(settings, before, folder / "games", number, news, console):
         raise BadInput(f"{folder / 'games'}: nothing was played; the same command begins the round again")
     learned = _learn(settings, before, folder, number)
     figures = {}
@@ -119,7 +123,7 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
     """Fine-tune the policy on the round's corrections; continue an interrupted run."""
-    learned = folder / "learned"
+    learned = folder / LEARNED
     words = [
         f"schedule={settings.learning}",
         f"policy={_clone(settings, before, folder, number) if settings.clone else before}",
@@ -144,7 +148,7 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
 
 def _clone(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
     """Fit the policy to the person's decisions of the round alone."""
-    clone = folder / "cloned"
+    clone = folder / CLONED
     if not (clone / MEASURES).exists():
         shutil.rmtree(clone, ignore_errors=True)
         words = [f"policy={before}", f"dataset={folder / 'games'}", "policy_weight=0", f"out={clone}"]

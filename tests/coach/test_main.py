@@ -80,6 +80,26 @@ def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
     assert [*source.finish()] == []
 
 
+def test_a_round_interrupted_while_it_learned_is_not_played_on(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Path] = []
+
+    def record_round(_: CoachSettings, policy: Path, folder: Path, *__: object) -> bool:
+        played.append(folder)
+        return True
+
+    def learn(settings: Any) -> None:
+        Path(settings.out).mkdir(exist_ok=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qwop.coach.main.record_round", record_round)
+    monkeypatch.setattr("qwop.coach.main.finetune.run", learn)
+    for _ in range(2):  # Ctrl-C had ended the play early, and then the learning
+        assert run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}").code == 130
+    assert played == [tmp_path / "rounds" / "round-1" / "games"]
+
+
 @pytest.mark.slow
 def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
     out = tmp_path / "rounds"
