@@ -42,11 +42,13 @@ TENSOR, ARRAY, PAIRS, NUMBER = "__tensor__", "__array__", "__pairs__", "__number
 OTHER_VERSION = "written by another version of this program; resume with that one, or start anew"
 
 
-def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
+def save_checkpoint(
+    folder: Path, decisions: int, state: dict[str, Any], keep: int = 2, learning_rate: str = "algorithm.learning_rate"
+) -> Path:
     """Write the state of a run after this many decisions; delete all but the newest `keep` checkpoints.
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays. Tensors that are not finite are
-    refused with BadInput before anything is written or deleted.
+    refused with BadInput, which names the setting `learning_rate`, before anything is written or deleted.
     """
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
@@ -54,7 +56,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
     if _not_finite(tensors):
         raise BadInput(
             f"{path}: not written, because the run holds numbers that are not finite: training has diverged; "
-            "lower the learning rate (algorithm.learning_rate) and start anew"
+            f"lower the learning rate ({learning_rate}) and start anew"
         )
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial, _system_errors():

@@ -27,7 +27,7 @@ ENDS = "the lowest and the highest value, such as [0.001, 0.01]"
 
 def gene(low: float, high: float, help: str, expected: str = ENDS, **bounds: Any) -> Any:
     """Declare a range as a setting: the lowest and the highest initial value of a gene."""
-    return setting((low, high), f"Initial range of {help}.", expected=expected, **{"at_least": 0, **bounds})
+    return setting((low, high), f"Initial range of {help}.", expected=expected, **(bounds or {"at_least": 0}))
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PopulationAgents(Discounted):
 
     gamma: float = 0.985
     gamma_rate: float = 10.0
-    learning_rate: tuple[float, ...] = gene(3e-4, 5e-3, "the learning rate")
+    learning_rate: tuple[float, ...] = gene(3e-4, 5e-3, "the learning rate", above=0)
     entropy: tuple[float, ...] = gene(5e-4, 1e-2, "the weight of the entropy")
     passes: int = setting(
         2, "Passes over each unroll; importance weights allow more than one.", at_least=1, at_most=100
@@ -88,7 +88,7 @@ class PpoAgents(PopulationAgents):
     around the defaults of `qwop-finetune algorithm=ppo`."""
 
     gamma: float = 0.975
-    learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate")
+    learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate", above=0)
     entropy: tuple[float, ...] = gene(3e-4, 5e-3, "the weight of the entropy")
     passes: int = 3
     hidden: tuple[int, ...] = (512, 256)

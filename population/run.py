@@ -35,7 +35,7 @@ from ..policies.threads import use_one_thread
 from .evolution import Member
 from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
-from .population import Population
+from .population import Population, Round
 from .report import EVALUATION, FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
@@ -59,6 +59,7 @@ class Run:
         self._settings, self._out = settings, Path(settings.out)
         self._console = plain_console()
         self._task = settings.task
+        self._rounds_are_long_enough = True
 
     def run(self) -> None:
         use_one_thread()
@@ -120,6 +121,9 @@ class Run:
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
                     bar.console.print(f"round {done.number}: agent {copy.child} copies agent {copy.parent}")
+                if self._rounds_are_long_enough and (note := self._note_of_unrated(done)):
+                    self._rounds_are_long_enough = False
+                    bar.console.print(note)
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
                 if self._films and done.number % settings.film_every == 0:
@@ -128,6 +132,16 @@ class Run:
                 if done.number % settings.report_every == 0:
                     self._save_policies()
                     self._report()
+
+    def _note_of_unrated(self, done: Round) -> str:
+        """A note if agents have no game to be rated by, because games begin anew in every round; else empty."""
+        without = [number for number, one in enumerate(done.figures) if not one["games"]]
+        if self._settings.is_race or self._task.capabilities.saved_games or not without:
+            return ""
+        return (
+            f"note: in round {done.number}, no game of agent {', '.join(map(str, without))} ended; games of "
+            f"{self._task.id} begin anew in every round, and longer ones do not count: give more work.unrolls"
+        )
 
     def _end(self, against: Mapping[str, list[Policy]]) -> None:
         population, console, settings = self._population, self._console, self._settings
@@ -230,7 +244,8 @@ class Run:
         return found
 
     def _checkpoint(self) -> None:
-        save_checkpoint(self._out / "checkpoints", self._population.decisions, self._population.get_state())
+        folder, population = self._out / "checkpoints", self._population
+        save_checkpoint(folder, population.decisions, population.get_state(), learning_rate="agent.learning_rate")
 
     def _save_policies(self) -> None:
         for member in self._population.members:
@@ -274,4 +289,6 @@ def _describe(row: Mapping[str, Any]) -> str:
     figures = best["figures"]
     if "metres" in figures:
         return f"best: agent {best['id']}, {figures['metres']:.1f} m, {figures['finish_share']:.0%} finish"
-    return f"best: agent {best['id']}, return {figures.get('return', 0.0):.1f}"
+    if "return" in figures:
+        return f"best: agent {best['id']}, return {figures['return']:.1f}"
+    return f"best: agent {best['id']}, none of its games ended"

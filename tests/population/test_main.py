@@ -198,6 +198,21 @@ def test_any_environment_is_played_alone(population: Command, small: tuple[str, 
     assert "Rewards of their own" not in (tmp_path / "cart/report.html").read_text()
 
 
+def test_agents_that_diverge_need_a_lower_rate_of_the_agents(population: Command, small: tuple[str, ...]) -> None:
+    code, _, wrong = population(*small, "rounds=1", "agents=2", "agent.learning_rate=[1e30,1e30]", "out=run")
+    assert code == 2
+    assert "training has diverged; lower the learning rate (agent.learning_rate) and start anew" in wrong
+
+
+def test_rounds_too_short_for_a_whole_game_are_noted_once(population: Command, small: tuple[str, ...]) -> None:
+    cart = ("environment=CartPole-v1", "work.steps=2", "work.unrolls=1", "agents=2", "evaluation.games=0")
+    code, said, wrong = population(*small, *cart, "rounds=2", "out=cart")
+    assert code == 0, wrong
+    assert "none of its games ended" in said
+    assert said.count("note: in round") == 1
+    assert "note: in round 1, no game of agent 0, 1 ended; games of CartPole-v1 begin anew in every round" in said
+
+
 def test_agents_begin_with_policies_of_an_earlier_run(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -259,6 +274,7 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
         (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),
         (["agent.learning_rate=[0.1]"], "learning_rate=[0.1]: expected the lowest and the highest"),
+        (["agent.learning_rate=[0,0]"], "agent.learning_rate=[0, 0]: expected the lowest and the highest"),
         (["agents=0"], "agents=0: expected"),
         (["agents=1"], "agents=1: it has nobody to race against; give opponents=itself"),
         (["environment=NoSuch-v1"], "NoSuch"),
