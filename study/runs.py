@@ -21,7 +21,7 @@ from .settings import ObjectiveSettings
 from .space import Parameter, Values
 
 ERROR = "error.txt"
-"""Traceback of a run that failed, in its folder."""
+"""The reason of a run that failed, in its folder: the traceback or a line."""
 
 OUTPUT = "output.txt"
 """File in a run's folder with what the run printed."""
@@ -65,7 +65,11 @@ class CommandRun:
         if (folder / ERROR).exists():
             said = (folder / ERROR).read_text(encoding="utf-8").strip().splitlines()
             raise RunFailed(said[-1] if said else "failed")
-        return figure_of(folder, self._objective)
+        try:
+            return figure_of(folder, self._objective)
+        except RunFailed as error:
+            _record(folder, error)
+            raise
 
     def words(self, values: Values, seed: int) -> list[str]:
         """The command line of a run, in any folder."""
@@ -148,6 +152,6 @@ def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
 
 
 def _record(folder: Path, error: Exception) -> None:
-    """Write the reason of a failure: a traceback, or the single line of bad input."""
-    said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
+    """Write the reason of a failure: a traceback, or the single line of bad input or of a missing figure."""
+    said = str(error) if isinstance(error, BadInput | RunFailed) else traceback.format_exc()
     write_atomic(folder / ERROR, said.rstrip() + "\n")

@@ -93,6 +93,7 @@ def test_a_run_without_a_figure_says_why_every_time(make: Make, tmp_path: Path, 
             make(f"how={how}")({}, 0, tmp_path / "run")
         assert said in str(failed.value)
         assert "\n" not in str(failed.value)
+    assert said in (tmp_path / "run" / "error.txt").read_text()
 
 
 @pytest.mark.parametrize(
