@@ -35,6 +35,9 @@ from .settings import RaceSettings, WorkSettings
 KEPT = 16
 """Learners and networks that a trainer caches by genes, because orthogonal initial weights are slow to compute."""
 
+SIZES = ("hidden", "memory", "latent")
+"""Settings of agents that a policy to start from has to share."""
+
 FrozenGenes = tuple[tuple[str, float], ...]
 
 Report = Callable[[int], None]
@@ -265,11 +268,17 @@ def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) 
     found = {name: tuple(tensor.shape) for name, tensor in given.items()}
     if policy.network.architecture != network.architecture or found != shapes:
         raise BadInput(
-            f"a policy ({policy.network.architecture}, observations {policy.observation}), which an agent of this "
-            f"population ({network.architecture}, {network.observation}) cannot begin with; make it a rival instead "
-            "(rivals=[…]), or its pupil (teachers=[…]), or choose agent= and its widths to fit"
+            f"a policy ({_form(policy.network)}), which an agent of this population ({_form(network)}) cannot begin "
+            "with; make it a rival instead (rivals=[…]), or its pupil (teachers=[…]), or choose agent= and its widths "
+            "to fit"
         )
     network.load_state_dict(given)
+
+
+def _form(network: Network) -> str:
+    """Architecture, observations and sizes of a network, as settings of agents give them."""
+    sizes = [f"{name}={value}" for name, value in network.description().items() if name in SIZES]
+    return ", ".join([network.architecture, f"observations {network.observation}", *sizes])
 
 
 def _widened(name: str, tensor: torch.Tensor, wanted: torch.Tensor | None, columns: NDArray[np.int64]) -> torch.Tensor:

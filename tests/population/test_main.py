@@ -262,7 +262,7 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["start=[champion]"], "champion: a policy (actor, observations float32 [112])"),
+        (["start=[champion]"], "champion: a policy (actor, observations float32 [112], hidden=[512, 256])"),
         (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
         (["start=[champion,champion]", "ancestor_decisions=1"], "start: several policies, but all agents begin"),
         (["teachers=[champion,champion,champion,champion]"], "teachers: 4 policies for 3 agents"),
