@@ -15,6 +15,7 @@ from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_json
+from ..common.resume import removed_unless_begun
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.main import main as finetune
@@ -26,11 +27,14 @@ from ..policies.threads import use_one_thread
 from ..pretrain.command import main as pretrain
 from ..pretrain.main import MEASURES
 from ..recorder.main import CORRECTED_ELSEWHERE
-from .play import record_round
+from .play import is_corrected, record_round
 from .settings import CoachSettings
 
 POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 """The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
+
+CLONE = "clone"
+"""The run of the policy that the rounds begin with, where none is given."""
 
 CLONED, LEARNED = "cloned", "learned"
 """The runs of a round, in its folder."""
@@ -39,7 +43,8 @@ CLONED, LEARNED = "cloned", "learned"
 def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; an interrupted round is continued."""
     out = Path(settings.out)
-    with exclusive_lock(out, "out", within=[path.name for path in out.glob("round-*")]):
+    rounds = [path.name for path in out.glob("round-*")]
+    with exclusive_lock(out, "out", within=rounds), removed_unless_begun(out, lambda: _has_begun(out)):
         console = plain_console()
         use_one_thread()
         _require_start(settings, out)
@@ -59,6 +64,11 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
         found.append(read_json(path, MEGABYTE, "remove it"))
     return found
+
+
+def _has_begun(out: Path) -> bool:
+    """True if anything in `out` cost time: a clone, or games."""
+    return (out / CLONE).exists() or any(out.glob("round-*/games"))
 
 
 def _require_start(settings: CoachSettings, out: Path) -> None:
@@ -86,7 +96,7 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
     source = None if settings.policy is None else policy_path(settings.policy)
     if source is None:
         console.print("making a policy to correct: a clone of the included games", highlight=False)
-        clone = out / "clone"
+        clone = out / CLONE
         if not (clone / MEASURES).exists():
             pretrain.run(pretrain.read([f"out={clone}", f"seed={settings.seed}", "games=0", "tracker=none"]))
         source = clone / POLICY
@@ -103,8 +113,11 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
     console.rule(f"round {number}")
     news = " · ".join(one["said"] for one in rounds_in(out)[-1:])
     begun = (folder / CLONED / POLICY).exists() or (folder / LEARNED).exists()  # after play that may have ended early
-    if not begun and not record_round(settings, before, folder / "games", number, news, console):
-        raise BadInput(f"{folder / 'games'}: nothing was played; the same command begins the round again")
+    games = folder / "games"
+    if not begun and not record_round(settings, before, games, number, news, console):
+        raise BadInput(f"{games}: nothing was played; the same command begins the round again")
+    if not begun and not is_corrected(games):
+        raise BadInput(f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on")
     learned = _learn(settings, before, folder, number)
     figures = {}
     with progress_bar("games", console) as bar:

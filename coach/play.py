@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ..datasets.control import corrected
 from ..datasets.describe import describe
 from ..datasets.folder import next_number
 from ..datasets.reader import open_dataset
@@ -24,12 +25,13 @@ from .settings import CoachSettings
 
 
 def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, news: str, console: Console) -> bool:
-    """Record the games of a round into a dataset, less what an interrupted round has recorded already.
+    """Record the games of a round into a dataset, less what an interrupted round has recorded already; all of the
+    minutes again where nobody corrected anything in them.
 
     news: a line that the page shows. Returns false if there is no game.
     """
     fps = frames_a_second(load_policy(policy))
-    left = settings.minutes * 60 - played_in(folder, fps)
+    left = settings.minutes * 60 - (played_in(folder, fps) if is_corrected(folder) else 0.0)
     if left > 0:
         source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
@@ -68,6 +70,13 @@ def played_in(folder: Path, fps: float) -> float:
     if not folder.is_dir() or not next_number(folder):
         return 0.0
     return sum(seconds_of(episode, fps) for episode in open_dataset(folder))
+
+
+def is_corrected(folder: Path) -> bool:
+    """True if a person acted in any decision of a dataset, which may not be there yet."""
+    if not folder.is_dir() or not next_number(folder):
+        return False
+    return any(corrected(episode).any() for episode in open_dataset(folder))
 
 
 def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:

@@ -73,6 +73,28 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     assert "began with another one" in done.err
 
 
+def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Callable[..., Any]) -> None:
+    policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
+    done = run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted")
+    assert done.code == 2
+    assert "champion: a policy of QWOP-v1" in done.err
+    assert not (tmp_path / "rounds").exists()
+
+
+def test_a_round_in_which_nobody_corrected_anything_is_played_on(
+    tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    policy, out = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors"), tmp_path / "rounds"
+    words = [f"policy={policy}", f"person={policy}", f"out={out}", "who=scripted", "minutes=0.05"]
+    lengths = []
+    for _ in range(2):
+        done = run_command(main, *words)
+        assert done.code == 2
+        assert "nobody corrected the policy, so there is nothing to learn; the same command plays on" in done.err
+        lengths.append(len(open_dataset(out / "round-1" / "games")))
+    assert 0 < lengths[0] < lengths[1]
+
+
 def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
     source = _open(CoachSettings(open=False), policy, tmp_path / "games", 1.0, 1, "")
@@ -94,6 +116,7 @@ def test_a_round_interrupted_while_it_learned_is_not_played_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("qwop.coach.main.record_round", record_round)
+    monkeypatch.setattr("qwop.coach.main.is_corrected", lambda folder: True)
     monkeypatch.setattr("qwop.coach.main.finetune.run", learn)
     for _ in range(2):  # Ctrl-C had ended the play early, and then the learning
         assert run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}").code == 130
