@@ -45,7 +45,9 @@ export class Sharing {
 
   // The game that the page's address holds; null without one, or if it is refused.
   linked() {
-    const packed = /^#game=(.+)$/.exec(location.hash)?.[1];
+    // Mail programs and messengers encode letters, and add parameters of their own.
+    const hash = location.hash.replaceAll(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(`0x${code.slice(1)}`));
+    const packed = /[#&]game=([\w-]+)/.exec(hash)?.[1];
     if (!packed) return null;
     try {
       return { ...verify(this.module, packed), packed };

@@ -226,6 +226,16 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     assert "refused" in page.text("toast")
 
 
+@pytest.mark.parametrize(
+    "link", ["#game={}&utm_source=x", "#utm_source=x&game={}", "#game%3D{}%26utm_source%3Dx", "?a=b#game={}."]
+)
+def test_a_link_opens_with_what_mail_programs_and_messengers_do_to_it(page: Page, link: str) -> None:
+    packed = _packed(page)
+    page.open(link.format(packed.replace("-", "%2D")))
+    page.wait("watching")
+    assert page.value("document.getElementById('toast').className") == ""
+
+
 def test_opened_as_a_file_the_page_says_what_it_needs(browser: Any, tmp_path: Path) -> None:
     write_site(tmp_path / "site", files())
     browser.get((tmp_path / "site" / "index.html").as_uri())
