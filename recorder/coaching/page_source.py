@@ -90,8 +90,7 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
             raise BadInput(
                 f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
             )
-        with spec.refusing():
-            require_pictures(env, spec)
+        require_pictures(env, spec)
         goes_back = repeats_games(env, policy.actions)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
         recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder, goes_back)

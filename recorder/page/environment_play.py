@@ -59,9 +59,10 @@ class EnvironmentPlay:
         self.rewards.append(earned)
 
     def picture(self) -> bytes:
-        """The environment's picture as a PNG; the fastest compression, as the page is on this machine."""
-        file = io.BytesIO()
-        Image.fromarray(np.asarray(self.env.render())).save(file, "PNG", compress_level=1)
+        """The environment's picture, grey or in colours, as a PNG; the fastest compression, as the page is on this
+        machine."""
+        picture, file = np.asarray(self.env.render()), io.BytesIO()
+        Image.fromarray(picture[..., 0] if picture.shape[2:] == (1,) else picture).save(file, "PNG", compress_level=1)
         return file.getvalue()
 
     def result(self) -> dict[str, Any]:

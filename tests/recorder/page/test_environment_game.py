@@ -285,6 +285,33 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(settings: dict[str, A
     assert re.search(said, lines[0])
 
 
+class Grey(Failing):
+    """Draws itself without colours."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, channels: tuple[int, ...] = (), **settings: Any) -> None:
+        super().__init__(**settings)
+        self._channels = channels
+
+    def render(self) -> Any:
+        return np.arange(64, dtype=np.uint8).reshape(8, 8, *self._channels)
+
+
+@pytest.mark.parametrize("channels", [(), (1,)])
+def test_grey_pictures_are_shown(channels: tuple[int, ...], tmp_path: Path) -> None:
+    gymnasium.register("Grey-v0", Grey, disable_env_checker=True)
+    try:
+        settings = EnvironmentPageSettings(id="Grey-v0", settings={"channels": channels}, open=False)
+        open_environment(settings, tmp_path / "dataset").finish()
+        env = EnvironmentSpec("Grey-v0", {"channels": channels}).make(render_mode="rgb_array")
+    finally:
+        gymnasium.registry.pop("Grey-v0")
+    info = DatasetInfo(EnvironmentSpec("Grey-v0"), ObservationSpec((2,)), 2)
+    _, _, _, image = picture(EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None), info, "me", 0.05).first(1))
+    np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(image))), np.arange(64).reshape(8, 8))
+
+
 class Closing(Failing):
     """Can be reset twice."""
 
