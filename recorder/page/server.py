@@ -118,10 +118,11 @@ class PageServer(LocalServer):
                         self._tell(connection, game, number)
                     case Back(new) if isinstance(coached, CoachedPageGame):
                         game, number = coached, new
-                        if (line := game.go_back()) is not None:
-                            self.write(line)
+                        line = game.go_back()
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
+                        if line is not None:
+                            self.write(line)
                     case HandOver(of) if isinstance(game, CoachedPageGame) and of == number:
                         game.hand_over()
                         self._tell(connection, game, number)

@@ -37,6 +37,13 @@ export class Scene {
     this.sky = this.context.createLinearGradient(0, 0, 0, this.canvas.height);
     this.sky.addColorStop(0, this.data.sky[0]);
     this.sky.addColorStop(1, this.data.sky[1]);
+    this.paintSky(); // a new canvas without transparency is black until the first frame comes
+  }
+
+  paintSky() {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.sky;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
   // row, ghost: frames as the server sends them; ghost may be null.
@@ -49,9 +56,7 @@ export class Scene {
     const grass = ground - Math.round(data.grass_above * scale);
     const track = ground - Math.round(data.track_above * scale) + lift;
 
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = this.sky;
-    context.fillRect(0, 0, canvas.width, canvas.height);
+    this.paintSky();
     for (const strip of data.strips) {
       const tile = this.tiles[strip.tile];
       const top = grass - Math.round(tile.height * this.zoom) + Math.round(lift * strip.share) + 1;

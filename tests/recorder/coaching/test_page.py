@@ -116,6 +116,21 @@ def take_over_and_go_back(page: Page) -> None:
     assert not np.array_equal(page.row, before)
 
 
+def test_the_game_is_back_before_the_line_that_is_left_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_write = threading.Event()
+    write = RescuingWriter.write
+    monkeypatch.setattr(RescuingWriter, "write", lambda *given: may_write.wait(60) and write(*given))
+    with recording(tmp_path / "data") as page:
+        page.send("start")
+        page.keys(1, 40)
+        page.send("back")
+        assert page.control["waiting"]
+        may_write.set()
+    assert len(open_dataset(tmp_path / "data")) == 1
+
+
 def test_one_does_not_go_back_in_a_game_that_was_discarded(tmp_path: Path) -> None:
     with recording(tmp_path / "data") as page:
         page.send("start")

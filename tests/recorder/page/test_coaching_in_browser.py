@@ -96,6 +96,22 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     assert page.browser.get_log("browser") == []
 
 
+SKY = """
+const [done] = arguments;
+const canvas = document.body.appendChild(document.createElement("canvas"));
+import(new URL("scene.js", document.baseURI)).then(({ Scene }) => Scene.load(canvas)).then(({ context }) => {
+  done([...context.getImageData(9, 9, 1, 1).data]);
+});
+"""
+
+
+@pytest.mark.slow
+def test_the_page_shows_the_sky_until_the_first_picture_comes(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion")
+    red, green, blue, _ = page.browser.execute_async_script(SKY)
+    assert red < green < blue
+
+
 SLOW_LIST = """
 const { fetch } = window;
 window.fetch = async (...given) => {
