@@ -6,7 +6,8 @@ import { $, button, element } from "./view.js";
 // changed(): called when your list has changed.
 export async function open(module, view, changed) {
   const settings = JSON.parse(document.querySelector("meta[name=recorder]").content);
-  const where = element("span", `recording into ${settings.folder}`, { className: "where" });
+  const into = `recording into ${settings.folder}`;
+  const where = element("span", into, { className: "where", title: into });
   document.querySelector("footer").append(where);
   $("options").prepend($("name").closest("label"));
   $("nothing").textContent = "No games yet: each is recorded as you play.";
@@ -26,7 +27,7 @@ export async function open(module, view, changed) {
     if (shown.changed) changed();
     if (shown.connected !== undefined) {
       document.body.dataset.recorder = shown.connected ? "connected" : "lost";
-      where.textContent = shown.connected ? `recording into ${settings.folder}` : "no recorder: games stay in this browser";
+      where.textContent = shown.connected ? into : "no recorder: games stay in this browser";
     }
   });
   return games.open();

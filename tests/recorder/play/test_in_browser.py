@@ -159,6 +159,20 @@ def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Pag
         again.stop()
 
 
+def test_on_a_narrow_window_the_recorders_line_covers_no_button_of_the_card(page: Page) -> None:
+    page.fall()
+    where = "document.querySelector('footer .where')"
+    page.browser.execute_script(f"{where}.textContent = 'recording into /home/somebody/games/of/qwop/that/I/played'")
+    for width, height in ((360, 640), (320, 568), (640, 360)):
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        footer = page.browser.execute_script("return document.querySelector('footer').getBoundingClientRect().toJSON()")
+        card = page.browser.execute_script("return document.getElementById('card').getBoundingClientRect().toJSON()")
+        assert card["bottom"] <= footer["top"]
+        assert footer["right"] <= width
+    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_dropped_file_of_keys_is_recorded(page: Page) -> None:
     from qwop.policies.champion import keys_path
 
