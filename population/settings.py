@@ -9,6 +9,7 @@ from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames, num_envs, seed
 from ..envs.names import NUMBERS
+from ..finetune.agents.ppo.settings import require_two_decisions
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
@@ -70,6 +71,10 @@ class PpoWorkSettings(WorkSettings):
     num_games: int = 64
     steps: int = 64
     unrolls: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_two_decisions("num_games", self.num_games, self.steps)
 
 
 WORK = {"ftw": WorkSettings, "ppo": PpoWorkSettings, "vtrace": WorkSettings}

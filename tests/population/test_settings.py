@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from qwop.common import imports
+from qwop.common.errors import BadInput
 from qwop.population.main import main
 
 
@@ -22,3 +23,10 @@ def test_an_environment_is_the_same_with_its_module_in_front(
     monkeypatch.setenv(imports.VARIABLE, "")
     settings = main.read([f"environment={typed}"])
     assert (settings.environment, settings.is_race, settings.task.id) == (id, race, id)
+
+
+def test_ppo_agents_that_learn_from_one_decision_at_once_are_refused() -> None:
+    one = ["work.num_games=1", "work.steps=1"]
+    main.read(["agent=vtrace", *one])
+    with pytest.raises(BadInput, match="num_games=1 and steps=1: PPO learns from 2 decisions"):
+        main.read(one)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ....common.errors import BadInput
 from ....common.settings import setting
 from ....policies.sizes import HIDDEN, convolutions
 from ..settings import ClipsRewards, Discounted, LiveSettings, precision
@@ -66,3 +67,13 @@ class PpoLoopSettings(LiveSettings):
     log_every: int = 100_000
     checkpoint_every: int = 1_000_000
     overlap: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_two_decisions("num_envs", self.num_envs, self.steps)
+
+
+def require_two_decisions(games: str, number: int, steps: int) -> None:
+    """Raise BadInput for a batch of one decision, whose advantage has no standard deviation to be divided by."""
+    if number * steps < 2:
+        raise BadInput(f"{games}={number} and steps={steps}: PPO learns from 2 decisions at once, at least")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.learner import PpoLearner
-from qwop.finetune.agents.ppo.settings import PpoSettings
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor, ActorCritic, Values
 from torch import Tensor, nn
@@ -168,6 +168,12 @@ def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Seq
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(BadInput, match="precision"):
         PpoSettings(precision="float8")
+
+
+def test_a_batch_of_one_decision_is_refused() -> None:
+    assert PpoLoopSettings(num_envs=1, steps=2).decisions == 2
+    with pytest.raises(BadInput, match="num_envs=1 and steps=1: PPO learns from 2 decisions"):
+        PpoLoopSettings(num_envs=1, steps=1)
 
 
 def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[..., Sequences]) -> None:
