@@ -207,11 +207,13 @@ def _replay_of(frames: NDArray[np.float64]) -> Replay:
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
     """The keys of frames as uint8 [n]; BadInput for anything else."""
     pressed = np.asarray(keys)
-    wrong = pressed.size and (pressed.dtype.kind not in "iu" or pressed.min() < 0 or pressed.max() > 15)
-    if pressed.ndim != 1 or wrong:
-        raise BadInput(
-            f"keys: expected one row of numbers from 0 to 15, found {pressed.dtype} of shape {pressed.shape}"
-        )
+    found = None
+    if pressed.ndim != 1 or (pressed.size and pressed.dtype.kind not in "iu"):
+        found = f"{pressed.dtype} of shape {pressed.shape}"
+    elif len(outside := pressed[(pressed < 0) | (pressed > 15)]):
+        found = str(outside[0])
+    if found is not None:
+        raise BadInput(f"keys: expected one row of whole numbers from 0 to 15, found {found}")
     return pressed.astype(np.uint8)
 
 
