@@ -265,7 +265,7 @@ def _form_of(spec: EnvironmentSpec) -> ArrayForm:
 
 
 def _as_stored(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of an `Episode` in its types, from lists and from arrays and numbers of other types."""
+    """Fields of an `Episode` in its types, from lists and from arrays of other types."""
     made = dict(known)
     for name, kind in STORED.items():
         if known.get(name) is not None:
@@ -277,9 +277,6 @@ def _as_stored(known: Mapping[str, Any]) -> dict[str, Any]:
                 raise BadInput(f"{name} are {given.dtype} {list(given.shape)}, expected numbers")
             with np.errstate(over="ignore"):  # an infinite number is refused where all are checked
                 made[name] = given.astype(kind)
-    for name in ("seed", "max_idle_frames"):
-        if isinstance(known.get(name), np.integer):
-            made[name] = int(known[name])
     return made
 
 

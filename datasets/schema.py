@@ -229,6 +229,9 @@ class Episode:
     def _check_fields(self) -> None:
         for name, kinds, expected in _FIELD_TYPES:
             value = getattr(self, name)
+            if isinstance(value, np.generic):  # an environment's flag, a number out of an array
+                value = value.item()
+                object.__setattr__(self, name, value)
             if type(value) not in kinds or (type(value) is str and _LONE_SURROGATE.search(value)):
                 raise ValueError(f"{name} is {quoted(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:

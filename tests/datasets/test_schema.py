@@ -57,6 +57,22 @@ def test_an_invalid_episode_is_refused(
         make_episode(**{field: change(getattr(good, field))})
 
 
+@pytest.mark.parametrize(
+    ("field", "given", "kind"),
+    [
+        ("terminated", np.bool_(True), bool),
+        ("metres", np.float32(1.5), float),
+        ("max_idle_frames", np.uint16(9), int),
+        ("player", np.str_("me"), str),
+    ],
+)
+def test_numpys_scalars_become_plain_ones(
+    make_episode: Callable[..., Episode], field: str, given: np.generic, kind: type
+) -> None:
+    found = getattr(make_episode(**{field: given}), field)
+    assert (type(found), found) == (kind, given)
+
+
 def test_the_action_taken_must_have_been_possible(make_episode: Callable[..., Episode]) -> None:
     good = make_episode()
     others = np.eye(11, dtype=np.float32)[(good.actions + 1) % 11]
