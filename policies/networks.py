@@ -143,9 +143,9 @@ class TrunkedPolicy(LayeredNetwork):
     def add_heads(self, generator: torch.Generator | None) -> None:
         """Make the heads other than the policy's."""
 
-    def trunk_input(self, observations: Tensor) -> Tensor:
-        """Inputs of the trunk, [..., observation_size], from raw observations."""
-        scaled = self.layer_input(observations)
+    def trunk_input(self, observations: Tensor, noise: Tensor | None = None) -> Tensor:
+        """Inputs of the trunk, [..., observation_size], from raw observations; noise: added to them once scaled."""
+        scaled = self.layer_input(observations) if noise is None else self.scaler(observations).add_(noise)
         return bounded(scaled, self.observation) if self.bounds else scaled
 
     def features(self, observations: Tensor) -> Tensor:

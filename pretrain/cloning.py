@@ -88,11 +88,10 @@ def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSetting
     for _ in range(settings.epochs):
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
             seen = observations.index_select(0, batch).to(device)
+            noise = None
             if settings.input_noise:
-                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise)
-                inputs = network.scaler(seen).add_(noise.to(device))
-            else:
-                inputs = network.trunk_input(seen)
+                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise).to(device)
+            inputs = network.trunk_input(seen, noise)
             drawn = drawn_units(network, len(batch), settings.dropout, generator) if settings.dropout else []
             yield Batch(
                 inputs,

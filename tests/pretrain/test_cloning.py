@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from qwop.policies.networks import ActorCritic
-from qwop.pretrain.cloning import cloning_epochs, cloning_loss
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic
+from qwop.pretrain.cloning import cloning_batches, cloning_epochs, cloning_loss
 from qwop.pretrain.dense_gradients import DenseGradients
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
@@ -97,6 +97,14 @@ def test_the_network_sees_its_inputs_with_noise_of_the_given_deviation(monkeypat
     assert float(without.std(0).max()) == 0.0
     assert float((noisy - without).std()) == pytest.approx(0.3, rel=0.03)
     assert abs(float((noisy - without).mean())) < 0.01
+
+
+def test_noisy_inputs_keep_the_bounds_of_play() -> None:
+    rows = rows_of_random(32, np.zeros(32, dtype=np.int64))
+    far = replace(rows, observations=rows.observations * 100)
+    network = Actor(71, 11, (8,), torch.Generator().manual_seed(0))
+    (batch,) = cloning_batches(network, far, replace(PLAIN, epochs=1, input_noise=0.1), 0)
+    assert batch.inputs.abs().max() == SCALED_LIMIT
 
 
 def test_64_rows_are_learned_by_heart() -> None:
