@@ -18,7 +18,8 @@ from qwop.evaluation.evaluate import (
     games_of,
 )
 from qwop.evaluation.figures import bootstrap_interval
-from qwop.evaluation.results import GameResult, result_of
+from qwop.evaluation.results import GameResult, rank_of, result_of
+from qwop.evaluation.splits import MARKS, Splits
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
@@ -161,6 +162,31 @@ def test_greedy_games_with_the_same_start_count_as_one_in_the_interval() -> None
     assert same_start["mean_seconds_interval"] == [50.0, 51.0]
     low, high = different["mean_seconds_interval"]
     assert 50.2 < low < high < 50.8
+
+
+def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way_and_that_than_a_high_return() -> None:
+    games = [
+        run(0, 9.0, 4.0, "fell"),
+        replace(run(1, 9.0, 4.0, "fell"), reward=99.0),
+        run(2, 8.0, 99.0, "fell"),
+        run(3, 60.0, 101.0, "finished"),
+        run(4, 50.0, 100.4, "finished"),
+    ]
+    assert sorted(games, key=rank_of) == games
+    others = [GameResult(n, n, "terminated", 5, float(n), None, None, None) for n in range(3)]
+    assert sorted(others, key=rank_of) == others
+
+
+def test_times_along_the_run_are_of_the_games_that_came_so_far() -> None:
+    along = [
+        Splits((2.0, 5.0, None, None), 4.0),
+        Splits((3.0, None, None, None), None),
+        Splits((7.0, 9.0, 20.0, None), 6.0),
+    ]
+    figures = of(*(replace(run(place, 30.0, 55.0, "fell"), splits=one) for place, one in enumerate(along))).summary()
+    found = {mark: (figures[f"median_seconds_to_{mark}"], figures[f"best_seconds_to_{mark}"]) for mark in MARKS}
+    assert found == {10: (3.0, 2.0), 25: (7.0, 5.0), 50: (20.0, 20.0), 75: (None, None)}
+    assert (figures["median_top_speed"], figures["best_top_speed"]) == (5.0, 6.0)
 
 
 def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> None:
