@@ -12,7 +12,7 @@ DRAWN = 100
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(Settings):
-    """The games of an evaluation."""
+    """The games of an evaluation; `qwop-evaluate --help` explains each setting."""
 
     episodes: int | None = setting(
         None,

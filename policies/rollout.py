@@ -72,11 +72,15 @@ def play(
     Atari's end after `idle_limit` decisions in which nothing happens, if it is given. Without `keep_observations` a
     game keeps only its last one, which saves much memory with pictures. `environment` is the policy's own unless
     another of the same shapes is given. `progress` is called with the number of games finished. Raises BadInput for
-    counts below 1 and for an environment of other shapes.
+    counts below 1, a negative `seed` or `first`, `idle_frames` that are not one for each game, and an environment of
+    other shapes.
     """
-    for name, value in (("episodes", episodes), ("num_envs", num_envs)):
-        if value < 1:
-            raise BadInput(f"{name}={value}: expected at least 1")
+    numbers = (("episodes", episodes, 1), ("num_envs", num_envs, 1), ("seed", seed, 0), ("first", first, 0))
+    for name, value, least in numbers:
+        if value < least:
+            raise BadInput(f"{name}={value}: expected at least {least}")
+    if idle_frames is not None and len(idle_frames) != episodes:
+        raise BadInput(f"idle_frames has {len(idle_frames)} numbers, expected one for each of {episodes} episodes")
     spec = environment or policy.environment
     more: dict[str, Any] = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
     if (limit := default_limit(spec)) is not None:
@@ -89,8 +93,8 @@ def play(
         name = f"environment {spec}"
         shapes = interface_of(vector.single_observation_space, vector.single_action_space, name)
         policy.require_fit(*shapes, "policy", name)
-        numbers = range(first, first + episodes)
-        games = _Games(policy, vector, numbers, seed, greedy, spec.capabilities.keys, idle_frames, keep_observations)
+        indices = range(first, first + episodes)
+        games = _Games(policy, vector, indices, seed, greedy, spec.capabilities.keys, idle_frames, keep_observations)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:

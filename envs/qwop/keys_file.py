@@ -14,6 +14,7 @@ from ...common.files import named_path, write_atomic
 from ...common.reading import MEGABYTE, read_text
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
 from .packed_game import PackedGame
+from .session import checked_keys
 
 LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
 NO_KEY = "-"
@@ -25,15 +26,16 @@ _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
 
 def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str, packed: PackedGame | None = None) -> Path:
-    """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all.
+    """Write the keys of each frame, uint8 [n], under a title (in one line); the file appears whole or not at all.
 
-    packed: the game with its claims and check bits, so that a changed file is refused.
+    packed: the game with its claims and check bits, so that a changed file is refused. Raises BadInput for anything but
+    keys.
     """
     lines = [
-        f"# {title}",
+        f"# {' '.join(title.splitlines())}",
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
         *([] if packed is None else [f"# game: {packed.to_text()}"]),
-        *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
+        *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(checked_keys(keys).tolist())),
     ]
     return write_atomic(named_path(path, "keys file"), "\n".join(lines) + "\n")
 

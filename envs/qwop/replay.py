@@ -22,7 +22,8 @@ def replay(
     before: the games that the same page played earlier, in order: their keys, or a `PlayedGame` where one began in
     another way than by one reset with no key held. reset: 'a' for one reset, 'b' for two in a row. 'b' equals the
     second game of a page only if the first neither moved the track nor touched the hurdle; otherwise give `before`.
-    trigonometry: 'current', or 'fdlibm' for browsers that calculate by it: before 2023, and some since.
+    trigonometry: 'current', or 'fdlibm' for browsers that calculate by it: before 2023, and some since. Raises BadInput
+    for other values, and for anything but keys.
     """
     if reset not in RESETS:
         raise BadInput(f"reset={reset}: expected one of {', '.join(RESETS)}")

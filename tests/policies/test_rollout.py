@@ -211,6 +211,15 @@ def test_counts_below_one_are_refused(setting: str) -> None:
         games(**{setting: 0})
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"seed": -1}, "seed=-1"), ({"first": -1}, "first=-1"), ({"idle_frames": [1]}, "one for each of 13 episodes")],
+)
+def test_numbers_of_games_that_do_not_exist_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        games(**settings)
+
+
 def test_an_environment_of_another_shape_is_refused() -> None:
     with pytest.raises(BadInput, match="Acrobot-v1"):
         games(environment=EnvironmentSpec("Acrobot-v1"))

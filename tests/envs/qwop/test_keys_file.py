@@ -26,6 +26,16 @@ def test_a_stretch_of_frames_is_a_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_title_stays_in_one_line(tmp_path: Path) -> None:
+    assert read_keys(write_keys(tmp_path / "keys.txt", [9, 6], "of two\u2028lines\nor three")).tolist() == [9, 6]
+
+
+def test_anything_but_keys_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="numbers from 0 to 15"):
+        write_keys(tmp_path / "keys.txt", [300], "no keys")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_person_can_write_them(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("# mine\n\n 2  pq   # a start\n1 -\n")
