@@ -166,9 +166,13 @@ class PhaseEvaluator:
         before: Mapping[str, Figures] = MappingProxyType({}),
     ) -> _Judged:
         """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
-        clearly beats the policy is recorded with the figures."""
+        clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities: training
+        begins from the network's own."""
         evaluation = self._evaluated[path] = evaluate(policy, self._settings)
         figures: dict[str, Any] = {"phase": name, "decisions": decisions, **evaluation.to_json()}
+        if policy.sharpness != 1.0:
+            figures["sharpness"] = policy.sharpness
+        before = {name: one for name, one in before.items() if one.get("sharpness", 1.0) == policy.sharpness}
         if self.player is not None:
             figures |= {"player": self.player.name, **self.player.likeness(policy)}
         if self._settings.greedy and drawn:

@@ -83,6 +83,17 @@ def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_r
     assert "in 0-start" in again
 
 
+def test_a_clone_played_with_sharper_probabilities_than_those_that_learn_is_not_lost(
+    tmp_path: Path, policy: Policy
+) -> None:
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
+    results.add_start(replace(policy, sharpness=5.0))
+    start = tmp_path / "phases" / "0-start.json"
+    told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
+    start.write_text(json.dumps(told))
+    assert "lost" not in results.add(0, Phase("values", 1), policy, 80)
+
+
 @pytest.fixture
 def policy() -> Policy:
     network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
