@@ -14,7 +14,7 @@ from ..policies.policy import Policy
 from .cloning import cloning_epochs
 from .d3rlpy_backend import d3rlpy_epochs
 from .early_stopping import Epoch, train_with_early_stopping
-from .rows import rows_of
+from .rows import rows_of, weights_of
 from .settings import CloningSettings
 from .split import chosen, hold_out
 
@@ -50,16 +50,12 @@ def clone(
     the policy as it is then. The clone is on the CPU.
     """
     settings = settings or CloningSettings()
-    train, validation = hold_out(len(episodes), settings.validation, seed)
+    train, validation = hold_out_cloned(episodes, info, settings, settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
     rows, checked = (
         rows_of(chosen(episodes, part), policy=settings.policy_weight, person=settings.person_weight)
         for part in (train, validation)
     )
-    if not len(rows) or not len(checked):
-        raise BadInput(
-            "no decision to clone in a part of the episodes; record more, or raise policy_weight or person_weight"
-        )
     network: TrunkedPolicy
     if start is None:
         network = untrained(info, settings, generator)
@@ -86,6 +82,23 @@ def clone(
             "numbers; lower it"
         )
     return Clone(policy, epochs)
+
+
+def hold_out_cloned(
+    episodes: Sequence[Episode], info: DatasetInfo, settings: CloningSettings, share: float, seed: int, part: int = 0
+) -> tuple[list[int], list[int]]:
+    """`hold_out` of the episodes that have decisions to clone; those that nobody corrected may have none.
+
+    BadInput if none has any.
+    """
+    kept = list(range(len(episodes)))
+    if info.shares_control:
+        weights = (weights_of(episode, settings.policy_weight, settings.person_weight) for episode in episodes)
+        kept = [number for number, one in enumerate(weights) if one.any()]
+    if not kept:
+        raise BadInput("no decision to clone; record more, or raise policy_weight or person_weight")
+    train, held_out = hold_out(len(kept), share, seed, part)
+    return [kept[number] for number in train], [kept[number] for number in held_out]
 
 
 def untrained(info: DatasetInfo, settings: CloningSettings, generator: torch.Generator) -> ActorCritic:

@@ -25,7 +25,7 @@ from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .advice import next_step, worth
-from .clone import Clone, clone, continued
+from .clone import Clone, clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
@@ -44,7 +44,6 @@ from .rate_search import (
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
-from .split import hold_out
 
 POLICY = "policy.safetensors"
 """Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
@@ -173,7 +172,7 @@ def _clone(
     ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
-            train, held_out = hold_out(len(dataset), chosen.held_out, chosen.seed, part)
+            train, held_out = hold_out_cloned(dataset, dataset.info, cloning, chosen.held_out, chosen.seed, part)
 
             def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""

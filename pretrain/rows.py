@@ -62,7 +62,7 @@ def rows_of(
     recorded, weighed = _Column[np.float32](), _Column[np.float32]()
     exact, drawn, shared = True, False, False
     for episode in episodes:
-        weights = _weights(episode, policy, person)
+        weights = weights_of(episode, policy, person)
         late = lag * of_person(episode) if lag else np.zeros(len(episode), dtype=np.int64)
         chosen = np.flatnonzero((weights > 0) & (late <= np.arange(len(episode))))
         rows = episode.observations[:-1].reshape(len(episode), -1)[chosen - late[chosen]]
@@ -89,7 +89,7 @@ def targets(episode: Episode) -> NDArray[np.float32]:
     return np.where((episode.actors == POLICY)[:, None], episode.behaviour_probabilities, ones)
 
 
-def _weights(episode: Episode, policy: float, person: float) -> NDArray[np.float32]:
+def weights_of(episode: Episode, policy: float, person: float) -> NDArray[np.float32]:
     """Weight of each decision, float32 [T]: 0 for those that another episode has, and where a person only let go."""
     if episode.actors is None:
         return np.full(len(episode), 1.0, dtype=np.float32)

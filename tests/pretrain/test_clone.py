@@ -1,9 +1,13 @@
-"""Clones of a player who sees pictures."""
+"""Clones of a player who sees pictures, and of one who corrected few games."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode
+from qwop.datasets.schema import SHARED_CONTROL
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
@@ -40,3 +44,18 @@ def test_a_player_of_pictures_is_cloned_by_the_convolutions_of_the_settings(
     probabilities = policy.probabilities(unseen.observations[:-1])
     assert (probabilities.argmax(-1) == unseen.actions).mean() > 0.95
     assert probabilities.max(-1).mean() > 0.8  # as sure as it learned to be: it plays on the scale that it learned on
+
+
+def test_games_that_nobody_corrected_are_in_no_part_of_a_clone_of_the_person() -> None:
+    settings = CloningSettings(hidden=(8,), epochs=1, policy_weight=0.0)
+    info = replace(INFO, version=SHARED_CONTROL)
+
+    def game(number: int, person: int) -> Episode:
+        actors = np.full(40, person, dtype=np.int8)
+        own = episode(number)
+        return replace(own, actors=actors, policy_probabilities=own.behaviour_probabilities)
+
+    games = [game(number, int(number in (1, 5))) for number in range(8)]
+    assert clone(games, info, settings).policy.training["cloned_from"]["decisions"] == 80
+    with pytest.raises(BadInput, match="no decision to clone; record more"):
+        clone([game(number, 0) for number in range(3)], info, settings)
