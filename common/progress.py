@@ -17,7 +17,10 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """The rate a second, or a minute where that is less than one."""
+    """The rate a second, or a minute where that is less than one.
+
+    In the end it is at most that of the whole time: where much is counted at once, Rich's is that of a moment.
+    """
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -25,6 +28,8 @@ class RateColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
+        if speed and task.finished_time:
+            speed = min(speed, task.completed / task.finished_time)
         if not speed:
             return Text("")
         rate = f"{speed:,.1f} {self.unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {self.unit}/min"

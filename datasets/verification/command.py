@@ -43,8 +43,8 @@ def run(settings: VerifySettings) -> None:
     verification = Verification(folder, replay=settings.replay, threads=settings.threads or cores())
     with progress_bar("episodes", console) as progress:
         task = progress.add_task("verifying", total=len(verification.names))
-        for _ in verification.episodes():  # which come in groups: steps of one would look like thousands a second
-            progress.update(task, completed=len(verification.checked))
+        for _ in verification.episodes():
+            progress.advance(task)
     found = [problem for one in verification.checked for problem in one.problems] + list(verification.of_folder())
     faults, notes = [one for one in found if not one.harmless], [one for one in found if one.harmless]
     for note in notes:
