@@ -51,7 +51,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     mappings = set(_free_mappings(settings))
     free = tuple(f"{place}." for place in mappings)
     chosen = [name for name in optional if any(one.lstrip("+").startswith(f"{name}=") for one in overrides)]
-    in_files = {f"{group}.{name}" for group in chosen for name in declarations(type_of(settings, group))}
+    in_files = {place for group in chosen for place in _declared(type_of(settings, group), group)}
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -227,6 +227,15 @@ def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[
                 entries = [place for place in known if place.rpartition(".")[0] == mapping]
                 found |= {f"{entry}.{key}" for entry in entries for key in declarations(spec.entries)}
     return found
+
+
+def _declared(cls: type[Settings], place: str) -> Iterator[str]:
+    """The places of settings, and of those within them: `study.budget.trials`."""
+    for name in declarations(cls):
+        here, kind = dotted(place, name), type_of(cls, name)
+        yield here
+        if is_settings(kind):
+            yield from _declared(kind, here)
 
 
 def _groups(settings: type[Settings]) -> list[str]:

@@ -32,7 +32,7 @@ def run(settings: StudyCommandSettings) -> None:
     existing study; several processes may do so at once.
     """
     asked, out = settings.study, Path(settings.out)
-    play = CommandRun(COMMANDS[asked.command], asked.settings, asked.objective, settings.keep_checkpoints)
+    play = CommandRun(COMMANDS[asked.command], asked.settings or (), asked.objective, settings.keep_checkpoints)
     play.check(asked.space)
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):

@@ -71,7 +71,9 @@ class StudySettings(Settings):
     """A study: a command, the settings to search, the figure that counts, and the budget."""
 
     command: str = setting(help="Command to run.", choices=tuple(COMMANDS), example="qwop-finetune")
-    settings: tuple[str, ...] = setting(help="Settings of all runs, each as on the command line.")
+    settings: tuple[str, ...] | None = setting(
+        None, "Settings of all runs, each as on the command line. null: the command's defaults."
+    )
     space: tuple[Parameter, ...] = setting(
         help="Settings to search, by name: {type: float, low: 1e-4, high: 1e-2, log: true}, or int, or {type: "
         "categorical, choices: [16, 64]}.",
@@ -85,7 +87,7 @@ class StudySettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for one in self.settings:
+        for one in self.settings or ():
             if one.partition("=")[0].lstrip("+~") in OWN:
                 raise BadInput(f"settings={quoted(one)}: the study gives each run its own {' and '.join(OWN)}")
         for parameter in self.space:

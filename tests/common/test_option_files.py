@@ -17,6 +17,7 @@ from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.main import main as finetune
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.settings import FinetuneSettings
+from qwop.study.command import main as study
 
 OWN = "scale: 0.5\nphases:\n  brief: {hours: 2, learning_rate: [1, 0]}\n"
 
@@ -67,6 +68,18 @@ def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
     assert finetune.read(["schedule.keep=best"]).schedule.phases[0].name == "mixed"  # of the default schedule
+
+
+def test_a_setting_within_what_a_study_leaves_out_needs_no_plus(tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text(
+        "command: qwop-finetune\nspace: {loop.steps: {type: int, low: 1, high: 9}}\n"
+        "objective: {file: a.json, figure: mean}\n"
+    )
+    read = study.read([f"study={own}", "study.budget.trials=7", "study.objective.direction=minimise"]).study
+    assert (read.budget.trials, read.budget.repeats, read.objective.direction) == (7, 3, "minimise")
+    with pytest.raises(BadInput, match=r"study\.budget\.trails: no such setting"):
+        study.read([f"study={own}", "study.budget.trails=7"])
 
 
 @pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])
