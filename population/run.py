@@ -60,6 +60,7 @@ class Run:
         self._console = plain_console()
         self._task = settings.task
         self._rounds_are_long_enough = True
+        self._saved = 0  # round of the newest checkpoint
 
     def run(self) -> None:
         use_one_thread()
@@ -82,6 +83,7 @@ class Run:
             if newest is not None and state is not None:
                 with restoring(newest):
                     self._population.set_state(state)
+                self._saved = self._population.round
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
             write_configuration(settings, self._out)
@@ -90,7 +92,7 @@ class Run:
             else:
                 self._first_agents()  # which the final races need: told now, not after hours
             self._history = History(self._out, None if state is None else self._population.round)
-            with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
+            with saying_how_to_continue(self._console, self._how_far, lambda: True):
                 try:
                     self._rounds(newest)
                 except KeyboardInterrupt:
@@ -243,9 +245,15 @@ class Run:
             teacher_of(found[number], self._task, name)  # refuse it here, with its name
         return found
 
+    def _how_far(self) -> str:
+        """The rounds played, and those that a resumed run need not play again."""
+        done = f"round {self._population.round}"
+        return done if self._saved == self._population.round else f"{done}, with a checkpoint of round {self._saved}"
+
     def _checkpoint(self) -> None:
         folder, population = self._out / "checkpoints", self._population
         save_checkpoint(folder, population.decisions, population.get_state(), learning_rate="agent.learning_rate")
+        self._saved = population.round
 
     def _save_policies(self) -> None:
         for member in self._population.members:

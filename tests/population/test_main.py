@@ -19,6 +19,7 @@ from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
+from qwop.population.population import Population
 
 pytestmark = pytest.mark.slow
 
@@ -196,6 +197,22 @@ def test_any_environment_is_played_alone(population: Command, small: tuple[str, 
     assert "mean return" in said
     assert load_policy(tmp_path / "cart/best.safetensors").environment.id == "CartPole-v1"
     assert "Rewards of their own" not in (tmp_path / "cart/report.html").read_text()
+
+
+def test_an_interrupted_run_names_the_checkpoint_that_it_continues_from(
+    population: Command, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_round = Population.play_round
+
+    def interrupted(self: Population, *arguments: Any) -> Any:
+        if self.round == 1:
+            raise KeyboardInterrupt
+        return play_round(self, *arguments)
+
+    monkeypatch.setattr(Population, "play_round", interrupted)
+    code, said, _ = population(*small, "rounds=3", "checkpoint_every=5", "out=run")
+    assert code == 130
+    assert "stopped after round 1, with a checkpoint of round 0; the same command with resume=true continues" in said
 
 
 def test_agents_that_diverge_need_a_lower_rate_of_the_agents(population: Command, small: tuple[str, ...]) -> None:
