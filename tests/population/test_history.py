@@ -1,0 +1,24 @@
+"""The log of a population's rounds."""
+
+from pathlib import Path
+
+import numpy as np
+from qwop.population.evolution import Member
+from qwop.population.history import History
+from qwop.population.population import Round
+from qwop.population.ratings import Ratings
+
+
+def round_of(number: int) -> Round:
+    ratings = Ratings(np.array([1000.0]), np.array([0.0]))
+    return Round(number, 8 * number, (Member(0, 1000.0, {"lr": 0.1}),), ratings, (), ({},), {"playing": 0.5})
+
+
+def test_seconds_add_up_over_rounds_and_resumptions(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    assert [history.write(round_of(number), 2.0)["seconds"] for number in (1, 2, 3)] == [2.0, 4.0, 6.0]
+    resumed = History(tmp_path, resume_at=2)
+    row = resumed.write(round_of(3), 0.75)
+    assert (row["seconds"], row["decisions"]) == (4.75, 24)
+    assert row["time"] == {"playing": 0.5, "other": 0.25}
+    assert [one["round"] for one in History(tmp_path, resume_at=9).rows] == [1, 2, 3]
