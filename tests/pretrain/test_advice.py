@@ -1,12 +1,15 @@
 """The next command that cloning names."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.main import main as finetune
-from qwop.pretrain.advice import next_step
+from qwop.pretrain.advice import next_step, worth
+from qwop.pretrain.held_out import CLONE, REPEAT_LAST
 
 
 @pytest.mark.parametrize(("finishes", "schedule"), [(3, "from-person"), (0, "beginner")])
@@ -45,3 +48,51 @@ def test_a_clone_in_the_working_folder_is_improved_beside_it(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     said = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
     assert said.endswith(f"out=../{tmp_path.name}-better")
+
+
+def worth_of(
+    greedy_finishes: int, drawn_finishes: int, *, greedy: bool = True, sharpness: float = 1.0, clone: float = 0.8
+) -> list[str]:
+    """Sentences about a clone with this accuracy, where the last action repeated has 0.6, after ten games of each
+    kind."""
+
+    def played(greedily: bool, finishes: int) -> Any:
+        figures = {"finishes": finishes, "episodes": 10, "mean_metres": 7.25}
+        return SimpleNamespace(settings=SimpleNamespace(greedy=greedily), summary=lambda: figures)
+
+    measures = {CLONE: SimpleNamespace(accuracy=clone), REPEAT_LAST: SimpleNamespace(accuracy=0.6)}
+    games = [played(True, greedy_finishes), played(False, drawn_finishes)]
+    return worth([SimpleNamespace(measures=measures, learned=False)], games, greedy, sharpness)  # type: ignore[list-item]
+
+
+def test_a_clone_is_compared_with_repeating_the_last_action() -> None:
+    compared = "the last action (80% of the decisions held out, against 60%)."
+    assert worth_of(9, 9)[0] == f"The clone predicts its player better than repeating {compared}"
+    assert worth_of(1, 0, clone=0.6)[0].endswith("against 60%), and runs all the same.")
+    assert worth_of(0, 0, clone=0.6)[0].endswith("against 60%): record more games, or let it learn by itself.")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({}, "It runs greedily: 8 of 10 games finish with its most probable actions, 3 otherwise."),
+        ({"drawn_finishes": 8}, "It runs greedily: 8 of 10 games finish with its most probable actions."),
+        (
+            {"greedy_finishes": 7},
+            "It runs greedily: 7 of 10 games finish with its most probable actions, 3 otherwise; reinforcement "
+            "learning makes it steady.",
+        ),
+        (
+            {"drawn_finishes": 9, "greedy": False},
+            "It runs drawn: 9 of 10 games finish with drawn actions, 8 otherwise; its file says so, and the commands "
+            "play it so.",
+        ),
+        (
+            {"drawn_finishes": 0, "greedy": False, "sharpness": 2.0},
+            "Its games get nowhere: they end after 7.2 m, with actions drawn from its sharpened probabilities (to the "
+            "power of 2). It needs to learn by itself, and to be shown how.",
+        ),
+    ],
+)
+def test_a_clone_is_described_as_it_is_to_be_played(found: dict[str, Any], said: str) -> None:
+    assert worth_of(**{"greedy_finishes": 8, "drawn_finishes": 3, **found})[1] == said
