@@ -16,9 +16,10 @@ def test_accuracy_and_nats_of_two_decisions() -> None:
 
 
 def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
-    found = measure([[0.9, 0.1]] * 10, [0] * 6 + [1] * 4)
-    assert found.calibration_error == pytest.approx(0.3)
-    assert [(one.count, one.accuracy) for one in found.reliability] == [(10, 0.6)]
+    found = measure([[0.9, 0.1]] * 10 + [[0.3, 0.7]] * 30, [0] * 6 + [1] * 4 + [1] * 30)
+    assert found.calibration_error == pytest.approx((10 * 0.3 + 30 * 0.3) / 40)
+    assert [(one.count, one.accuracy) for one in found.reliability] == [(30, 1.0), (10, 0.6)]
+    assert [one.confidence for one in found.reliability] == pytest.approx([0.7, 0.9])
 
 
 def test_a_probability_of_zero_costs_much_but_not_everything() -> None:

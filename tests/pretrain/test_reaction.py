@@ -58,6 +58,14 @@ def test_a_policys_own_decisions_have_none() -> None:
     assert reaction([shared], knows, 8) == 0
 
 
+def test_decisions_that_a_branch_shares_with_another_game_are_not_measured() -> None:
+    soon, late = (late_game(lag, actors=[1] * 60) for lag in (0, 3))  # of the same observations
+    actions = np.concatenate([soon.actions[:45], late.actions[45:]])
+    both = replace(soon, actions=actions, behaviour_probabilities=smoothed(actions, 3, 0.05))
+    assert reaction([both], knows, 8) == 0
+    assert reaction([replace(both, branch=Branch(0, 45))], knows, 8) == 3
+
+
 def test_actions_go_with_what_was_seen_when_they_were_meant() -> None:
     rows = rows_of([late_game(2)], lag=2)
     assert len(rows) == 58
