@@ -30,7 +30,7 @@ VERBS = {
     ),
     "import": (
         "qwop.datasets.exchange.import_command",
-        "from arrays, tables, Minari, Hugging Face, d3rlpy or stable-baselines",
+        "from arrays, tables, Minari, Hugging Face, LeRobot, d3rlpy or stable-baselines",
     ),
     "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
 }

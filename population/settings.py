@@ -36,7 +36,7 @@ class RaceSettings(Settings):
     time_limit: float = setting(100.0, "Seconds of the game clock after which a race is stopped.", above=0)
     standstill: float = setting(
         10.0,
-        "Seconds after which a race of learners is stopped if whoever is still up has come no half metre farther.",
+        "Seconds after which a race of learners is stopped if no runner still up has gained half a metre.",
         above=0,
     )
     max_idle_frames: int = max_idle_frames(30)
@@ -102,7 +102,7 @@ class EvolutionSettings(Settings):
     enabled: bool = setting(True, "Let agents copy better ones. false: each learns on its own.")
     burn_in: int = setting(
         500_000,
-        "Decisions that an agent learns from before its first copy, and between copies. Where it is short, all soon "
+        "Decisions that an agent learns from before its first copy, and between copies. If it is short, all soon "
         "descend from whoever does not fall.",
         at_least=0,
     )

@@ -43,7 +43,7 @@ class DistilSettings(Settings):
         0.01, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
     )
     near: float = setting(
-        0.06, "Margin below which a searched decision is learned from; with larger ones it looks after itself.", above=0
+        0.06, "Margin below which a searched decision is trained on; those with larger ones need no training.", above=0
     )
     own: float = setting(0.1, "Weight of playing as before in states of the policy's own games.", at_least=0)
     batch: int = setting(6000, "Searched decisions of a step, at most.", at_least=1)

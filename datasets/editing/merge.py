@@ -77,5 +77,5 @@ command = Subcommand(
     MergeSettings,
     run,
     about="Merge datasets of the same settings into a new one.",
-    examples=[("qwop-dataset merge data/me others=[data/you] out=data/both", "")],
+    examples=[("qwop-dataset merge data/me data/you out=data/both", "")],
 )

@@ -103,7 +103,7 @@ command = Subcommand(
     about="Verify a dataset: schema, numbers, counts, checksums and, with replay=true, every game by replaying it.",
     examples=[
         ("qwop-dataset verify data/me", ""),
-        ("qwop-dataset verify data/me replay=true", "prove that the games are true"),
+        ("qwop-dataset verify data/me replay=true", "check that every game replays as recorded"),
         ("qwop-dataset verify data/me set_aside=true", "move faulty files aside"),
     ],
 )
