@@ -20,6 +20,9 @@ LEGEND = 20
 LETTER = 8
 """Approximate width of a letter."""
 
+TITLE, LONGEST_TITLE = 15, 48
+"""Size of a title, and the letters that fit; the letters of a longer title are smaller."""
+
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
 
 STYLE = """
@@ -84,7 +87,9 @@ class _Frame:
 
     def drawn(self, title: str, x_name: str) -> list[str]:
         """Grid, labels and names."""
-        parts = [f'<text x="2" y="16" class="title">{escape(title)}</text>']
+        too_long = len(title) / LONGEST_TITLE
+        size = f' style="font-size:{TITLE / too_long:.1f}px"' if too_long > 1 else ""
+        parts = [f'<text x="2" y="16" class="title"{size}>{escape(title)}</text>']
         for tick in self.ticks:
             value = 10**tick if self.log else tick
             y = self.up(value)
@@ -148,7 +153,7 @@ def line_chart(
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
     for name, points in drawn.items():
         title_ = f"<title>{escape(name)}</title>"
-        if dots or places:
+        if dots or places or len(points) == 1:
             circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
             parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
         if not dots:
@@ -220,8 +225,10 @@ def _frame(
     from_zero = not log and 0 < low < high / 2
     ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
     first, last = min(xs), max(xs)
-    if last <= first:
-        last = first + max(1.0, abs(first) / 1e6)  # 1 is lost beside the largest numbers
+    if last <= first:  # in the middle, and the only number on the axis
+        places = places or {first: f"{first:.4g}"}
+        beside = max(1.0, abs(first) / 1e6)  # 1 is lost beside the largest numbers
+        first, last = first - beside, last + beside
     return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)
 
 
@@ -230,19 +237,23 @@ def _path(frame: _Frame, points: Sequence[Point]) -> str:
 
 
 def _legend(coloured: Mapping[str, str]) -> list[str]:
-    """The names in their colours, in a line; nothing for a single one."""
+    """The names in their colours, cut to fit into a line; nothing for a single one."""
     parts: list[str] = []
-    x = 2.0
+    x, gap = 2, 14
+    fits = sum(LETTER * len(name) + gap for name in coloured) <= WIDTH
+    most = max(len(name) for name in coloured) if fits else (WIDTH // len(coloured) - gap) // LETTER
     for name, colour in coloured.items() if len(coloured) > 1 else ():
-        parts.append(f'<text x="{x:.0f}" y="{TOP + 6}" style="fill:{colour}">{escape(name)}</text>')
-        x += LETTER * len(name) + 14
+        shown = name if len(name) <= most else name[: most - 1] + "…"
+        title = "" if shown == name else f"<title>{escape(name)}</title>"
+        parts.append(f'<text x="{x}" y="{TOP + 6}" style="fill:{colour}">{title}{escape(shown)}</text>')
+        x += LETTER * len(shown) + gap
     return parts
 
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers over the range, about five of them."""
     if high <= low:
-        high = low + (abs(low) or 1.0)
+        low, high = min(low, 0.0), max(high, 0.0) or float(low == 0)
     raw = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * one for one in (1, 2, 2.5, 5, 10) if power * one >= raw * 0.999)

@@ -6,7 +6,8 @@ from html import escape
 from pathlib import Path
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em; }
+body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em;
+  overflow-wrap: break-word; }
 h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
 p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }

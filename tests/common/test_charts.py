@@ -52,6 +52,22 @@ def test_a_constant_line_can_be_drawn(points: list[tuple[float, float]]) -> None
     assert parsed(line_chart("t", {"one": points}, [], "x")) is not None
 
 
+def test_a_single_point_is_seen_in_the_middle_of_axes_that_begin_at_zero() -> None:
+    svg = line_chart("t", {"one": [(3, 1.0)]}, [], "x")
+    (group,) = numbers(svg, "g")
+    texts = [one.text for one in numbers(svg, "text")]
+    assert texts == ["t", "0", "0.25", "0.5", "0.75", "1", "3", "x"]
+    assert float(group[1].get("cx")) == pytest.approx((54 + 440 - 14) / 2)
+
+
+def test_long_names_are_cut_to_fit_into_the_legend_and_a_long_title_is_smaller() -> None:
+    svg = line_chart("t" * 80, {"a" * 60: [(0, 1), (1, 2)], "ü": [(0, 2), (1, 3)]}, [], "x")
+    title, *_, first, second = numbers(svg, "text")
+    assert title.get("style") == "font-size:9.0px"
+    assert (first[0].text, first[0].tail[-1], second.text) == ("a" * 60, "…", "ü")
+    assert float(first.get("x")) + 8 * len(first[0].tail) < float(second.get("x")) < 440 - 8
+
+
 def test_shares_reach_one() -> None:
     assert shares_below(np.array([3.0, np.nan, 1.0, 2.0, 2.0])) == [(1, 0.25), (2, 0.5), (2, 0.75), (3, 1)]
     assert shares_below(np.array([np.nan])) == []
