@@ -85,12 +85,10 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
 def best_game(evaluation: Evaluation, film: Path | None) -> str:
     """The best game in the player, or its film; an empty text without either."""
     best = evaluation.best
+    heading = f"<h2>Best of all {len(evaluation.results):,} games, number {best.index}</h2>"
     if best.keys is not None:
-        keys = np.concatenate(best.keys)
-        return f"<h2>Best game, number {best.index}</h2>{player([Clip(f'game {best.index}', rows_of_game(keys))])}"
-    if film is not None and film.exists():
-        return f"<h2>Best game, number {best.index}</h2>{video(film)}"
-    return ""
+        return heading + player([Clip(f"game {best.index}", rows_of_game(np.concatenate(best.keys)))])
+    return heading + video(film) if film is not None and film.exists() else ""
 
 
 def _late_values(late: Evaluation) -> list[str]:

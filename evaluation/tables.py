@@ -55,17 +55,19 @@ def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
 
 
 def headline(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """The most important figures of all games: (name, figure)."""
+    """The most important figures, (name, figure), with the start that they count if the games have several."""
     found = evaluation.summary()
     if not evaluation.has_metres:
         names = {"mean return": "mean_return", "best return": "best_return"}
         return [("games", f"{found['episodes']:,}"), *((name, f"{found[key]:.2f}") for name, key in names.items())]
     seconds = [("median time", found["median_seconds"]), ("best time", found["best_seconds"])]
-    return [
+    figures = [
         ("games finished", f"{found['finishes']:,} of {found['episodes']:,}"),
         *((name, f"{second:.2f} s") for name, second in seconds if second is not None),
         ("best distance", f"{found['best_metres']:.2f} m"),
     ]
+    counted = "" if found["episodes"] == len(evaluation.results) else ", any start"
+    return [(f"{name}{counted}", value) for name, value in figures]
 
 
 def figure(figures: dict[str, Any], name: str, unit: str) -> str:

@@ -47,7 +47,7 @@ def pretraining_page(
     ]
     if games:
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
-        named = {"greedy" if one.settings.greedy else "drawn": one.judged for one in games}
+        named = {_played(one): one.judged for one in games}
         parts.append(f'<div class="charts">{"".join(charts(named))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
@@ -60,7 +60,14 @@ def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tu
         ("accuracy, episodes held out", f"{sum(one.accuracy for one in measures) / len(measures):.1%}"),
         ("nats, episodes held out", f"{sum(one.nats for one in measures) / len(measures):.3f}"),
     ]
-    return [*found, *headline(max(games, key=_farthest))] if games else found
+    if not games:
+        return found
+    farthest = max(games, key=_farthest)
+    return [*found, *((f"{name}, {_played(farthest)}", figure) for name, figure in headline(farthest))]
+
+
+def _played(games: Evaluation) -> str:
+    return "greedy" if games.settings.greedy else "drawn"
 
 
 def _passes_in_words(epochs: Sequence[Epoch]) -> str:

@@ -36,7 +36,7 @@ DRAWN_COLUMNS = {
 }
 
 
-PROGRESS = {"finishes": "finished", "median_seconds": "median s"}
+PROGRESS = {"finishes": "finished, of {episodes}", "median_seconds": "median s"}
 LIKENESS = {
     "player_actions": "the player's actions",
     "player_nats": "nats of the player's actions",
@@ -175,19 +175,24 @@ def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> 
     start, end = documents[0][1], dict(documents).get(kept or "", documents[-1][1])
     pairs = {"greedy games": (start, end), "drawn games": (start.get("drawn", {}), end.get("drawn", {}))}
     names = PROGRESS if "finishes" in end else {"mean_return": "mean return"}
-    shown = [(f"{games}: {name}", pair, key) for games, pair in pairs.items() for key, name in names.items()]
+    shown = [
+        (f"{games}: {name.format(**pair[1])}", pair, key)
+        for games, pair in pairs.items()
+        if pair[1]
+        for key, name in names.items()
+    ]
     shown += [(name, (start, end), key) for key, name in LIKENESS.items()]
     tiled = [
-        (name, f"{_short(before[key])} → {_short(after[key])}")
+        (name, f"{_short(before.get(key))} → {_short(after[key])}")
         for name, (before, after), key in shown
-        if None not in (before.get(key), after.get(key))
+        if after.get(key) is not None
     ]
     who = f"<p>Demonstrations: {escape(str(end['player']))}. {IN_WORDS}</p>" if "player" in end else ""
     return f"{tiles(tiled)}{who}"
 
 
-def _short(value: float) -> str:
-    return f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
+def _short(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
@@ -217,6 +222,4 @@ def _named(name: str, document: dict[str, Any], kept: str | None) -> str:
 
 def _figure(document: dict[str, Any], key: str) -> str:
     value, interval = document.get(key), document.get(f"{key}_interval")
-    if value is None:
-        return "–"
     return _short(value) + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")

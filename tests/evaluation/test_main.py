@@ -82,7 +82,8 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert "episodes: 6" in page
     assert "<th>late decisions</th>" in page
     assert page.count("<svg") == 2  # nobody finished or reached a mark: distance and return
-    assert f"Best game, number {report['best_game']}" in page
+    assert f"Best of all 12 games, number {report['best_game']}<" in page
+    assert f"<b>{report['best_metres']:.2f} m</b>best distance, any start<" in page
     assert "<td>11</td>" in page  # all games, of both starts
     assert not re.search(r'(src|href)="(?!data:)', page)
 

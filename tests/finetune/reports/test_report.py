@@ -74,12 +74,14 @@ def test_the_page_begins_with_progress_and_likeness_to_the_player(run: tuple[Pat
     (folder / "phases" / "0-start.json").write_text(json.dumps(start))
     (folder / "phases" / "10-last.json").write_text(json.dumps(end))
     page = write_report(folder, "run").read_text()
-    assert "<b>7 → 31</b>greedy games: finished" in page
+    assert "<b>7 → 31</b>greedy games: finished, of 31<" in page
     assert "<b>60.00 → 50.50</b>greedy games: median s" in page
     assert "drawn games: finished" not in page.split("<h2>")[0]  # the last policy played none
     assert "<b>0.50 → 0.75</b>the player&#x27;s actions" in page
     assert "Demonstrations: 24 games of &lt;me&gt;." in page
-    assert "<b>7 → 93</b>" in write_report(folder, "run", kept="1-alone").read_text()
+    better = write_report(folder, "run", kept="1-alone").read_text()
+    assert "<b>7 → 93</b>" in better
+    assert "<b>– → 61.25</b>drawn games: median s" in better  # none had finished at the start
 
 
 def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path: Path) -> None:
