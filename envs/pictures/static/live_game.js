@@ -3,6 +3,7 @@
 import { interpolate } from "./rows.js";
 
 export const FRAME = 1000 / 30; // ms per frame of QWOP
+export const MOST_AHEAD = 4; // frames that may be requested of a recorder before the oldest is shown: it may be slow, or stand still
 
 const MAX_LAG = 8; // frames; after a longer gap (a hidden page) the game continues where it stopped
 

@@ -10,6 +10,7 @@ const button = (text, title, action) => {
   const made = document.createElement("button");
   made.textContent = text;
   made.title = title;
+  made.setAttribute("aria-label", title);
   made.addEventListener("click", (event) => { event.currentTarget.blur(); action(); });
   return made;
 };
@@ -41,7 +42,7 @@ export class GameList {
       tr.classList.toggle("best", this.best?.name === game.name);
       tr.append(cell(`${numberOf(game)}`), cell(game.player), ...this.cells(game).map(cell));
       const actions = document.createElement("td");
-      actions.append(button("discard", "Remove this game from the dataset", () => this.discard(game)));
+      actions.append(button("discard", `Discard game ${numberOf(game)}: remove it from the dataset`, () => this.discard(game)));
       tr.append(actions);
       return tr;
     }));

@@ -157,6 +157,7 @@ function discard(entry) {
 
 function drawer(open) {
   $("drawer").hidden = !open;
+  if (open) $("close").focus();
 }
 
 function frame(now) {
@@ -189,6 +190,7 @@ window.addEventListener("keydown", (event) => {
   const now = body.dataset.state;
   if (["closed", "lost", "loading"].includes(now)) return;
   const key = game.keyOf(event);
+  const onButton = event.target.closest?.("button"); // which these keys press
   if (coach && COACH_KEYS.includes(key)) {
     event.preventDefault();
     const under = now === "playing" && (resuming || (live && !live.over));
@@ -199,7 +201,7 @@ window.addEventListener("keydown", (event) => {
   } else if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
   else if (key === "x" && now === "over" && ended?.name) discard({ name: ended.name });
-  else if (now === "ready" && [...game.startKeys, " ", "enter"].includes(key)) begin();
+  else if (now === "ready" && (game.startKeys.includes(key) || (!onButton && [" ", "enter"].includes(key)))) begin();
 });
 
 $("close").addEventListener("click", () => drawer(false));

@@ -1,12 +1,11 @@
 // Any Gymnasium environment on the page: its own pictures, at a speed that suits a person.
 
 import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
-import { LiveGame } from "./live_game.js";
+import { LiveGame, MOST_AHEAD } from "./live_game.js";
 
 const $ = (id) => document.getElementById(id);
 
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
-const MOST_AHEAD = 4; // frames that may be requested before the oldest is shown, where the environment is slow
 
 const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
 const MOST_HELP = 8; // of more combinations of keys, only single keys are explained

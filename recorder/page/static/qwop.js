@@ -1,7 +1,7 @@
 // QWOP on the page: the runner drawn from rows of numbers.
 
 import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
-import { FRAME, LiveGame } from "./live_game.js";
+import { FRAME, LiveGame, MOST_AHEAD } from "./live_game.js";
 import { Scene } from "./scene.js";
 
 const $ = (id) => document.getElementById(id);
@@ -54,7 +54,7 @@ export class Qwop {
   }
 
   begin(send, now) {
-    const live = new LiveGame(send, this.keyboard, now, this.frameLength);
+    const live = new LiveGame(send, this.keyboard, now, this.frameLength, MOST_AHEAD);
     live.receive(0, [this.startRow]);
     return live;
   }

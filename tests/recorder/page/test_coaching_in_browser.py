@@ -1,5 +1,6 @@
 """A policy corrected on the page in a real browser, by key events."""
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,6 +95,34 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     assert all(one.replayed for one in checked)
     assert [*verification.of_folder()] == [problem for one in checked for problem in one.problems] == []
     assert page.browser.get_log("browser") == []
+
+
+@pytest.mark.slow
+def test_a_recorder_that_stands_still_plays_nothing_that_one_did_not_see(
+    open_page: Callable[..., RecordingPage],
+) -> None:
+    page = open_page("source=page", "source.policy=champion")
+    page.press("\ue007")
+    page.wait("playing")
+    page.wait_until(lambda: seconds(page) > 1, "a second along")
+    page.recorder.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    stands = seconds(page)
+    time.sleep(3)
+    assert seconds(page) == stands
+    page.recorder.send_signal(signal.SIGCONT)
+    page.wait_until(lambda: seconds(page) > stands, "going on")
+    assert seconds(page) < stands + 1
+
+
+@pytest.mark.slow
+def test_the_list_is_used_by_keys_alone(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion")
+    page.press("l")
+    assert page.browser.execute_script("return document.activeElement.id") == "close"
+    page.press("\ue007")
+    assert not page.find("#drawer:not([hidden])")
+    assert page.state == "ready"  # the key that presses a button starts no game
 
 
 SKY = """
