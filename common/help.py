@@ -89,6 +89,7 @@ def sections(cls: type[Settings], node: Mapping[str, Any]) -> list[Section]:
 def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[list[Entry], list[Section]]:
     own: list[Entry] = []
     inner: list[Section] = []
+    node = {**defaults(cls), **node}  # a group's file leaves out what it does not change
     for name, spec in declarations(cls).items():
         here, hint = dotted(place, name), type_of(cls, name)
         if spec.inline:
@@ -102,7 +103,7 @@ def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[lis
             entries, below = _walk(kind, value if isinstance(value, Mapping) else defaults(kind), here)
             inner += [Section(here, here, spec.help, tuple(entries)), *below]
         else:
-            value = node.get(name, NOT_SET)
+            value = node[name]
             own.append(Entry(here, _value(value, spec), spec.help, _permitted(hint, spec)))
             if spec.entries is not None:
                 given = value.items() if isinstance(value, Mapping) else ()

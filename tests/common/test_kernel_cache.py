@@ -113,7 +113,7 @@ import numpy as np
 from qwop.finetune.replay import sum_tree
 tree = sum_tree.SumTree(4)
 tree.set(np.arange(3), np.array([0.0, 2.0, 4.0]))
-print(tree.values[:3].tolist())
+print(tree.get(np.arange(3)).tolist())
 print(len(sum_tree._set.stats.cache_hits), file=__import__("sys").stderr)
 """
 

@@ -76,6 +76,12 @@ def test_help_explains_every_setting_within_the_terminal(
     assert max(map(len, shown.splitlines())) <= width
 
 
+def test_help_has_the_defaults_of_what_a_groups_file_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    print_help(finetune, ["schedule=champion"], Console(width=160))
+    shown = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines() if "schedule." in line)
+    assert (shown["schedule.keep"], shown["schedule.decisions"]) == ("last", "null")
+
+
 @commands
 def test_help_needs_no_setting(command: Command[Any], capsys: pytest.CaptureFixture[str]) -> None:
     print_help(command, [], Console(width=100))
