@@ -8,10 +8,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 from .checks import LONGEST_REASON, printable, quoted
 from .errors import BadInput
-from .interrupts import EXIT_INTERRUPTED
+from .interrupts import ENDING, EXIT_INTERRUPTED
 from .output import OutputLost
 
 EXIT_BAD_INPUT = 2
@@ -32,9 +33,6 @@ IN_THE_WAY = {errno.EEXIST, errno.ENOTEMPTY}
 
 IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
 """Errors of names that no file can have."""
-
-TERMINATING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
-"""Signals that end a command: a request to end, and the closing of its terminal."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -59,16 +57,13 @@ def one_line_end(program: str) -> Iterator[None]:
                     raise _interruption(received[-1]) from error
                 raise
     except BadInput as error:
-        print(f"{program}: {printable(str(error))}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
+        _end(program, printable(str(error)))
     except OutputLost as lost:
-        print(f"{program}: {lost}", file=sys.stderr)
-        sys.exit(lost.code)
+        _end(program, lost, lost.code)
     except OSError as error:
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
         if error.errno in IMPOSSIBLE:
-            print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
-            sys.exit(EXIT_BAD_INPUT)
+            _end(program, f"{where}{error.strerror}; give another name")
         if error.errno not in NO_ROOM and not (error.errno in GONE | IN_THE_WAY and error.filename):
             raise
         remedies = (
@@ -78,19 +73,21 @@ def one_line_end(program: str) -> Iterator[None]:
             (GONE, "bring it back"),
         )
         advice = next(remedy for errors, remedy in remedies if error.errno in errors)
-        print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice} and go on", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
+        _end(program, f"{where}{error.strerror}; what was finished is kept: {advice} and go on")
     except Exception as error:
         if not lacks_memory(error):
             raise
         found = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", LONGEST_REASON)
         advice = "what was finished is kept: give smaller settings, or more memory, and go on"
-        print(f"{program}: out of memory ({found}); {advice}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
+        _end(program, f"out of memory ({found}); {advice}")
     except KeyboardInterrupt as interruption:
-        print(f"\n{program}: interrupted", file=sys.stderr)
         code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
-        sys.exit(code)
+        _end(f"\n{program}", "interrupted", code)
+
+
+def _end(program: str, said: object, code: int = EXIT_BAD_INPUT) -> NoReturn:
+    print(f"{program}: {said}", file=sys.stderr)
+    sys.exit(code)
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -116,12 +113,12 @@ def ending_signals() -> Iterator[list[int]]:
 
     Yields the signals received so far; an inner context yields those of the outer one. Only for the main thread.
     """
-    handlers = [signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)]
+    handlers = [signal.getsignal(number) for number in ENDING]
     received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
-    usual = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(TERMINATING, signal.SIG_DFL)}
+    usual = {**dict.fromkeys(ENDING, signal.SIG_DFL), signal.SIGINT: signal.default_int_handler}
     before = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
     for number in before:
         signal.signal(number, _Interrupt(received))

@@ -84,16 +84,15 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
     process has the folder.
     """
     made = make_missing(folder)
-    descriptor = _open(folder)
     try:
-        if _lock(descriptor, exclusive=True) is False:
-            raise BadInput(
-                f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
-            )
-        remove_leftovers([folder, *(folder / name for name in within)])
-        yield
+        with _opened(folder) as descriptor:
+            if _lock(descriptor, exclusive=True) is False:
+                raise BadInput(
+                    f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
+                )
+            remove_leftovers([folder, *(folder / name for name in within)])
+            yield
     finally:
-        _close(descriptor)
         remove_if_empty(made)
 
 
@@ -104,11 +103,8 @@ def claimed(folder: Path) -> Iterator[bool]:
     Makes the folder, and leaves it. Where folders cannot be locked, every claim succeeds.
     """
     make_missing(folder)
-    descriptor = _open(folder)
-    try:
+    with _opened(folder) as descriptor:
         yield _lock(descriptor, exclusive=True) is not False
-    finally:
-        _close(descriptor)
 
 
 @contextmanager
@@ -117,14 +113,11 @@ def lock_waiting(path: Path) -> Iterator[None]:
 
     The lock ends with the process however it ends. Where there are no locks, it does not wait.
     """
-    descriptor = _open(path)
-    try:
+    with _opened(path) as descriptor:
         if descriptor is not None:
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        _close(descriptor)
 
 
 def remove_leftovers(folders: Sequence[Path]) -> None:
@@ -152,21 +145,20 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     with suppress(OSError):
         for entry in os.scandir(parent):
             if LEFTOVER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
-                _remove_if_left(Path(entry.path))
+                with _opened(Path(entry.path)) as descriptor:
+                    if _lock(descriptor, exclusive=True):
+                        shutil.rmtree(entry.path, ignore_errors=True)
     made = make_missing(parent)
     partial = parent / f".{uuid4().hex}.partial"
     try:
         partial.mkdir()
-        descriptor = _open(partial)
-        _lock(descriptor, exclusive=False)
-        try:
+        with _opened(partial) as descriptor:
+            _lock(descriptor, exclusive=False)
             yield partial
             _require_empty(asked, setting)
             if folder.is_dir():
                 folder.rmdir()
             partial.rename(folder)
-        finally:
-            _close(descriptor)
         sync_folder(parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -180,15 +172,14 @@ def _require_empty(folder: Path, setting: str) -> None:
         raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
 
 
-def _remove_if_left(folder: Path) -> None:
-    descriptor = _open(folder)
-    if descriptor is None:
-        return
+@contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    """Context manager: `_open` the folder or file, and close it at the end."""
+    descriptor = _open(path)
     try:
-        if _lock(descriptor, exclusive=True):
-            shutil.rmtree(folder, ignore_errors=True)
+        yield descriptor
     finally:
-        os.close(descriptor)
+        _close(descriptor)
 
 
 def _open(folder: Path) -> int | None:

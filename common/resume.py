@@ -13,17 +13,16 @@ from .errors import BadInput, EnvironmentFailed, naming
 from .same_settings import require_same
 
 
-def require_new(out: Path, begun: bool) -> None:
-    """Raise BadInput if a run has begun in the folder."""
-    if begun:
-        raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
+def checkpoint_to_resume(out: Path, resume: bool, found: Sequence[Path], begun: bool, policy: Path) -> Path | None:
+    """Return the newest of a run's checkpoints, oldest first; None for a new run, or one killed before it had one.
 
-
-def newest_checkpoint(out: Path, found: Sequence[Path], begun: bool, policy: Path) -> Path | None:
-    """Return the newest of a run's checkpoints, oldest first; None if the run was killed before it had one.
-
-    Raises BadInput if no run has begun in the folder, or if its checkpoints are gone but a trained policy is there.
+    Raises BadInput for a new run where one has begun and, with `resume`, if none has, or if its checkpoints are gone
+    but a trained policy is there.
     """
+    if not resume:
+        if found or begun:
+            raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
+        return None
     if not found and policy.exists():
         raise BadInput(f"{out}: no checkpoint to resume from, only {policy}; give out= another folder to start anew")
     if not found and not begun:

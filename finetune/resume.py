@@ -8,7 +8,7 @@ from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
 from ..common.former_names import current_phases
-from ..common.resume import newest_checkpoint, require_new, require_same_settings
+from ..common.resume import checkpoint_to_resume, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
@@ -30,10 +30,7 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     of its schedule that have not started may differ, and phases may be added.
     """
     found, begun = checkpoints(out / "checkpoints"), (out / METRICS).exists()
-    if not settings.resume:
-        require_new(out, begun=bool(found) or begun)
-        return None
-    newest = newest_checkpoint(out, found, begun, out / POLICY)
+    newest = checkpoint_to_resume(out, settings.resume, found, begun, out / POLICY)
     if newest is None:
         return None
     before, now = _settings_before(out / CONFIGURATION), to_plain(settings)

@@ -16,13 +16,7 @@ from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import (
-    newest_checkpoint,
-    require_new,
-    require_same_settings,
-    restoring,
-    saying_how_to_continue,
-)
+from ..common.resume import checkpoint_to_resume, require_same_settings, restoring, saying_how_to_continue
 from ..common.same_settings import settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
@@ -65,7 +59,7 @@ class Run:
     def run(self) -> None:
         use_one_thread()
         settings = self._settings
-        newest = checkpoint_to_resume(settings, self._out)
+        newest = resumable_checkpoint(settings, self._out)
         state = None if newest is None else load_checkpoint(newest)
         require_no_other_run(self._out, PopulationSettings, (BEST, HISTORY, EVALUATION, FILM))
         rivals = self._rivals()
@@ -273,16 +267,14 @@ class Run:
         return write_report(self._out, self._settings, self._history.rows)
 
 
-def checkpoint_to_resume(settings: PopulationSettings, out: Path) -> Path | None:
+def resumable_checkpoint(settings: PopulationSettings, out: Path) -> Path | None:
     """Return the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
 
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
-    found = checkpoints(out / "checkpoints")
-    if not settings.resume:
-        require_new(out, begun=bool(found) or (out / HISTORY).exists())
-        return None
-    if (newest := newest_checkpoint(out, found, (out / FIRST).exists(), out / BEST)) is not None:
+    begun = (out / (FIRST if settings.resume else HISTORY)).exists()
+    newest = checkpoint_to_resume(out, settings.resume, checkpoints(out / "checkpoints"), begun, out / BEST)
+    if newest is not None:
         before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
         require_same_settings(before, now, out, MAY_DIFFER)
     return newest

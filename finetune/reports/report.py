@@ -96,77 +96,74 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
     return bands
 
 
-Chart = tuple[str, dict[str, str], bool]
-"""Title, the column of each line by its name, and whether the axis is logarithmic."""
+Charts = dict[str, dict[str, str]]
+"""Titles of charts, and the column of each line by its name."""
 
-LIVE: tuple[Chart, ...] = (
-    ("metres", {"metres": "live/metres"}, False),
-    ("share of games finished", {"finished": "live/finish_share"}, False),
-    ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}, False),
-    ("return of a game", {"return": "live/return"}, False),
-)
+SECTIONS: dict[str, Charts] = {
+    "Live play": {
+        "metres": {"metres": "live/metres"},
+        "share of games finished": {"finished": "live/finish_share"},
+        "seconds of finished games": {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"},
+        "return of a game": {"return": "live/return"},
+    },
+    "Memory and demonstrations": {
+        "share in memory": {source: f"memory/{source}" for source in SOURCES},
+        "share of demonstrations better than the policy, which enter memory": {"share": "demonstrations/entered"},
+        "share of samples": {source: f"sampled/{source}" for source in SOURCES},
+        "mean importance weight": {source: f"{source}/importance_weight" for source in SOURCES},
+        "share of weights above the truncation": {source: f"{source}/truncated_share" for source in SOURCES},
+        "demonstrated states: the learner's value, and what their players achieved (scaled)": {
+            "value": "demonstrations/value",
+            "achieved": "demonstrations/achieved",
+        },
+        "−log π of demonstrated actions, nats": {"nats": "demonstrations/nats"},
+        "share of demonstrated actions made less probable": {"share": "demonstrations/pushed_down"},
+        "mean trace length, steps": {source: f"{source}/trace_length" for source in SOURCES},
+    },
+    "Learning": {
+        "entropy of the policy, nats": {"entropy": "learner/entropy"},
+        "KL from the average policy": {"KL": "learner/kl_to_average"},
+        "KL from the behaviour policy": {"KL": "learner/kl"},
+        "share of steps clipped": {"share": "learner/clipped_share"},
+        "explained variance of the returns": {"share": "learner/explained_variance"},
+        "share of steps changed by the trust region": {"share": "learner/trust_region_active"},
+        "error of Q, root mean square": {"error": "learner/q_error"},
+        "mean size of the temporal-difference error": {source: f"{source}/td_error" for source in SOURCES},
+        "share of random actions": {"epsilon": "learner/epsilon"},
+        "value, and the bounds of what it is learned from": {
+            "value": "learner/value",
+            "least": "learner/value_low",
+            "largest": "learner/value_high",
+        },
+        "share of values beyond their bounds": {"share": "learner/values_outside"},
+        "norm of the gradient": {"norm": "learner/gradient_norm"},
+    },
+    "Time": {
+        "decisions a second": {"decisions": "speed/decisions_per_second"},
+        "share of the time": {
+            name: f"time_share/{name}" for name in ("learning", "memory", "waiting for live play", "end of phase")
+        },
+    },
+}
+"""Charts by the section that they stand in."""
 
-MEMORY: tuple[Chart, ...] = (
-    ("share in memory", {source: f"memory/{source}" for source in SOURCES}, False),
-    ("share of demonstrations better than the policy, which enter memory", {"share": "demonstrations/entered"}, False),
-    ("share of samples", {source: f"sampled/{source}" for source in SOURCES}, False),
-    ("mean importance weight", {source: f"{source}/importance_weight" for source in SOURCES}, True),
-    ("share of weights above the truncation", {source: f"{source}/truncated_share" for source in SOURCES}, False),
-    (
-        "demonstrated states: the learner's value, and what their players achieved (scaled)",
-        {"value": "demonstrations/value", "achieved": "demonstrations/achieved"},
-        False,
-    ),
-    ("−log π of demonstrated actions, nats", {"nats": "demonstrations/nats"}, False),
-    ("share of demonstrated actions made less probable", {"share": "demonstrations/pushed_down"}, False),
-    ("mean trace length, steps", {source: f"{source}/trace_length" for source in SOURCES}, False),
-)
-
-LEARNING: tuple[Chart, ...] = (
-    ("entropy of the policy, nats", {"entropy": "learner/entropy"}, False),
-    ("KL from the average policy", {"KL": "learner/kl_to_average"}, False),
-    ("KL from the behaviour policy", {"KL": "learner/kl"}, False),
-    ("share of steps clipped", {"share": "learner/clipped_share"}, False),
-    ("explained variance of the returns", {"share": "learner/explained_variance"}, False),
-    ("share of steps changed by the trust region", {"share": "learner/trust_region_active"}, False),
-    ("error of Q, root mean square", {"error": "learner/q_error"}, False),
-    ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
-    ("share of random actions", {"epsilon": "learner/epsilon"}, False),
-    (
-        "value, and the bounds of what it is learned from",
-        {"value": "learner/value", "least": "learner/value_low", "largest": "learner/value_high"},
-        False,
-    ),
-    ("share of values beyond their bounds", {"share": "learner/values_outside"}, False),
-    ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
-)
-
-TIME: tuple[Chart, ...] = (
-    ("decisions a second", {"decisions": "speed/decisions_per_second"}, False),
-    (
-        "share of the time",
-        {name: f"time_share/{name}" for name in ("learning", "memory", "waiting for live play", "end of phase")},
-        False,
-    ),
-)
-
-
-SECTIONS = {"Live play": LIVE, "Memory and demonstrations": MEMORY, "Learning": LEARNING, "Time": TIME}
+LOGARITHMIC = ("mean importance weight", "norm of the gradient")
+"""Charts with a logarithmic vertical axis."""
 
 
-def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, ...]) -> str:
+def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: Charts) -> str:
     """Grid of the charts for which the log has data; an empty string without any."""
     millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
     unit = 1e6 if millions else 1e3
     shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
     drawn = []
-    for title, columns, log in charts:
+    for title, columns in charts.items():
         lines = {
             name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
             for name, column in columns.items()
         }
         x_name = f"{'million' if millions else 'thousand'} decisions"
-        drawn.append(line_chart(title, lines, shown, x_name, log=log))
+        drawn.append(line_chart(title, lines, shown, x_name, log=title in LOGARITHMIC))
     return f'<div class="charts">{"".join(drawn)}</div>' if any(drawn) else ""
 
 
