@@ -65,45 +65,20 @@ class Training(Observer):
 
     def run(self) -> None:
         """Start or resume the run in the folder, train to the end of the schedule, and write the report."""
-        settings, device = self._settings, choose_device(self._settings.device)
+        settings = self._settings
+        device = choose_device(settings.device)
         torch.set_num_threads(settings.threads)
         require_tracker(settings.tracker)
         state = require_resumable(settings, self._out)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
-        start = self._start(resumed=state is not None)
-        fitting, left_out = self._fitting(start.policy.environment.id)
-        folder = self._out / "checkpoints"
-        every = stages(fitting, self._read)
-        taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
-        runs: list[Run[Discounted, LiveSettings]] = [
-            Run(
-                stage,
-                start.policy,
-                start.demonstrations,
-                device,
-                self._log,
-                folder,
-                teacher if taught[number] or not any(taught) else None,
-                self,
-                number,
-                whole=fitting.phases,
-            )
-            for number, stage in enumerate(every)
-        ]
-        if start.to_clone is not None:  # see what does not fit before the clone is made
-            for run in runs:
-                rehearse(run)
-        for line in (*settings.notes(start.policy.environment.id), *start.notes, *left_out):
-            self._say(line)
-        start = start.with_clone(settings.seed)
-        policy = _copy_for_training(start.policy, settings)
-        runs = [replace(run, policy=policy) for run in runs]
+        start, runs = self._runs(state is not None, teacher, device)
+        policy, folder = runs[0].policy, runs[0].folder
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
         with unbegun, self._bar, closing(self._log), closing(self._background):
-            number = 0 if state is None else stage_of(state["phase"], every)
+            number = 0 if state is None else stage_of(state["phase"], [run.settings for run in runs])
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 rehearse(later)
             loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
@@ -136,6 +111,39 @@ class Training(Observer):
                     loop = build(replace(run, policy=before, begun_at=loop.decisions))
                     loop.run()
         self._finish(over)
+
+    def _runs(
+        self, resumed: bool, teacher: tuple[str, Policy] | None, device: torch.device
+    ) -> tuple[Start, list[Run[Discounted, LiveSettings]]]:
+        """Choose what the run starts from; prepare the run of each stage, whose policy is a copy. Print the notes."""
+        settings, folder = self._settings, self._out / "checkpoints"
+        start = self._start(resumed)
+        fitting, left_out = self._fitting(start.policy.environment.id)
+        every = stages(fitting, self._read)
+        taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
+        runs: list[Run[Discounted, LiveSettings]] = [
+            Run(
+                stage,
+                start.policy,
+                start.demonstrations,
+                device,
+                self._log,
+                folder,
+                teacher if taught[number] or not any(taught) else None,
+                self,
+                number,
+                whole=fitting.phases,
+            )
+            for number, stage in enumerate(every)
+        ]
+        if start.to_clone is not None:  # see what does not fit before the clone is made
+            for run in runs:
+                rehearse(run)
+        for line in (*settings.notes(start.policy.environment.id), *start.notes, *left_out):
+            self._say(line)
+        start = start.with_clone(settings.seed)
+        policy = _copy_for_training(start.policy, settings)
+        return start, [replace(run, policy=policy) for run in runs]
 
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
         phase = self._settings.phases[index]

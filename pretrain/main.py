@@ -25,13 +25,12 @@ from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .advice import next_step, worth
-from .clone import Clone, clone, continued, hold_out_cloned
+from .clone import clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
 from .rate_search import (
     GAMES,
-    SEED_OF_CLONES,
     Trial,
     at_rate,
     best,
@@ -128,11 +127,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
     device = choose_device(chosen.device)
 
     def attempt(games: Dataset, frames: int, number: int) -> Trial:
-        def make(games: Dataset) -> Clone:
-            seed = chosen.seed + number * SEED_OF_CLONES
-            return clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
-
-        trial = try_clone(games, frames, make, chosen.seed, chosen.max_idle_frames)
+        trial = try_clone(games, frames, number, chosen, device)
         bar.update(task, advance=1)
         return trial
 

@@ -7,8 +7,10 @@ A person changes keys at any frame. Decisions that are too rare lose what the pe
 repeats of the last, and which rate gives a clone that runs depends on the player.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import torch
 
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
@@ -18,7 +20,8 @@ from ..envs.qwop.task import FRAMES_A_SECOND
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.policy import Policy
-from .clone import Clone
+from .clone import Clone, clone
+from .settings import PretrainSettings
 
 GAMES = 30
 """Games of a trial in each way to play. They are not those that the kept clone is measured in."""
@@ -115,15 +118,16 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     )
 
 
-def try_clone(made: Dataset, frames: int, clone: Callable[[Dataset], Clone], seed: int, max_idle_frames: int) -> Trial:
-    """Clone games at a rate, and let the clone play. clone: makes one of a dataset's games."""
-    cloned = clone(made)
-    how = EvaluationSettings(episodes=GAMES, seed=seed + SEED_OF_TRIALS, max_idle_frames=max_idle_frames)
-    games = [
+def try_clone(games: Dataset, frames: int, number: int, chosen: PretrainSettings, device: torch.device) -> Trial:
+    """Clone games, which are at this rate, and let the clone play. number: of the clone of these games."""
+    seed = chosen.seed + number * SEED_OF_CLONES
+    cloned = clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
+    how = EvaluationSettings(episodes=GAMES, seed=chosen.seed + SEED_OF_TRIALS, max_idle_frames=chosen.max_idle_frames)
+    played = [
         evaluate(replace(cloned.policy, sharpness=sharpness), replace(how, greedy=greedy))
         for greedy, sharpness in ((True, 1.0), (False, 1.0), (False, SHARPNESS))
     ]
-    return Trial(frames, made, cloned, *games)
+    return Trial(frames, games, cloned, *played)
 
 
 def best(tried: Sequence[Trial]) -> Trial:
@@ -134,16 +138,16 @@ def best(tried: Sequence[Trial]) -> Trial:
     return min(tried, key=lambda trial: trial.frames_per_step)
 
 
-def runs_greedily(games: Sequence[Evaluation], clone: Policy) -> bool:
+def runs_greedily(games: Sequence[Evaluation], policy: Policy) -> bool:
     """False if a clone finishes clearly more of its drawn games than of its greedy ones: then it is to be played drawn.
     A sharpened one, if it finishes more at all.
 
     games: greedy and drawn ones; without any, the clone is played as it is marked.
     """
     if not games:
-        return clone.greedy
+        return policy.greedy
     greedy, drawn = (_success(one)[0] for one in games)
-    return drawn <= greedy + (CLEARLY if clone.sharpness == 1.0 else 0.0)
+    return drawn <= greedy + (CLEARLY if policy.sharpness == 1.0 else 0.0)
 
 
 def _success(evaluation: Evaluation) -> tuple[float, float]:
