@@ -215,6 +215,8 @@ class Run:
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
         """Opponents of the final races, by name; an empty list for the first agents, which may not exist yet."""
         if not self._settings.is_race:
+            if {*self._settings.evaluation.against} - {FIRST}:
+                raise BadInput(f"evaluation.against: {self._settings.environment} is played alone; leave it out")
             return {}
         found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
                  for name in self._settings.evaluation.against}  # fmt: skip

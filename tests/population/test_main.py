@@ -289,6 +289,7 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
         (["evaluation.against=[champion]", "race.frames_per_step=3", "race.observation=features"], "race.observation"),
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
+        (["evaluation.against=[champion]", "environment=CartPole-v1"], "evaluation.against: CartPole-v1 is played"),
         (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),
         (["agent.learning_rate=[0.1]"], "learning_rate=[0.1]: expected the lowest and the highest"),
         (["agent.learning_rate=[0,0]"], "agent.learning_rate=[0, 0]: expected the lowest and the highest"),
