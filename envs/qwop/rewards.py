@@ -38,6 +38,7 @@ def rewards_along(
     decision, [T + 1] each.
 
     Only `race` uses the hurdle (None: it stands still), the penalties, and outcome, the game's after the last decision.
+    Raises ValueError for columns of different lengths.
     """
     hurdle = np.zeros(np.shape(torso_x)) if hurdle is None else hurdle
     columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (torso_x, torso_y, knee, hurdle)]
