@@ -49,7 +49,8 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     `infos["final_obs"]` and `infos["final_info"]` then hold the end of the games where `infos["_final_obs"]` is true;
     see `played_values` for the other entries. `more` are settings that do not change the task, as in
     `EnvironmentSpec.make`. QWOP runs as its compiled batch, Atari's games in ale-py's threads, any other
-    environment in Gymnasium's plain loop.
+    environment in Gymnasium's plain loop. Raises BadInput for an environment that cannot be made, and for `num_envs`
+    below 1.
     """
     if num_envs < 1:
         raise BadInput(f"num_envs={num_envs}: expected at least 1")

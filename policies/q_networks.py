@@ -151,7 +151,7 @@ class DuelingQ(QNetwork):
 class EnsembleQ(EpsilonGreedy):
     """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
 
-    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero.
+    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero. Raises BadInput for pictures.
     """
 
     architecture = "ensemble-q"

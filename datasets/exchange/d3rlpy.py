@@ -82,7 +82,7 @@ def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
 
 
 def read(path: Path, unknown: Unknown) -> Imported:
-    """Open a file of `ReplayBuffer.dump`; its environment has to be given."""
+    """Open a file of `ReplayBuffer.dump`; BadInput for any other, and without an environment."""
     with foreign_hdf5(path, "h5py", EXPECTED) as group:
         if MARK not in group:
             raise BadInput(f"neither D4RL's arrays (observations, actions, …) nor d3rlpy's; {EXPECTED}")

@@ -88,7 +88,8 @@ class QWOPEnv(OneGame):
     - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
       decision before (none before the first). Drawn from the seed, in a stream of its own.
 
-    Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
+    Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit. Raises
+    BadInput for wrong settings.
 
     | info | unit | meaning |
     |---|---|---|

@@ -48,7 +48,7 @@ def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
-    """Read keys like `read_keys`, and what the file says of their game, if it does."""
+    """Read keys like `read_keys`, with its errors, and what the file says of their game, if it does."""
     path = named_path(path, "keys file")
     lines = read_lines(path)
     frames: list[int] = []

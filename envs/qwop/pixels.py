@@ -45,7 +45,8 @@ def picture_shape(stack: int, size: int, colour: bool) -> tuple[int, ...]:
 
 
 def observe_pictures(states: ArrayLike, *, stack: int = 1, size: int = 84, colour: bool = False) -> NDArray[np.uint8]:
-    """Return a player's pictures along the decisions of a game, uint8 [T, *picture_shape], of states [T, 14, 6]."""
+    """Return a player's pictures along the decisions of a game, uint8 [T, *picture_shape], of states [T, 14, 6];
+    ValueError for another shape."""
     table = np.asarray(states, dtype=np.float64)
     if table.ndim != 3 or table.shape[1:] != (14, 6):
         raise ValueError(f"states of shape {list(table.shape)}, expected [T, 14, 6]")

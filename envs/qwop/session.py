@@ -129,7 +129,8 @@ class GameStart:
 class Session:
     """A page that has just been loaded with the game, to be reset and stepped.
 
-    trigonometry: the browser's, one of `TRIGONOMETRIES`. The world is carried over from game to game, as the page does.
+    trigonometry: the browser's, one of `TRIGONOMETRIES`, else BadInput. The world is carried over from game to game, as
+    the page does.
     """
 
     def __init__(self, trigonometry: str = "current") -> None:

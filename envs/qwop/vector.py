@@ -47,7 +47,7 @@ class QWOPVectorEnv(OwnVectorEnv):
     `reset(seed=s)` gives environment i the seed s + i, a list gives each its own. `reset(options={"reset_mask": m})`
     resets the environments where m, bool [n], is true, and leaves the others alone;
     `options={"idle_frames": k}` begins these games with k frames without a key. `num_threads` (default: as many as
-    help) changes nothing but the time.
+    help) changes nothing but the time. Raises BadInput for wrong settings, and for numbers below 1.
     """
 
     metadata = {  # noqa: RUF012  (Gymnasium's form)

@@ -34,8 +34,8 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     """`QWOPRace-v1`: races over 100 metres, each runner in an exact world of its own, in lock step.
 
     Each environment of the batch is a runner; as many neighbouring ones as a race has runners (2 by default) run
-    against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
-    actions are the same 11.
+    against each other, and `num_envs` is a multiple of that (else BadInput). A runner's world is that of `QWOP-v1`, to
+    the bit, and its actions are the same 11.
 
     Observation: the runner's own 71, 94 or 112 features as in `QWOPEnv`, then three for each of the others, its team
     first:

@@ -50,7 +50,7 @@ RAMP = f"a number or [start, end], at least 0, at most {LARGEST[float]:g}"
 
 
 def parse_ramp(value: Any, place: str) -> Ramp:
-    """Read a ramp: one number, or two for its start and end."""
+    """Read a ramp: one number, or two for its start and end; BadInput, which names the `place`, for anything else."""
     numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     most = LARGEST[float]
     good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most for one in numbers)
@@ -232,7 +232,7 @@ class Phase(Settings):
 
 
 def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
-    """Read phases from a configuration: name → settings."""
+    """Read phases from a configuration: name → settings; BadInput, which names the `place`, for anything else."""
     if not isinstance(node, Mapping) or not node:
         raise BadInput(f"{place}={quoted(node)}: expected one phase or more, {{name: {{hours: …}}}}")
     return tuple(read(Phase, phase, f"{place}.{name}", partial=True, name=str(name)) for name, phase in node.items())

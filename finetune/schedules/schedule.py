@@ -18,7 +18,7 @@ class Schedule:
     rates: decisions per second of each phase, to convert hours into decisions; None means `PUBLISHED_RATE`. gammas:
     discount of each phase. scale: multiplies the length of every phase. decisions: total of the schedule; phases are
     scaled to this sum, and `scale` is ignored. whole: all phases, if `phases` has only those of one stage and the
-    others are empty.
+    others are empty. Raises BadInput if nothing is left of the schedule.
     """
 
     def __init__(
