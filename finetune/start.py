@@ -68,7 +68,10 @@ def find_start(
     new_network makes the network of policy=scratch. settings: those of a new environment; a policy file may omit them.
     """
     if environment is not None and policy != SCRATCH:
-        raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
+        raise BadInput(
+            f"environment={environment}: a policy or demonstrations bring their own; leave it out, or begin with "
+            f"policy={SCRATCH}"
+        )
     notes = []
     if policy is None and demonstrations is None and PRETRAINED.is_file():
         policy = str(PRETRAINED)

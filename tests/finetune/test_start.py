@@ -99,6 +99,14 @@ def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos:
     assert np.allclose(start.policy.probabilities(np.zeros((1, 4), np.float32)), 0.5, atol=0.1)
 
 
+@pytest.mark.parametrize("policy", [None, "champion"])
+def test_an_environment_that_a_policy_or_demonstrations_bring_is_not_chosen(policy: str | None) -> None:
+    with pytest.raises(
+        BadInput, match="environment=Acrobot-v1: a policy or demonstrations bring their own; leave it out"
+    ):
+        find(policy=policy, environment="Acrobot-v1")
+
+
 def test_a_new_policy_of_an_environment_needs_discrete_actions(demos: str) -> None:
     with pytest.raises(BadInput, match=r"expected Discrete\(n\)"):
         find(policy="scratch", environment="Pendulum-v1", needs_demonstrations=False)
