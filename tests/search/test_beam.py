@@ -10,12 +10,14 @@ import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.names import ACTION_KEYS
+from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.beam import Search
+from qwop.search.opening import opening_of
 from qwop.search.settings import SearchSettings
 
 SECONDS = 4.0
@@ -55,6 +57,19 @@ def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy: Policy)
     assert metres(keys) > 1.2
     assert metres(keys) > max(metres(np.full(len(keys), held, dtype=np.uint8)) for held in ACTION_KEYS)
     assert reported[-1][0] == pytest.approx(metres(keys[: len(reported) * 3]), abs=0.5)
+
+
+def test_a_search_ends_with_the_finish() -> None:
+    champion = load_policy("champion")
+    idle, opening = opening_of("champion", 97.0, champion.environment)
+    searching = Search(champion, SearchSettings(width=2, lookahead=4))
+    actions = searching.run(idle, opening=opening)
+    searching.close()
+    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), ACTION_KEYS[actions]])  # it decides in every frame
+    found = replay(keys).events[1:]
+    assert len(found) == len(keys)
+    assert found[-1, EVENT_COLUMNS.index("landed")]
+    assert found[-1, EVENT_COLUMNS.index("score")] >= 100
 
 
 def test_a_wider_search_finds_a_better_game(policy: Policy) -> None:
