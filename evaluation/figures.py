@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from .splits import MARKS
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
+QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> dict[str, Any]:
-    """Statistics of some games, None where no game provides them. With `same`, each mean has a 95 % bootstrap interval
-    [low, high]: `same` labels each result, and games with equal labels, which cannot differ, are resampled together.
+    """Statistics of some games, None where no game provides them.
+
+    With `same`, each mean has a 95 % interval [low, high]: that of a bootstrap, and Wilson's for the share of finishes.
+    `same` labels each result; games with equal labels, which cannot differ, are resampled together.
     """
     rewards = np.array([result.reward for result in results])
     figures: dict[str, Any] = {"episodes": len(results)}
@@ -25,7 +29,7 @@ def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> 
         finished = np.array([result.finished for result in results], dtype=np.bool_)
         seconds = np.array([result.seconds for result in results if result.finished], dtype=np.float64)
         ended = None if same is None else [same[place] for place in np.flatnonzero(finished).tolist()]
-        figures |= {"finishes": int(finished.sum())} | _mean("finish_share", finished, same)
+        figures |= {"finishes": int(finished.sum())} | _mean("finish_share", finished, same, wilson_interval)
         figures |= {"best_seconds": _or_none(np.min, seconds), "median_seconds": _or_none(np.median, seconds)}
         figures |= _mean("mean_seconds", seconds, ended) | _mean("mean_metres", metres, same)
         figures |= {"best_metres": _or_none(np.max, metres)} | _splits(results)
@@ -53,11 +57,30 @@ def bootstrap_interval(values: ArrayLike, games: Sequence[object] = ()) -> tuple
     return float(low), float(high)
 
 
-def _mean(name: str, values: NDArray[np.float64 | np.bool_], same: Sequence[object] | None) -> dict[str, Any]:
+def wilson_interval(values: ArrayLike, games: Sequence[object] = ()) -> tuple[float, float]:
+    """95 % confidence interval of a share, the mean of truth values (Wilson 1927). A bootstrap has no width where all
+    values are equal, as with 100 finishes of 100.
+
+    Values of the same game (`games`, as above) count as fewer: n = (Σ mᵢ)² / Σ mᵢ² for mᵢ values of game i (Kish 1965).
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    _, sizes = np.unique(np.asarray(games if len(games) else range(len(sample))), return_counts=True)
+    n, p = float(sizes.sum()) ** 2 / float(np.square(sizes).sum()), float(sample.mean())
+    centre = (p + QUANTILE**2 / (2 * n)) / (1 + QUANTILE**2 / n)
+    half = QUANTILE * math.sqrt(p * (1 - p) / n + QUANTILE**2 / (4 * n**2)) / (1 + QUANTILE**2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _mean(
+    name: str,
+    values: NDArray[np.float64 | np.bool_],
+    same: Sequence[object] | None,
+    interval: Callable[[ArrayLike, Sequence[object]], tuple[float, float]] = bootstrap_interval,
+) -> dict[str, Any]:
     mean = {name: float(values.mean()) if len(values) else None}
     if same is None:
         return mean
-    return mean | {f"{name}_interval": list(bootstrap_interval(values, same)) if len(values) else None}
+    return mean | {f"{name}_interval": list(interval(values, same)) if len(values) else None}
 
 
 def _splits(results: Sequence[GameResult]) -> dict[str, Any]:

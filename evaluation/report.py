@@ -18,7 +18,7 @@ from .splits import MARKS
 from .tables import INTERVAL, figure_rows, headline, how
 
 EXACT = "Every number of idle frames was played once, so the figures are exact. "
-BETWEEN = "In brackets: 95 % bootstrap intervals of the mean. "
+BETWEEN = "In brackets: 95 % intervals of the mean. "
 SHARES = "Curves of shares show the fraction of games up to a value."
 
 

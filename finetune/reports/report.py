@@ -49,7 +49,7 @@ IN_WORDS = (
 
 KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
 EXACT = "Every number of idle frames was played once, so the figures are exact."
-INTERVALS = "In brackets: 95 % bootstrap intervals of the mean."
+INTERVALS = "In brackets: 95 % intervals of the mean."
 
 
 def write_report(folder: Path, title: str, made_by: str = "", kept: str | None = None) -> Path:

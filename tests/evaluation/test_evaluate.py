@@ -17,7 +17,7 @@ from qwop.evaluation.evaluate import (
     evaluate,
     games_of,
 )
-from qwop.evaluation.figures import bootstrap_interval
+from qwop.evaluation.figures import bootstrap_interval, wilson_interval
 from qwop.evaluation.results import GameResult, rank_of, result_of
 from qwop.evaluation.splits import MARKS, Splits
 from qwop.policies.networks import ActorCritic
@@ -85,6 +85,16 @@ def test_a_bootstrap_interval_is_that_of_the_mean() -> None:
     assert high == pytest.approx(values.mean() + half, abs=0.02)
     assert bootstrap_interval(values) == (low, high)
     assert bootstrap_interval([3.0]) == (3.0, 3.0)
+
+
+def test_an_interval_of_a_share_has_a_width_where_all_games_finish() -> None:
+    # Wilson's with z = 1.95996: 100 of 100, 0 of 1, and 81 of 263 (Newcombe 1998, table I).
+    assert wilson_interval([True] * 100) == pytest.approx((0.963006, 1.0), abs=1e-6)
+    assert wilson_interval([False]) == pytest.approx((0.0, 0.793450), abs=1e-6)
+    assert wilson_interval([True] * 81 + [False] * 182) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson_interval([True] * 6, [1, 1, 2, 2, 3, 3]) == wilson_interval([True] * 3)
+    drawn = Evaluation(QWOP, EvaluationSettings(greedy=False), (run(0, 50.0, 100.0, "finished"),), a_game())
+    assert drawn.summary()["finish_share_interval"] == pytest.approx([0.206549, 1.0], abs=1e-6)
 
 
 def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: Policy) -> None:
