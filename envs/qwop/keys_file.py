@@ -25,16 +25,14 @@ LARGEST_FILE = 8 * MEGABYTE
 _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
 
-def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str, packed: PackedGame | None = None) -> Path:
+def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
     """Write the keys of each frame, uint8 [n], under a title (in one line); the file appears whole or not at all.
 
-    packed: the game with its claims and check bits, so that a changed file is refused. Raises BadInput for anything but
-    keys.
+    Raises BadInput for anything but keys.
     """
     lines = [
         f"# {' '.join(title.splitlines())}",
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
-        *([] if packed is None else [f"# game: {packed.to_text()}"]),
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(checked_keys(keys).tolist())),
     ]
     return write_atomic(named_path(path, "keys file"), "\n".join(lines) + "\n")

@@ -8,7 +8,6 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,25 +44,6 @@ class PackedGame:
     name: str
     day: int
     tempo: float = 1.0
-
-    def to_text(self) -> str:
-        """One word; `from_text` is its inverse."""
-        tenths = round(10 * self.metres)
-        name = self.name.encode()[:LONGEST_NAME]
-        flags = OUTCOMES.index(self.outcome) + 4 * TEMPOS.index(self.tempo)
-        signed = 2 * tenths if tenths >= 0 else -2 * tenths - 1
-        found = bytearray()
-        for number in (VERSION, flags, len(self.keys), signed, self.day, len(name)):
-            found += _number(number)
-        found += name
-        for pressed, run in groupby(self.keys.tolist()):
-            frames = len(list(run))
-            found.append(min(frames, _LONG_RUN) - 1 + 16 * pressed)
-            if frames >= _LONG_RUN:
-                found += _number(frames - _LONG_RUN)
-        paired = np.append(self.bits, np.zeros(len(self.bits) % 2, np.uint8))
-        found += (paired[::2] | paired[1::2] << 4).astype(np.uint8).tobytes()
-        return base64.urlsafe_b64encode(bytes(found)).decode().rstrip("=")
 
     @classmethod
     def from_text(cls, text: str) -> "PackedGame":
@@ -111,12 +91,6 @@ class PackedGame:
         return game
 
 
-def pack(keys: NDArray[np.uint8], name: str, day: int) -> PackedGame:
-    """Play the keys of a game, uint8 [n], and describe it."""
-    game = GameStart().session().play(keys)
-    return PackedGame(keys[: len(game.states) - 1], check_bits(game), *result_of(game), name=name, day=day)
-
-
 def result_of(game: Replay) -> tuple[str, float]:
     """Outcome, `stopped` for a game that has not ended, and the score in metres."""
     outcome = outcome_of(game.events[-1]) if game.events[-1, _ENDED] else "stopped"
@@ -141,14 +115,6 @@ def first_difference(bits: NDArray[np.uint8], game: Replay) -> int | None:
     count = min(len(bits), len(own))
     differ = bits[:count] != own[:count]
     return int(np.argmax(differ)) + 1 if differ.any() else None
-
-
-def _number(value: int) -> bytes:
-    found = bytearray()
-    while value >= 128:
-        found.append(128 | value % 128)
-        value //= 128
-    return bytes([*found, value])
 
 
 def _byte(content: Iterator[int]) -> int:

@@ -16,7 +16,6 @@ from ...common.checks import quoted
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import page, play_keys, play_together
-from ..engine.features import HIDDEN
 from ..engine.lanes import ALL_LANES
 from ..engine.libraries import TRIGONOMETRIES, lanes_of
 from ..names import LONGEST_KEYS
@@ -175,21 +174,6 @@ class Session:
     @property
     def ended(self) -> bool:
         return bool(self._reals[0, at.ENDED])
-
-    @property
-    def state(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [14, 6]."""
-        return self._reals[0, : at.EVENTS].reshape(at.MOVING, 6).copy()
-
-    @property
-    def events(self) -> NDArray[np.float64]:
-        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
-        return self._reals[0, at.EVENTS : at.EVENTS + 6].copy()
-
-    @property
-    def hidden(self) -> NDArray[np.float64]:
-        """Numbers that bodies and events do not show, float64 [3], in the order of `names.HIDDEN_COLUMNS`."""
-        return play_keys(self._reals, self._integers, np.empty(0, np.uint8), self._lanes)[0, -HIDDEN:]
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The whole page, for `set_state`: float64 `reals` [REALS] and int32 `integers` [INTEGERS] of the engine."""

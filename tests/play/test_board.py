@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.qwop.keys_file import read_keys, write_keys
-from qwop.envs.qwop.packed_game import PackedGame, pack
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.packed_game import PackedGame
 from qwop.play.board import KINDS, OWN, read_board
 from qwop.play.main import main
+
+from ..envs.qwop.packing import pack, text_of, write_packed
 
 KEYS = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
 GAME = pack(KEYS, "ada", 20_783)
@@ -22,7 +24,7 @@ CHANGED = np.where(KEYS == 10, 6, KEYS).astype(np.uint8)
 
 def run_file(path: Path, packed: PackedGame = GAME, keys: Any = KEYS, kind: str = "human") -> Path:
     path.parent.mkdir(exist_ok=True)
-    write_keys(path, keys, "a run", packed)
+    write_packed(path, keys, packed)
     path.write_text(path.read_text() + f"# class: {kind}\n")
     return path
 
@@ -73,7 +75,7 @@ def test_a_forged_run_is_refused_with_the_frame_by_both(in_node: Callable[..., A
 
 def test_another_version_is_refused_by_both(in_node: Callable[..., Any], tmp_path: Path) -> None:
     path = run_file(tmp_path / "run.txt")
-    text = GAME.to_text()
+    text = text_of(GAME)
     assert text.startswith("AQ")
     path.write_text(path.read_text().replace(text, "Ag" + text[2:]))
     with pytest.raises(BadInput, match="is of version 2"):
@@ -84,7 +86,7 @@ def test_another_version_is_refused_by_both(in_node: Callable[..., Any], tmp_pat
 
 def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
     generator = np.random.default_rng(0)
-    text = GAME.to_text()
+    text = text_of(GAME)
     assert PackedGame.from_text(text).replay().sha256 == replay(KEYS).sha256
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     refused, harmless = 0, 0
@@ -121,7 +123,7 @@ def test_any_line_ends_do(tmp_path: Path, ends: bytes) -> None:
     ("text", "said"),
     [
         ("3 Q\n", "no line '# game: "),
-        (f"# game: {GAME.to_text()}\n", "0 frames of keys"),
+        (f"# game: {text_of(GAME)}\n", "0 frames of keys"),
         ("hello\n", "line 1"),
     ],
 )

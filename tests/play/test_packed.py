@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
-from qwop.envs.qwop.packed_game import pack
 from qwop.policies.champion import keys_path
+
+from ..envs.qwop.packing import pack, text_of
 
 InNode = Callable[..., Any]
 
@@ -46,7 +47,7 @@ def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict
 def test_the_page_and_the_simulator_pack_a_game_the_same(in_node: InNode, game: dict[str, Any]) -> None:
     text = in_node("packed_games.js", "packed", {**game, "tempo": 1})
     packed = pack(np.array(game["keys"], np.uint8), game["name"], game["day"])
-    assert packed.to_text() == text
+    assert text_of(packed) == text
     (proved,) = in_node("packed_games.js", "boardRuns", [["x.txt", in_node("packed_games.js", "fileOf", game)]])
     assert proved["sha256"] == packed.replay().sha256
 

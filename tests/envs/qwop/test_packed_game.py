@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.qwop.keys_file import read_game, read_keys, write_keys
-from qwop.envs.qwop.packed_game import OUTCOMES, TEMPOS, PackedGame, check_bits, first_difference, pack
+from qwop.envs.qwop.keys_file import read_game, read_keys
+from qwop.envs.qwop.packed_game import OUTCOMES, TEMPOS, PackedGame, check_bits, first_difference
+
+from .packing import pack, text_of, write_packed
 
 KEYS = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
 
@@ -32,7 +34,7 @@ ANY_GAME = st.builds(
 @given(game=ANY_GAME)
 @settings(max_examples=60, deadline=None)
 def test_a_packed_game_comes_back_whole(game: PackedGame) -> None:
-    found = PackedGame.from_text(game.to_text())
+    found = PackedGame.from_text(text_of(game))
     for name, value in vars(game).items():
         np.testing.assert_array_equal(getattr(found, name), value)
 
@@ -40,7 +42,7 @@ def test_a_packed_game_comes_back_whole(game: PackedGame) -> None:
 def test_a_game_that_was_packed_plays_as_it_says() -> None:
     game = pack(np.append(KEYS, [4] * 200).astype(np.uint8), "ada", 1)
     assert (game.outcome, len(game.keys) < 260) == ("fell", True)
-    assert PackedGame.from_text(game.to_text()).replay().sha256 == replay(game.keys).sha256
+    assert PackedGame.from_text(text_of(game)).replay().sha256 == replay(game.keys).sha256
 
 
 def test_check_bits_show_a_difference_from_its_frame_on() -> None:
@@ -61,7 +63,7 @@ def test_keys_after_the_end_are_refused() -> None:
 
 def test_a_file_that_was_changed_is_refused_wherever_keys_are_read(tmp_path: Path) -> None:
     game = pack(KEYS, "ada", 1)
-    path = write_keys(tmp_path / "game.txt", KEYS, "a game", game)
+    path = write_packed(tmp_path / "game.txt", KEYS, game)
     keys, packed = read_game(path)
     np.testing.assert_array_equal(keys, KEYS)
     assert packed is not None
@@ -74,11 +76,11 @@ def test_a_file_that_was_changed_is_refused_wherever_keys_are_read(tmp_path: Pat
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 def test_a_changed_file_is_refused_whatever_ends_its_lines(tmp_path: Path, ends: str) -> None:
     game = pack(KEYS, "ada", 1)
-    text = write_keys(tmp_path / "game.txt", KEYS, "a game", game).read_text()
+    text = write_packed(tmp_path / "game.txt", KEYS, game).read_text()
     for old, new, said in (
         ("3 -", "4 -", "its keys were changed: they differ from the recorded ones at frame 4"),
         ("# game: ", "# game: !", "the game is not one of this page"),
-        (game.to_text(), "", "the game is cut off"),
+        (text_of(game), "", "the game is cut off"),
     ):
         path = tmp_path / "changed.txt"
         path.write_text(text.replace(old, new, 1).replace("\n", ends), newline="")

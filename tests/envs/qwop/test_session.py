@@ -63,7 +63,7 @@ def test_a_session_goes_on_from_its_saved_state(start: GameStart, first: np.ndar
     other = Session(start.trigonometry)
     other.set_state(saved)
     np.testing.assert_array_equal(other.play(second).states, expected.states)
-    np.testing.assert_array_equal(other.state, session.state)
+    np.testing.assert_array_equal(other.get_state()["reals"], session.get_state()["reals"])
 
 
 @settings(max_examples=50, deadline=None)
@@ -88,10 +88,9 @@ def test_steps_are_frames() -> None:
     ended = [session.step(9) for _ in range(300)]
     game = replay([9] * 300)
     assert ended.index(True) + 1 == len(game.states) - 1
-    np.testing.assert_array_equal(session.state, game.states[-1])
-    np.testing.assert_array_equal(session.events, game.events[-1])
-    assert game.hidden is not None
-    np.testing.assert_array_equal(session.hidden, game.hidden[-1])
+    now = session.play([])
+    np.testing.assert_array_equal(now.states[-1], game.states[-1])
+    np.testing.assert_array_equal(now.events[-1], game.events[-1])
 
 
 def test_the_libraries_differ_in_last_bits_alone_for_a_while() -> None:
