@@ -35,44 +35,38 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
         )
     if env is not None:
         person.require_fit(recording.info.observation, recording.info.actions, settings.person, str(spec))
-    games = _Session(recording, person, settings)
     notes = [f"{settings.policy}: playing {recording.info.environment}, corrected by {settings.person}"]
-    return Source(info=recording.info, episodes=games.episodes(), notes=notes)
+    return Source(info=recording.info, episodes=_episodes(recording, person, settings), notes=notes)
 
 
-class _Session:
-    """Games of a policy that the scripted person watches."""
+def _episodes(recording: Recording, person: Policy, settings: ScriptedSettings) -> Iterator[Episode]:
+    """Yield the lines that are left and the games that end, until the minutes are over."""
+    left = settings.minutes * 60
+    hands = Hands(settings.late, settings.slips)
+    while left > 0:
+        game = recording.new_game()
+        random = np.random.default_rng([settings.seed, game.number, 1])
+        scripted = ScriptedPerson(game, _eyes(game, person), hands, random, whole=settings.whole)
+        attempts = 0
+        while True:
+            first = game.stage.frame
+            while not game.over:
+                game.frame(scripted.frame())
+            left -= (game.stage.frame - first) / game.stage.fps
+            fell = game.stage.result()["outcome"] == "fell"
+            if not fell or attempts == settings.attempts or left <= 0:
+                yield game.record()
+                break
+            attempts += 1
+            line = game.go_back(settings.back)
+            assert line is not None
+            yield line
+            scripted.take_over()
 
-    def __init__(self, recording: Recording, person: Policy, settings: ScriptedSettings) -> None:
-        self._recording, self._person, self._settings = recording, person, settings
 
-    def episodes(self) -> Iterator[Episode]:
-        """Yield the lines that are left and the games that end, until the minutes are over."""
-        left = self._settings.minutes * 60
-        while left > 0:
-            game = self._recording.new_game()
-            random = np.random.default_rng([self._settings.seed, game.number, 1])
-            hands = Hands(self._settings.late, self._settings.slips)
-            person = ScriptedPerson(game, self._eyes(game), hands, random, whole=self._settings.whole)
-            attempts = 0
-            while True:
-                first = game.stage.frame
-                while not game.over:
-                    game.frame(person.frame())
-                left -= (game.stage.frame - first) / game.stage.fps
-                fell = game.stage.result()["outcome"] == "fell"
-                if not fell or attempts == self._settings.attempts or left <= 0:
-                    yield game.record()
-                    break
-                attempts += 1
-                line = game.go_back(self._settings.back)
-                assert line is not None
-                yield line
-                person.take_over()
-
-    def _eyes(self, game: CoachedGame) -> Eyes:
-        stage = game.stage
-        if isinstance(stage, QwopStage):
-            return QwopEyes(self._person, stage)
-        assert isinstance(stage, EnvironmentStage)
-        return EnvironmentEyes(self._person, stage)
+def _eyes(game: CoachedGame, person: Policy) -> Eyes:
+    stage = game.stage
+    if isinstance(stage, QwopStage):
+        return QwopEyes(person, stage)
+    assert isinstance(stage, EnvironmentStage)
+    return EnvironmentEyes(person, stage)

@@ -17,9 +17,8 @@ class EnvironmentGame:
     """Plays a game of an environment from a reset with a seed of its own; see `PageGame`.
 
     A frame is a decision. Without a matching key or a default action it is skipped: the game waits for the player. env
-    renders `rgb_array` and is played by one game at a time. Where it fails, or gives what an episode cannot hold (a
-    number that is not finite), the game ends as truncated with the decision before, and `report` is called with the
-    reason.
+    renders `rgb_array` and is played by one game at a time. Where it fails, the game ends as truncated with the
+    decision before, and `report` is called with the reason.
     """
 
     def __init__(

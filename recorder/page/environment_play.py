@@ -4,7 +4,6 @@ import io
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from ...common.checks import quoted
@@ -16,12 +15,13 @@ from ...envs.actions import Env
 
 
 class EnvironmentPlay:
-    """A game from a reset with this seed."""
+    """A game from a reset with this seed. env: one that `EnvironmentSpec.make` made, which gives nothing but what an
+    episode can hold."""
 
     def __init__(self, env: Env, info: DatasetInfo, seed: int) -> None:
         self.env, self._info, self._seed = env, info, seed
         observation, _ = self.env.reset(seed=self._seed)
-        self.observations = [storable(observation, self._info)]
+        self.observations = [self._info.observation.array(observation)]
         self.actions: list[int] = []
         self.rewards: list[float] = []
         self.terminated = self.truncated = False
@@ -50,13 +50,11 @@ class EnvironmentPlay:
         return "terminated" if self.terminated else "truncated"
 
     def step(self, action: int) -> None:
-        """Play a decision. Whatever the environment raises passes; ValueError for what an episode cannot hold."""
-        observation, reward, terminated, truncated, _ = self.env.step(action)
-        row, earned = storable(observation, self._info), finite_reward(reward)
-        self.terminated, self.truncated = bool(terminated), bool(truncated)
-        self.observations.append(row)
+        """Play a decision. Whatever the environment raises passes."""
+        observation, reward, self.terminated, self.truncated, _ = self.env.step(action)
+        self.observations.append(self._info.observation.array(observation))
         self.actions.append(action)
-        self.rewards.append(earned)
+        self.rewards.append(float(np.float32(reward)))
 
     def picture(self) -> bytes:
         """The environment's picture, grey or in colours, as a PNG; the fastest compression, as the page is on this
@@ -88,20 +86,3 @@ class EnvironmentPlay:
             seed=self._seed,
             origin=origin,
         )
-
-
-def storable(observation: Any, info: DatasetInfo) -> NDArray[Any]:
-    """The observation as an episode holds it; ValueError if it cannot."""
-    row = info.observation.array(observation)
-    if row.shape != info.observation.shape:
-        raise ValueError(f"its observation has shape {list(row.shape)}, expected {list(info.observation.shape)}")
-    if row.dtype.kind == "f" and not np.isfinite(row).all():
-        raise ValueError("its observation holds a number that is not finite")
-    return row
-
-
-def finite_reward(reward: Any) -> float:
-    found = np.asarray(reward, dtype=np.float32)
-    if found.size != 1 or not np.isfinite(found).all():
-        raise ValueError(f"its reward is {quoted(reward, 40)}, expected a finite number")
-    return float(found.reshape(()))

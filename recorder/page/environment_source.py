@@ -15,7 +15,6 @@ from ..settings import EnvironmentPageSettings
 from ..source import Source
 from .environment_game import EnvironmentGame
 from .environment_keys import key_map
-from .environment_play import storable
 from .library import Library, read_environment_entry
 from .server import PageServer
 from .source import page_source
@@ -41,7 +40,6 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         if (folder / DESCRIPTION).exists():
             require_same(read_info(folder), info, folder)
         require_pictures(env, spec)
-        _require_storable(env, info)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
         server = PageServer(
@@ -64,10 +62,3 @@ def require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) 
     with spec.refusing():
         env.reset(seed=0)
         env.render()
-
-
-def _require_storable(env: gymnasium.Env[object, object], info: DatasetInfo) -> None:
-    try:
-        storable(env.reset(seed=0)[0], info)
-    except ValueError as error:
-        raise BadInput(f"environment {info.environment}: {error}, so its games cannot be recorded") from None

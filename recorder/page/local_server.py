@@ -6,6 +6,7 @@ import secrets
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,18 +56,6 @@ class Answer:
         return cls(encode(**document).encode(), TYPES[".json"])
 
 
-class _PendingEpisode:
-    """An episode waiting to be written.
-
-    done: set once it was written or the page need not wait for it. path: its file; None if it was not written.
-    """
-
-    def __init__(self, episode: Episode) -> None:
-        self.episode = episode
-        self.path: Path | None = None
-        self.done = threading.Event()
-
-
 class LocalServer(ABC):
     """Serves a page, and yields its games as episodes; the caller writes them.
 
@@ -84,8 +73,9 @@ class LocalServer(ABC):
     ) -> None:  # fmt: skip
         self._max_pages = max_pages
         self._token = secrets.token_urlsafe(16)
-        self._pending: queue.Queue[_PendingEpisode] = queue.Queue()
-        self._writing: _PendingEpisode | None = None
+        # Each with the file that it is written to, for which its page waits.
+        self._pending: queue.Queue[tuple[Episode, Future[Path]]] = queue.Queue()
+        self._writing: Future[Path] | None = None
         self._stopped = threading.Event()
         self._pages = threading.BoundedSemaphore(max_pages)
         listener = _listener(port, usual_port)
@@ -125,20 +115,17 @@ class LocalServer(ABC):
         while not self._stopped.is_set():
             # Without a timeout, Ctrl-C would not interrupt the wait on every platform.
             with suppress(queue.Empty):
-                self._writing = self._pending.get(timeout=0.5)
-                yield self._writing.episode
+                episode, self._writing = self._pending.get(timeout=0.5)
+                yield episode
 
     def written(self, path: Path) -> None:
         """Report that the episode yielded last was written to `path`."""
         assert self._writing is not None
-        self._writing.path = path
-        self._writing.done.set()
+        self._writing.set_result(path)
 
     def stop(self) -> list[Episode]:
         """Close all connections and return the games that were under way or not yet yielded, as far as played."""
         self._stopped.set()
-        if self._writing is not None:
-            self._writing.done.set()
         if self._thread.ident is None:  # never started
             self._server.socket.close()
             return []
@@ -146,7 +133,7 @@ class LocalServer(ABC):
         left = []
         with suppress(queue.Empty):
             while True:
-                left.append(self._pending.get_nowait().episode)
+                left.append(self._pending.get_nowait()[0])
         return left
 
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
@@ -192,12 +179,12 @@ class LocalServer(ABC):
 
     def write(self, episode: Episode) -> Path | None:
         """Hand an episode over, wait until it is written, and return its path; None if it was not, or not yet."""
-        pending = _PendingEpisode(episode)
-        self._pending.put(pending)
-        while not pending.done.wait(timeout=0.5):
-            if self._stopped.is_set():
-                break
-        return pending.path
+        written: Future[Path] = Future()
+        self._pending.put((episode, written))
+        while not self._stopped.is_set():
+            with suppress(TimeoutError):
+                return written.result(timeout=0.5)
+        return written.result() if written.done() else None
 
     def _response(self, answer: Answer) -> Response:
         headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.reading import parse_json
+
 MAX_FRAMES = 60
 """Frames whose keys one message may hold. The page sends a few at a time; this is two seconds' worth."""
 
@@ -56,11 +58,7 @@ _OF_GAMES: Mapping[str, type[Start | Back | HandOver]] = {"start": Start, "back"
 
 def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver | Discard:
     """Read a message of the page of a game with this many keys; ValueError for anything else."""
-    try:
-        read = json.loads(message) if isinstance(message, str) else None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    match read:
+    match parse_json(message) if isinstance(message, str) else None:
         case {"type": "start" | "back" | "hand over" as kind, "game": int(game), **rest} if not rest and _is_game(game):
             return _OF_GAMES[kind](game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):

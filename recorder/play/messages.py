@@ -1,10 +1,11 @@
 """Messages of the page to its recorder: JSON, a frame of a game as one number."""
 
-import json
 import re
 from dataclasses import dataclass
 
+from ...common.reading import parse_json
 from ...envs.names import LONGEST_KEYS
+from ..page.messages import Discard
 
 MOST_FRAMES = 20_000
 """Frames in one message; the page sends a few at a time, and longer games in parts."""
@@ -48,20 +49,9 @@ class End:
     sha256: str
 
 
-@dataclass(frozen=True)
-class Discard:
-    """A recorded game is to be taken out of the dataset."""
-
-    name: str
-
-
 def parse(message: str | bytes) -> Begin | Frames | End | Discard:
     """Read a message of the page; ValueError for anything else."""
-    try:
-        read = json.loads(message) if isinstance(message, str) else None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    match read:
+    match parse_json(message) if isinstance(message, str) else None:
         case {"type": "begin", "game": game, "player": str(player), "tempo": float() | int() as tempo, "file": file}:
             fits = SLOWEST <= tempo <= 1 and (file is None or (isinstance(file, str) and 0 < len(file) <= LONGEST_NAME))
             if _is_game(game) and 0 < len(player) <= LONGEST_NAME and fits:

@@ -17,9 +17,9 @@ from ...play.site import files
 from ..next_command import NextCommand
 from ..page.library import Library
 from ..page.local_server import Answer, LocalServer
-from ..page.messages import encode
+from ..page.messages import Discard, encode
 from . import messages
-from .messages import Begin, Discard, End, Frames
+from .messages import Begin, End, Frames
 from .received import ReceivedGame, Receiver
 
 STATIC = Path(__file__).parent / "static"

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from qwop.recorder.play.messages import MOST_FRAMES, Begin, Discard, End, Frames, parse
+from qwop.recorder.page.messages import Discard
+from qwop.recorder.play.messages import MOST_FRAMES, Begin, End, Frames, parse
 
 GAME = "0123456789ab"
 BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
