@@ -1,9 +1,8 @@
 // The page's keys and buttons, the runner's keys as buttons for touch and mouse, and files dropped.
 
-import { isField, nameOf } from "./keyboard.js";
-import { $ } from "./view.js";
+import { $ } from "./elements.js";
+import { BITS, isField, nameOf } from "./keyboard.js";
 
-const BITS = { q: 1, w: 2, o: 4, p: 8 };
 const LETTERS = { r: "restart", g: "ghost", l: "list", m: "sound", escape: "pause" };
 const NAMES = [...Object.keys(BITS), ...Object.keys(LETTERS), "x"];
 

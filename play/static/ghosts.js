@@ -1,9 +1,8 @@
 // Who runs beside you. A ghost's clock starts with your first key.
 
-import { ROW } from "./engine.js";
-import { Game } from "./engine.js";
-import { rowAt } from "./rows.js";
+import { Game, ROW } from "./engine.js";
 import { Player } from "./policy.js";
+import { interpolate, rowAt } from "./rows.js";
 
 const POSE = ROW - 3;
 const SLOWEST = 0.4; // metres a second: the pacer of a beginner
@@ -59,13 +58,6 @@ export class Live {
     const last = this.kept.length - 1;
     const index = Math.min(Math.floor(frame), last);
     if (index === last) return this.kept[last];
-    return rowAt(this.pair(index), ROW, POSE, frame - index);
-  }
-
-  pair(index) {
-    const two = new Float32Array(2 * ROW);
-    two.set(this.kept[index]);
-    two.set(this.kept[index + 1], ROW);
-    return two;
+    return interpolate(this.kept[index], this.kept[index + 1], frame - index, POSE);
   }
 }

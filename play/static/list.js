@@ -1,6 +1,6 @@
 // The list of games and policies in the drawer.
 
-import { $, button, element, figures } from "./view.js";
+import { $, button, element, figures } from "./elements.js";
 
 const ENDS = { finished: "finished", fell: "fell", stopped: "stopped" };
 const DAY = 86_400_000; // ms

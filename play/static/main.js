@@ -2,6 +2,7 @@
 
 import { Board } from "./board.js";
 import { bind } from "./controls.js";
+import { $ } from "./elements.js";
 import { loadEngine } from "./engine.js";
 import { Games } from "./games.js";
 import { Keyboard } from "./keyboard.js";
@@ -13,7 +14,7 @@ import { Replay } from "./replay.js";
 import { Scene } from "./scene.js";
 import { policyEntry, Sharing } from "./sharing.js";
 import { Sound } from "./sound.js";
-import { $, View } from "./view.js";
+import { View } from "./view.js";
 
 const BETWEEN_FILES = 150; // ms: Chrome drops those beyond ten a second
 

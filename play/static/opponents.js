@@ -1,8 +1,8 @@
 // Who can run beside you: the pacer, your best, the page's own runners and board, and what was opened. One is chosen.
 
+import { $, figures } from "./elements.js";
 import { Live, pacer, Recorded } from "./ghosts.js";
 import { play } from "./packed.js";
-import { $, figures } from "./view.js";
 
 const BEGINNER = 50; // metres: whose best is below runs beside the pacer at first
 

@@ -4,6 +4,7 @@
 import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
 import { Refused } from "./policy.js";
+import { flat } from "./rows.js";
 
 const VERSION = 1;
 const OUTCOMES = ["stopped", "finished", "fell"];
@@ -169,11 +170,7 @@ export function recorder(game) {
   return {
     add: () => kept.push(game.row()),
     get frames() { return kept.length - 1; },
-    rows: () => {
-      const flat = new Float32Array(kept.length * kept[0].length);
-      kept.forEach((row, index) => flat.set(row, index * row.length));
-      return flat;
-    },
+    rows: () => flat(kept),
   };
 }
 

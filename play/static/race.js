@@ -1,11 +1,11 @@
 // Your games: the countdown, the run, its pauses and its end.
 
+import { $, figures } from "./elements.js";
 import { Game, ROW } from "./engine.js";
 import { play } from "./packed.js";
 import { better } from "./ranking.js";
 import { Run } from "./run.js";
 import { MARKS, splitsOf } from "./splits.js";
-import { $, figures } from "./view.js";
 
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each

@@ -1,11 +1,11 @@
 // Games played back: recorded ones, and those that a policy plays as you watch.
 
+import { $, figures } from "./elements.js";
 import { Game } from "./engine.js";
 import { titleOf } from "./opponents.js";
 import { prove, recorder } from "./packed.js";
 import { Player as Film } from "./player.js";
 import { Player } from "./policy.js";
-import { $, figures } from "./view.js";
 
 const LONGEST_POLICY_GAME = 3000; // frames
 

@@ -4,6 +4,7 @@ import { Game, ROW } from "./engine.js";
 import { Sha256, stateBytes } from "./digest.js";
 import { FRAME, LiveGame } from "./live_game.js";
 import { Checks } from "./packed.js";
+import { flat } from "./rows.js";
 
 const POSE = ROW - 3;
 
@@ -70,10 +71,5 @@ export class Run {
     return { keys, bits, sha256, metres, seconds, outcome: ended ? outcome : "stopped", tempo };
   }
 
-  flat() {
-    const { rows } = this.live;
-    const flat = new Float32Array(rows.length * ROW);
-    rows.forEach((row, index) => flat.set(row, index * ROW));
-    return flat;
-  }
+  flat() { return flat(this.live.rows); }
 }

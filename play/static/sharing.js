@@ -1,10 +1,10 @@
 // Games as links and files, and what is opened from them.
 
+import { figures } from "./elements.js";
 import { openKeys, writeKeys } from "./keys_file.js";
 import { today } from "./list.js";
 import { pack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
-import { figures } from "./view.js";
 
 export function policyEntry(buffer, name, about = null) {
   const policy = new Policy(buffer, name);

@@ -1,30 +1,13 @@
 // What the page shows beside the picture: figures, the card, the keys, short messages, announcements.
 
+import { $, button, element } from "./elements.js";
 import { ROW } from "./engine.js";
+import { BITS } from "./keyboard.js";
 import { difference, exact, MARKS, RECORD } from "./splits.js";
 
 const POSE = ROW - 3;
 const [METRES, SECONDS, KEYS] = [POSE, POSE + 1, POSE + 2];
-const BITS = { q: 1, w: 2, o: 4, p: 8 };
 const TOAST = 8000; // ms
-
-export const $ = (id) => document.getElementById(id);
-
-export const figures = ({ outcome, metres, seconds }) => (
-  outcome === "finished" ? `${seconds.toFixed(2)} s` : `${metres.toFixed(1)} m in ${seconds.toFixed(2)} s`
-);
-
-export function element(name, text, more = {}) {
-  const made = document.createElement(name);
-  Object.assign(made, { textContent: text, ...more });
-  return made;
-}
-
-export const button = (text, action, more = {}) => {
-  const made = element("button", text, more);
-  made.addEventListener("click", action);
-  return made;
-};
 
 export class View {
   constructor(scene) {

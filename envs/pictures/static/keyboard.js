@@ -2,7 +2,7 @@
 
 export const PAGE_KEYS = ["r", "l", "x"]; // of the page itself
 
-const BITS = { q: 1, w: 2, o: 4, p: 8 };
+export const BITS = { q: 1, w: 2, o: 4, p: 8 };
 
 // The name of the key that an event is about, of those given or its own. The character decides if it is one of them or a
 // Latin letter; on other keyboards the position does, by the letter or digit that is there on an American one: Russian

@@ -7,6 +7,13 @@ export function interpolate(one, two, fraction, pose) {
   return row;
 }
 
+// Rows as one flat array.
+export function flat(rows) {
+  const all = new Float32Array(rows.length * rows[0].length);
+  rows.forEach((row, index) => all.set(row, index * row.length));
+  return all;
+}
+
 // The row at a fractional frame of a game; `rows` is a flat array of rows of `size` numbers.
 export function rowAt(rows, size, pose, frame) {
   const last = rows.length / size - 1;

@@ -1,6 +1,6 @@
 // Correcting a policy: who has control, going back, handing over and slow motion.
 
-const $ = (id) => document.getElementById(id);
+import { $ } from "./elements.js";
 
 const SLOWER = [1, 2, 4]; // lengths of a frame that M goes through
 

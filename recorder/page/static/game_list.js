@@ -1,19 +1,6 @@
 // The list of recorded games.
 
-const cell = (text) => {
-  const td = document.createElement("td");
-  td.textContent = text;
-  return td;
-};
-
-const button = (text, title, action) => {
-  const made = document.createElement("button");
-  made.textContent = text;
-  made.title = title;
-  made.setAttribute("aria-label", title);
-  made.addEventListener("click", (event) => { event.currentTarget.blur(); action(); });
-  return made;
-};
+import { button, element } from "./elements.js";
 
 export const numberOf = (game) => Number(game.name.split("-").pop());
 
@@ -37,13 +24,14 @@ export class GameList {
   show() {
     this.nothing.hidden = this.games.length > 0;
     this.body.replaceChildren(...this.games.map((game) => {
-      const tr = document.createElement("tr");
+      const tr = element("tr", "", { className: this.best?.name === game.name ? "best" : "" });
       tr.dataset.name = game.name;
-      tr.classList.toggle("best", this.best?.name === game.name);
-      tr.append(cell(`${numberOf(game)}`), cell(game.player), ...this.cells(game).map(cell));
-      const actions = document.createElement("td");
-      actions.append(button("discard", `Discard game ${numberOf(game)}: remove it from the dataset`, () => this.discard(game)));
-      tr.append(actions);
+      tr.append(...[`${numberOf(game)}`, game.player, ...this.cells(game)].map((text) => element("td", text)));
+      const discard = ({ currentTarget }) => { currentTarget.blur(); this.discard(game); };
+      const title = `Discard game ${numberOf(game)}: remove it from the dataset`;
+      const made = button("discard", discard, { title });
+      made.setAttribute("aria-label", title);
+      tr.appendChild(element("td", "")).append(made);
       return tr;
     }));
   }

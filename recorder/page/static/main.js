@@ -1,6 +1,7 @@
 // The page: its states, and the connection to the engine.
 
 import { Coach, COACH_KEYS } from "./coach.js";
+import { $, button } from "./elements.js";
 import { GameList, numberOf } from "./game_list.js";
 import { Pictures } from "./pictures.js";
 import { Qwop } from "./qwop.js";
@@ -13,7 +14,6 @@ const BETWEEN_ATTEMPTS = 1000; // ms
 const GOING_AWAY = 1001; // codes of a closed WebSocket
 const TRY_LATER = 1013;
 
-const $ = (id) => document.getElementById(id);
 const body = document.body;
 
 const settings = await (await fetch("settings.json")).json();
@@ -97,13 +97,7 @@ function card(title, detail, choices) {
   $("title").textContent = title;
   $("detail").textContent = detail;
   game.keyHelp?.remove();
-  $("choices").replaceChildren(...choices.map(([text, action, main]) => {
-    const button = document.createElement("button");
-    button.textContent = text;
-    button.classList.toggle("main", Boolean(main));
-    button.addEventListener("click", action);
-    return button;
-  }));
+  $("choices").replaceChildren(...choices.map(([text, action, main]) => button(text, action, { className: main ? "main" : "" })));
 }
 
 function best() {

@@ -1,9 +1,8 @@
 // Any Gymnasium environment on the page: its own pictures, at a speed that suits a person.
 
+import { $, element } from "./elements.js";
 import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
 import { LiveGame, MOST_AHEAD } from "./live_game.js";
-
-const $ = (id) => document.getElementById(id);
 
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
 
@@ -13,12 +12,10 @@ const MOST_HELP = 8; // of more combinations of keys, only single keys are expla
 // The keys and what they do, as a list; combinations: [[keys, action], …].
 function keyHelp(combinations) {
   const shown = combinations.length > MOST_HELP ? combinations.filter(([keys]) => keys.length === 1) : combinations;
-  const list = document.createElement("ul");
-  list.className = "key-help";
+  const list = element("ul", "", { className: "key-help" });
   for (const [keys, action] of shown) {
-    const item = list.appendChild(document.createElement("li"));
-    for (const key of keys) item.appendChild(document.createElement("kbd")).textContent = GLYPHS[key] ?? (key.trim() || "Space");
-    item.append(action.toLowerCase());
+    const item = list.appendChild(element("li", ""));
+    item.append(...keys.map((key) => element("kbd", GLYPHS[key] ?? (key.trim() || "Space"))), action.toLowerCase());
   }
   return list;
 }

@@ -1,16 +1,9 @@
 // QWOP on the page: the runner drawn from rows of numbers.
 
-import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
+import { $, figures } from "./elements.js";
+import { BITS, Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
 import { FRAME, LiveGame, MOST_AHEAD } from "./live_game.js";
 import { Scene } from "./scene.js";
-
-const $ = (id) => document.getElementById(id);
-
-const BITS = { q: 1, w: 2, o: 4, p: 8 };
-
-const figures = ({ outcome, metres, seconds }) => (
-  outcome === "finished" ? `${seconds.toFixed(2)} s` : `${metres.toFixed(1)} m in ${seconds.toFixed(2)} s`
-);
 
 export class Qwop {
   static async load(canvas) {

@@ -1,7 +1,7 @@
 // What the page shows of its recorder: your name, the dataset's folder, the connection, and the next command.
 
+import { $, button, element } from "./elements.js";
 import { RecordedGames } from "./recorded_games.js";
-import { $, button, element } from "./view.js";
 
 // changed(): called when your list has changed.
 export async function open(module, view, changed) {
