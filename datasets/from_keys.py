@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..common.errors import BadInput
-from ..envs.names import ACTION_KEYS, ACTIONS, BODIES, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
+from ..envs.names import ACTION_KEYS, ACTIONS, BODIES, CLOCK, ENDED, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.qwop.observations import bent_knee, observe_as, observe_start
 from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.replay import Replay
@@ -26,8 +26,6 @@ from .schema import DatasetInfo, Episode
 
 MOST_FRAMES = 60_000
 """Frames kept at a time when games are replayed side by side: 45 MB."""
-
-_ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
 
 def qwop_info(**task: Any) -> DatasetInfo:
@@ -120,7 +118,7 @@ class Seen:
     def along(cls, game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> "Seen":
         """Compute it from the game. bounds: int64 [T + 1], increasing frames."""
         states = game.states[bounds]
-        ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
+        ended = bool(game.events[-1, ENDED] and bounds[-1] == len(game.states) - 1)
         outcome = outcome_of(game.events[-1]) if ended else "stopped"
         x, y = states[:, 0, 0], states[:, 0, 1]
         hurdle = states[:, BODIES.index("hurdleBase"), 0]
@@ -128,7 +126,7 @@ class Seen:
         return cls(
             observations=_observations(game, bounds, settings),
             rewards=rewards.astype(np.float32),
-            times=game.events[bounds, _CLOCK],
+            times=game.events[bounds, CLOCK],
             terminated=ended,
             outcome=outcome,
             metres=float(x[-1] / 10),
@@ -180,7 +178,7 @@ def first_frame(episode: Episode, game: Replay) -> int:
 
     Those frames' keys are part of the first decision's.
     """
-    clock = game.events[: episode.frames[0] + 1, _CLOCK]
+    clock = game.events[: episode.frames[0] + 1, CLOCK]
     return int(np.abs(clock - episode.times[0]).argmin())
 
 
@@ -217,13 +215,8 @@ def relabelled(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         game=game, bounds=bounds, origin=episode.origin,
     )  # fmt: skip
-    made = replace(
-        made,
-        seed=episode.seed,
-        max_idle_frames=episode.max_idle_frames,
-        created=episode.created,
-        software_version=episode.software_version,
-    )
+    kept = ("seed", "max_idle_frames", "created", "software_version")
+    made = replace(made, **{name: getattr(episode, name) for name in kept})
     if not same_decisions:
         return _with_control(made, episode, bounds)
     return replace(

@@ -12,6 +12,9 @@ FRAMES_A_SECOND = 30
 
 UNITS_A_METRE = 10.0
 
+GROUND_Y = 9.14275
+"""Height of the ground, units: the top of the track's boxes."""
+
 LONGEST_GAME = 3600
 """Seconds that a game's time limit may be: an hour, of a game that a good runner ends within one minute."""
 
@@ -54,6 +57,8 @@ def outcome_name(outcome: Any) -> str:
 
 
 EVENT_COLUMNS = ("score", "fallen", "jumped", "landed", "ended", "clock")
+SCORE, FALLEN, JUMPED, LANDED, ENDED, CLOCK = range(len(EVENT_COLUMNS))
+"""Columns of a game's events, and their places."""
 
 OBSERVED_JOINTS = (
     "leftAnkle", "leftElbow", "leftHip", "leftKnee", "leftShoulder", "neck",

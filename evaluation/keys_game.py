@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.engine.libraries import TRIGONOMETRIES
-from ..envs.names import EVENT_COLUMNS
+from ..envs.names import SCORE
 from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.replay import Replay, replay
 from ..envs.qwop.task import outcome_of
 
 T = TypeVar("T")
-
-_SCORE = EVENT_COLUMNS.index("score")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class KeysGame:
     @property
     def metres(self) -> float:
         """The game's score."""
-        return float(self.played.events[-1, _SCORE])
+        return float(self.played.events[-1, SCORE])
 
     @property
     def seconds(self) -> float:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.names import BODIES, EVENT_COLUMNS, FRAMES_A_SECOND, UNITS_A_METRE
+from ..envs.names import BODIES, FRAMES_A_SECOND, SCORE, UNITS_A_METRE
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.replay import replay
 
 MARKS = (10, 25, 50, 75)
 """Metres."""
 
-_SCORE = EVENT_COLUMNS.index("score")
 _TORSO = BODIES.index("torso")
 
 
@@ -31,7 +30,7 @@ class Splits:
 def splits_of(keys: NDArray[np.uint8]) -> Splits:
     """Play these keys, uint8 [n], of every frame of a game again and take its times, to the frame."""
     played = replay(keys)
-    return splits_along(played.events[1:, _SCORE], played.states[1:, _TORSO, 0] / UNITS_A_METRE, keys)
+    return splits_along(played.events[1:, SCORE], played.states[1:, _TORSO, 0] / UNITS_A_METRE, keys)
 
 
 def splits_along(score: NDArray[np.float64], metres: NDArray[np.float64], keys: NDArray[np.uint8]) -> Splits:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from ...common.errors import BadInput
-from ...envs.names import BODIES, FRAMES_A_SECOND, KEY_O, KEY_P, KEY_Q, KEY_W
-from ...envs.pictures.backdrop import GROUND_Y
+from ...envs.names import BODIES, FRAMES_A_SECOND, GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W
 from ...envs.pictures.figure import RUNNER, Canvas, draw_shapes
 from ...envs.pictures.frame_rows import POSE
 from ...envs.pictures.player import Clip

@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ..names import BODIES, EVENT_COLUMNS, FEATURES, UNITS_A_METRE
+from ..names import BODIES, CLOCK, FEATURES, SCORE, UNITS_A_METRE
 from ..qwop.base import OneGame, Step
 from ..qwop.observations import observe_as, observe_start
 from ..qwop.rewards import rewards_along
 from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of
 from .page import Frames, OriginalPage, PageSettings
 
-_SCORE, _CLOCK = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("clock")
 _TORSO, _HURDLE = BODIES.index("torso"), BODIES.index("hurdleBase")
 _JOINTS = [column for column, name in enumerate(FEATURES) if name.startswith("joint.")]
 _KNEES = [place for place, column in enumerate(_JOINTS) if FEATURES[column].endswith("Knee")]
@@ -115,8 +114,8 @@ class QWOPOriginalEnv(OneGame):
     def _info(self) -> dict[str, Any]:
         return {
             "distance": float(self._now.states[-1, _TORSO, 0] / UNITS_A_METRE),
-            "score": float(self._now.events[-1, _SCORE]),
-            "clock": float(self._now.events[-1, _CLOCK]),
+            "score": float(self._now.events[-1, SCORE]),
+            "clock": float(self._now.events[-1, CLOCK]),
             "time": (self._frames - self._first_key + 1) / FRAMES_A_SECOND if self._first_key else 0.0,
             "frames": self._played,
             "idle_frames": self._idle,

@@ -13,9 +13,6 @@ Colour = tuple[int, int, int]
 UNITS_HIGH = 25.0
 """Height of the view, units (2.5 m)."""
 
-GROUND_Y = 9.14275
-"""Height of the ground, units: the top of the track's boxes."""
-
 GROUND_AT = 0.83
 """Height of the ground in the view, as a fraction of the view's height."""
 

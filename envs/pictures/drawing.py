@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from ..engine import layout as at
-from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
+from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W
 from .backdrop import (
     FINISH_X,
     GRASS_ABOVE,
     GROUND_AT,
-    GROUND_Y,
     LINE,
     METRE,
     SKY_LOW,
@@ -25,6 +24,7 @@ from .backdrop import (
     Backdrop,
 )
 from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes, reach
+from .raster import LIFT_ABOVE
 
 _LABEL_SIZE, _LABEL_BELOW = 1.15, 2.35
 """Of the metres' numbers, units: how large, and how far below the track's far edge."""
@@ -108,9 +108,6 @@ def _bands(image: Image.Image) -> list[tuple[int, Image.Image]]:
 _RUNNER_AT = 0.42
 """Place of the torso in the picture, as a fraction of its width."""
 
-_LIFT_ABOVE = -5.0
-"""The view rises with a torso above this, units."""
-
 _REACH = reach((*RUNNER, *HURDLE))[:, None]
 
 _SUPERSAMPLING = 3
@@ -130,7 +127,7 @@ class Drawing:
         """Return a state [14, 6] as RGB, uint8 [height, width, 3], with distance, time and the keys that are down."""
         torso_x, torso_y = float(state[at.TORSO, 0]), float(state[at.TORSO, 1])
         left = round(torso_x * self._scale - _RUNNER_AT * self.width)
-        lift = round(max(_LIFT_ABOVE - torso_y, 0.0) * self._scale)
+        lift = round(max(LIFT_ABOVE - torso_y, 0.0) * self._scale)
         image = self._scenery.draw(left, lift)
         origin = (left / self._scale, GROUND_Y - (self._scenery.ground + lift) / self._scale)
         self._shadow(image, torso_x, origin)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..names import BODIES, EVENT_COLUMNS
+from ..names import BODIES, SCORE
 from ..qwop.replay import replay
 from ..qwop.session import Replay
 from .video import seconds_from_first_key
@@ -13,8 +13,6 @@ POSE = 3 * len(BODIES)
 
 ROW = POSE + 3
 """Numbers of a row: the pose, the score in metres, the seconds since the first key, and the keys held."""
-
-_SCORE = EVENT_COLUMNS.index("score")
 
 
 def rows_of_game(keys: ArrayLike) -> NDArray[np.float32]:
@@ -26,7 +24,7 @@ def rows_of_replay(game: Replay, keys: ArrayLike) -> NDArray[np.float32]:
     """The rows of a game that was played with these keys, uint8 [≥ n]; float32 [n + 1, ROW]."""
     count = len(game.states)
     held = np.concatenate([[0], np.asarray(keys)])[:count]
-    figures = np.stack([game.events[:, _SCORE], seconds_from_first_key(keys)[:count], held], axis=1)
+    figures = np.stack([game.events[:, SCORE], seconds_from_first_key(keys)[:count], held], axis=1)
     return rows_of_states(game.states, figures)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...common.kernel_cache import KernelGroup, on_disk
 from ..engine import layout as at
 from ..engine.bodies import ANCHOR_A, ANCHOR_B, JOINT_A
+from ..names import GROUND_Y
 
 UNITS_SHOWN = 22.0
 """Width and height of the view, units (2.2 m)."""
@@ -25,9 +26,6 @@ TORSO_AT = 0.45
 
 GROUND_AT = 0.86
 """Height of the ground in the picture, as a fraction of its height."""
-
-GROUND_Y = 9.14275
-"""Height of the ground, units: the top of the track's boxes."""
 
 LIFT_ABOVE = -5.0
 """The view rises with a torso above this, units."""

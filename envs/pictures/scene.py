@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..names import GROUND_Y
 from . import backdrop
 from .backdrop import Backdrop
 from .figure import EDGE, HURDLE, RUNNER, Shape
@@ -35,7 +36,7 @@ class Scene:
             "hurdle": [_shape(shape) for shape in HURDLE],
             "pixels_per_unit": self.pixels_per_unit,
             "units_high": backdrop.UNITS_HIGH,
-            "ground_y": backdrop.GROUND_Y,
+            "ground_y": GROUND_Y,
             "ground_at": backdrop.GROUND_AT,
             "grass_above": backdrop.GRASS_ABOVE,
             "track_above": backdrop.TRACK_ABOVE,

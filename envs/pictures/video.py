@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.files import atomic_file
-from ..names import EVENT_COLUMNS, FRAMES_A_SECOND
+from ..names import FRAMES_A_SECOND, SCORE
 from .drawing import Drawing
 
 LAST_PICTURE_SECONDS = 1.5
 """Seconds for which a film rests on its last picture."""
 
 Pictures = Iterable[NDArray[np.uint8]]
-
-_SCORE = EVENT_COLUMNS.index("score")
 
 
 def seconds_from_first_key(keys: ArrayLike) -> NDArray[np.float64]:
@@ -37,7 +35,7 @@ def game_pictures(
     down = np.concatenate([[0], np.asarray(keys, dtype=np.uint8)])  # the keys that led to a state
     seconds = seconds_from_first_key(keys)
     for frame, (state, event) in enumerate(zip(states, events, strict=True)):
-        yield drawing.picture(state, metres=event[_SCORE], seconds=seconds[frame], keys=int(down[frame]))
+        yield drawing.picture(state, metres=event[SCORE], seconds=seconds[frame], keys=int(down[frame]))
 
 
 def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = FRAMES_A_SECOND) -> Path:

@@ -7,10 +7,8 @@ from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine.features import FEATURES, HIDDEN, bent_knees, observe_all, observe_all_full
 from ..engine.features import observe_start as _observe_start
-from ..names import EVENT_COLUMNS
+from ..names import JUMPED
 from .task import OBSERVATIONS
-
-_JUMPED = EVENT_COLUMNS.index("jumped")
 
 
 def observe(states: ArrayLike) -> NDArray[np.float32]:
@@ -37,7 +35,7 @@ def observe_as(observation: str, states: ArrayLike, events: ArrayLike, hidden: A
         raise BadInput(f"observation={observation}: this game was recorded without its hidden numbers")
     kind, names = OBSERVATIONS[observation]
     rows, shape = _rows(states)
-    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
+    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., JUMPED].reshape(len(rows)))
     more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
     out = np.empty((len(rows), len(names)), dtype=np.float32)
     observe_all_full(kind, rows, jumped, more, out)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ..names import EVENT_COLUMNS, LONGEST_KEYS
+from ..names import ENDED, LONGEST_KEYS, SCORE
 from .session import GameStart, Replay
 from .task import outcome_of
 
@@ -26,7 +26,6 @@ LONGEST_NAME = 40
 """Bytes."""
 
 _LONG_RUN = 16
-_SCORE, _ENDED = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("ended")
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,8 @@ class PackedGame:
 
 def result_of(game: Replay) -> tuple[str, float]:
     """Outcome, `stopped` for a game that has not ended, and the score in metres."""
-    outcome = outcome_of(game.events[-1]) if game.events[-1, _ENDED] else "stopped"
-    return outcome, float(game.events[-1, _SCORE])
+    outcome = outcome_of(game.events[-1]) if game.events[-1, ENDED] else "stopped"
+    return outcome, float(game.events[-1, SCORE])
 
 
 def check_bits(game: Replay) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from ...datasets.folder import EPISODE_NAME
 from ...datasets.from_keys import replay_episode
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
-from ...envs.names import EVENT_COLUMNS
+from ...envs.names import SCORE
 from ...envs.pictures.video import seconds_from_first_key
 from .messages import encode
 
@@ -24,8 +24,6 @@ LISTED = 200
 
 LONGEST_NAME = 255
 """Length that file systems allow."""
-
-_SCORE = EVENT_COLUMNS.index("score")
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry
     episode = read_episode(path, info)
     if episode.keys is None:
         return None
-    metres = float(replay_episode(episode).events[-1, _SCORE])
+    metres = float(replay_episode(episode).events[-1, SCORE])
     seconds = float(seconds_from_first_key(episode.keys_of_frames)[-1])
     return QwopEntry(*_common(collection, path, episode), metres, seconds)
 

@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...datasets.exchange.expert_file import EXPECTED, Recording
-from ...envs.names import FEATURES
+from ...envs.names import FEATURES, FRAMES_A_SECOND
+from ...envs.qwop.motion import FRAME_SECONDS, START_X
 from ...envs.qwop.rewards import rewards_along
 
-FRAME_SECONDS = 0.04
-"""Time step of the physics in one frame."""
-
-CLOCK_SECONDS = 1 / 30
+CLOCK_SECONDS = 1 / FRAMES_A_SECOND
 """Time step of the game's clock in one frame."""
-
-START_X = 2.5
-"""Position of the torso at the start, in units; recordings with relative x do not contain it."""
 
 JUMP_LINE = 989.0
 """Position of the jump, in units. Beyond it a runner who is still upright can only end the game by landing."""
@@ -76,13 +71,12 @@ class ConvertedGame:
 class Converted:
     """A converted recording.
 
-    rows: the recording's rows of each game. relative_x: convention of the file. frames_per_decision: mean over the
+    rows: the recording's rows of each game. frames_per_decision: mean over the
     decisions in which something moves. notes: findings and changes, one sentence each.
     """
 
     games: tuple[ConvertedGame, ...]
     rows: tuple[slice, ...]
-    relative_x: bool
     frames_per_decision: float
     notes: tuple[str, ...]
 
@@ -115,7 +109,7 @@ def convert(recording: Recording) -> Converted:
         f"{len(games)} games, {len(frames)} decisions ({counts}); the last row of each became its final observation"
         + (f"; {dropped} of a single row dropped" if dropped else ""),
     )
-    return Converted(games, tuple(rows), relative, float(moving.mean()), notes)
+    return Converted(games, tuple(rows), float(moving.mean()), notes)
 
 
 def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

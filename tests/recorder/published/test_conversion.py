@@ -40,8 +40,8 @@ def test_both_conventions_become_one(
     games = [(lengths, speed, 6.0) for lengths in frames]
     absolute = convert(recording(make_demo(games, absolute=True, seed=seed)))
     relative = convert(recording(make_demo(games, absolute=False, seed=seed)))
-    assert relative.relative_x
-    assert not absolute.relative_x
+    assert relative.notes[0].startswith("x relative")
+    assert absolute.notes[0].startswith("absolute x")
     for one, other, lengths in zip(absolute.games, relative.games, frames, strict=True):
         assert one.frames.tolist() == other.frames.tolist() == lengths
         assert one.observations == pytest.approx(other.observations, abs=1e-5)
@@ -164,7 +164,7 @@ def test_the_published_files_are_told_apart(name: str, relative: bool, frames: i
     if not path.is_file():
         pytest.skip(f"{path.name} is not shared here")
     converted: Converted = convert(read_recording(path))
-    assert converted.relative_x == relative
+    assert converted.notes[0].startswith("x relative" if relative else "absolute x")
     assert round(converted.frames_per_decision) == frames
     assert len(converted.games) == 10
     whole = np.concatenate([game.frames for game in converted.games])
