@@ -5,8 +5,8 @@ where the environment's capabilities say so, whatever its name is.
 """
 
 import traceback
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,22 +65,14 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._steps = 0
-        try:
+        with self._failing("reset"):
             observation, info = self.env.reset(seed=seed, options=options)
-        except BadInput:
-            raise
-        except ERRORS as error:
-            raise self._failed("reset", error) from error
         return self._checked(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._steps += 1
-        try:
+        with self._failing("step"):
             observation, reward, terminated, truncated, info = self.env.step(action)
-        except BadInput:
-            raise
-        except ERRORS as error:
-            raise self._failed("step", error) from error
         try:
             number = np.nan if isinstance(reward, str | bytes) else float(np.asarray(reward).item())
         except (TypeError, ValueError, OverflowError):
@@ -93,21 +85,25 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._checked(observation), number, over, cut, self._told(info)
 
     def render(self) -> Any:
-        try:
+        with self._failing("render"):
             shown = self.env.render()
-        except BadInput:
-            raise
-        except ERRORS as error:
-            raise self._failed("render", error) from error
         if self._draws and (problem := _problem_of_picture(shown)):
             raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
         return shown
 
     def close(self) -> None:
-        try:
+        with self._failing("close"):
             self.env.close()
+
+    @contextmanager
+    def _failing(self, method: str) -> Iterator[None]:
+        """Context manager: turn exceptions of a method of the environment, except BadInput, into EnvironmentFailed."""
+        try:
+            yield
+        except BadInput:
+            raise
         except ERRORS as error:
-            raise self._failed("close", error) from error
+            raise self._failed(method, error) from error
 
     def _failed(self, method: str, error: BaseException) -> EnvironmentFailed:
         """An exception of the environment's method in one line, with the line it came from."""

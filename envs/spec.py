@@ -192,7 +192,7 @@ class EnvironmentSpec:
 
     def _make_as_released(self, **more: Any) -> Env:
         with self.refusing():
-            if self._registered is not None and self._registered.entry_point is None:
+            if self._has_vector_form_alone:
                 raise BadInput(
                     f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
                     "register that too (entry_point of gymnasium.register)"
@@ -201,7 +201,7 @@ class EnvironmentSpec:
 
     def interface(self) -> tuple[ObservationSpec, int]:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
-        if self._registered is not None and self._registered.entry_point is None:
+        if self._has_vector_form_alone:
             with self.refusing():
                 several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
             with closing(several):
@@ -211,7 +211,7 @@ class EnvironmentSpec:
 
     def action_names(self) -> tuple[str, ...] | None:
         """Names of the actions, as files keep them (`actions.action_names`); None where numbers are all there is."""
-        if self._registered is not None and self._registered.entry_point is None:
+        if self._has_vector_form_alone:
             return self.capabilities.action_names
         with closing(self.make()) as env:
             return self.capabilities.action_names or action_names(env)
@@ -234,6 +234,10 @@ class EnvironmentSpec:
     @property
     def _registered(self) -> EnvSpec | None:
         return gymnasium.envs.registration.registry.get(self.registered_id)
+
+    @property
+    def _has_vector_form_alone(self) -> bool:
+        return self._registered is not None and self._registered.entry_point is None
 
     @property
     def capabilities(self) -> Capabilities:

@@ -42,6 +42,14 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
 
+    def _require_none_over(self, over: NDArray[np.bool_], name: str) -> None:
+        """Raise ResetNeeded where the mode of resets is "Disabled" and games, called by this name, are over."""
+        if self.autoreset_mode is AutoresetMode.DISABLED and over.any():
+            raise gymnasium.error.ResetNeeded(
+                f"{name} {np.flatnonzero(over).tolist()} have ended; reset them with "
+                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
+            )
+
 
 def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     """Make `num_envs` games of one environment; one that ends begins again in the same step.
@@ -62,6 +70,22 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
             )
     with spec.refusing():  # instances whose spaces differ
         return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=mode)
+
+
+def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
+    """Return the infos with Gymnasium's mask for each."""
+    return {**infos, **{f"_{name}": mask for name in infos}}
+
+
+def final_infos(observations: NDArray[Any], infos: Infos, ended: NDArray[np.bool_]) -> Infos:
+    """Return the entries that hold the last observations, [n, *shape], and infos of the games that have `ended`, bool
+    [n], and were followed by others in the same step."""
+    return {
+        "final_obs": observations,
+        "_final_obs": ended,
+        "final_info": masked(infos, ended),
+        "_final_info": ended,
+    }
 
 
 def played_values(infos: Infos, name: str) -> NDArray[Any] | None:

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, reset_mask_of, seeds_of
 from .task import AtariTask, console_seed
 
 ONLY, FULL_STRENGTH = np.zeros(1, dtype=np.int64), np.ones(1)
@@ -104,12 +104,7 @@ class AtariVectorEnv(OwnVectorEnv):
         every = np.ones(self.num_envs, dtype=np.bool_)
         infos: Infos = {"lives": self._lives.copy(), "_lives": every}
         if over.any():
-            infos |= {
-                "final_obs": self._observations.copy(),
-                "_final_obs": over,
-                "final_info": {"lives": self._lives.copy(), "_lives": over},
-                "_final_info": over,
-            }
+            infos |= final_infos(self._observations.copy(), {"lives": self._lives.copy()}, over)
             self._begin_after(over)
         if self._training:
             infos |= {"game_goes_on": lost & ~over, "_game_goes_on": every}

@@ -18,7 +18,7 @@ from ..engine import batch, workspace
 from ..engine.lanes import WIDTH
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, masked, reset_mask_of, seeds_of
 from .base import chosen_idle_frames, require_render_mode
 from .saved import checked_generators, checked_keys_down, checked_row, entry_of
 from .task import FRAMES_A_SECOND, Games, QWOPTask
@@ -147,11 +147,7 @@ class QWOPVectorEnv(OwnVectorEnv):
             )
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
-        if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
-            raise gymnasium.error.ResetNeeded(
-                f"environments {np.flatnonzero(waiting).tolist()} have ended; reset them with "
-                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
-            )
+        self._require_none_over(waiting, "environments")
         first_keys = keys = ACTION_KEYS[chosen]
         if self._delays:
             drawn = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
@@ -183,7 +179,7 @@ class QWOPVectorEnv(OwnVectorEnv):
                 final = games.seen()
                 self._begin_where(done)
             self._begun(done)
-            infos |= {"final_obs": final, "_final_obs": done, "final_info": masked(base, done), "_final_info": done}
+            infos |= final_infos(final, base, done)
         return games.seen(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
@@ -330,8 +326,3 @@ def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
             f"actions {actions!r:.60}, expected [{num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
         )
     return chosen
-
-
-def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
-    """Return the infos with Gymnasium's mask for each."""
-    return {**infos, **{f"_{name}": mask for name in infos}}

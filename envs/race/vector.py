@@ -18,8 +18,8 @@ from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
 from ..qwop.task import Games
-from ..qwop.vector import checked_actions, masked
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from ..qwop.vector import checked_actions
+from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, masked, reset_mask_of, seeds_of
 from .events import EventCounter, weighted
 from .picture import RacePicture
 from .rules import LOST, WON, results
@@ -138,11 +138,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         if not self._begun_ever.all():
             raise gymnasium.error.ResetNeeded("no race has begun: call reset before the first step")
         waiting = self._over.copy()
-        if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
-            raise gymnasium.error.ResetNeeded(
-                f"races {np.flatnonzero(waiting).tolist()} have ended; reset them with "
-                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
-            )
+        self._require_none_over(waiting, "races")
         rewards, terminated, truncated = self._race(chosen, ~waiting)
         if waiting.any():
             self._begin(waiting, -1)
@@ -150,9 +146,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
         observations = self._observations()
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
-            ended = self._rows(self._over)
-            infos |= {"final_obs": observations, "_final_obs": ended}
-            infos |= {"final_info": masked(base, ended), "_final_info": ended}
+            infos |= final_infos(observations, base, self._rows(self._over))
             self._begin(self._over.copy(), -1)
             observations = self._observations()
         return observations, rewards, terminated, truncated, infos
