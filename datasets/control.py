@@ -17,6 +17,9 @@ ACTORS = ("policy", "person")
 POLICY, PERSON = range(2)
 """Who acted, as in the column `actor`."""
 
+SHARED = ("observations", "actions", "behaviour_probabilities", "rewards", "times", "actors", "policy_probabilities")
+"""Arrays of an episode that a branch repeats up to its own decisions."""
+
 
 @dataclass(frozen=True)
 class Branch:
@@ -70,18 +73,9 @@ def without_shared(episode: "Episode") -> "Episode":
     first = episode.first_own
     if first == 0:
         return episode
-    return replace(
-        episode,
-        observations=episode.observations[first:],
-        actions=episode.actions[first:],
-        behaviour_probabilities=episode.behaviour_probabilities[first:],
-        rewards=episode.rewards[first:],
-        times=episode.times[first:],
-        keys=None if episode.keys is None else episode.keys[first:],
-        actors=None if episode.actors is None else episode.actors[first:],
-        policy_probabilities=None if episode.policy_probabilities is None else episode.policy_probabilities[first:],
-        branch=None,
-    )
+    rows = {name: getattr(episode, name) for name in (*SHARED, "keys")}
+    own: dict[str, Any] = {name: array if array is None else array[first:] for name, array in rows.items()}
+    return replace(episode, **own, branch=None)
 
 
 def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":

@@ -56,7 +56,11 @@ class EpisodeFile:
 
     def episode(self, info: DatasetInfo) -> Episode:
         """The episode, checked completely; it has to belong to a dataset of `info`."""
-        return from_table(self.table(info), info, episode_number(self.path), self.metadata)
+        return self.episode_of(self.table(info), info)
+
+    def episode_of(self, table: pa.Table, info: DatasetInfo) -> Episode:
+        """The same of all columns of the file, which were read."""
+        return from_table(table, info, episode_number(self.path), self.metadata)
 
     def table(self, info: DatasetInfo, columns: Sequence[str] | None = None) -> pa.Table:
         """Some columns, or all of an episode's, T + 1 rows, with the file's metadata."""

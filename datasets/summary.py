@@ -13,7 +13,7 @@ from rich.table import Table
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from .control import PERSON, Branch, takeovers
-from .schema import OUTCOMES, DatasetInfo, Episode
+from .schema import OUTCOMES, DatasetInfo
 
 
 def fact_columns(info: DatasetInfo) -> tuple[str, ...]:
@@ -134,7 +134,8 @@ class Summary:
 
 
 def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Facts:
-    """Facts of one episode from `fact_columns` of its file and the file's metadata; BadInput for impossible ones."""
+    """Facts of one episode from its file's table, of which it reads `fact_columns`, and metadata; BadInput for
+    impossible ones."""
     actions = table.column("action").drop_null().to_numpy()
     if len(actions) and (actions.min() < 0 or actions.max() >= info.actions):
         raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
@@ -162,22 +163,6 @@ def _shared(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> 
     if not info.shares_control or table.column("actor").null_count == len(table):
         return None
     return Shared.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(metadata.get("branch")))
-
-
-def facts_of(episode: Episode) -> Facts:
-    """The same facts of an episode that was read."""
-    return Facts(
-        steps=len(episode),
-        total=float(episode.rewards.sum(dtype=np.float64)),
-        seconds=float(episode.times[-1] - episode.times[0]),
-        metres=None if episode.metres is None else float(episode.metres),
-        action_counts=np.bincount(episode.actions, minlength=episode.behaviour_probabilities.shape[1]),
-        outcome=episode.outcome,
-        player=episode.player,
-        probabilities_from=episode.probabilities_from,
-        replayable=episode.keys is not None,
-        shared=None if episode.actors is None else Shared.of(episode.actors, episode.branch),
-    )
 
 
 def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:

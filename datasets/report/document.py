@@ -1,6 +1,6 @@
 """The page of a report, from samples of one dataset or two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -48,38 +48,24 @@ def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
 def charts(samples: Sequence[Sample]) -> list[str]:
     """The charts that the samples give, as SVG."""
     several = len(samples) > 1
-
-    def lines(of: Mapping[str, Points]) -> Mapping[str, Points]:
-        return {name: points for name, points in of.items() if points}
-
     names = _short_names(samples)
+
+    def lines(points: Callable[[Sample], Points]) -> Mapping[str, Points]:
+        found = {name: points(one) for name, one in zip(names, samples, strict=True)}
+        return {name: line for name, line in found.items() if line}
+
     if several:
-        metres = {name: distances(one.clips, 0.5) for name, one in zip(names, samples, strict=True)}
+        metres = lines(lambda one: distances(one.clips, 0.5))
     else:
-        quantiles = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
-        metres = {name: distances(samples[0].clips, share) for name, share in quantiles.items()}
-    by_name = list(zip(names, samples, strict=True))
+        shares = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
+        metres = {name: line for name, share in shares.items() if (line := distances(samples[0].clips, share))}
+    taken_at = lines(lambda one: shares_below(taken(one.episodes).astype(np.float64)))
     return [
-        line_chart("distance, m" + (", median" if several else ""), lines(metres), [], "seconds"),
-        line_chart("speed, m/s, median", lines({name: speeds(one.clips) for name, one in by_name}), [], "metres"),
-        line_chart(
-            "share of episodes, by distance",
-            lines({name: shares_below(one.summary.metres) for name, one in by_name}),
-            [],
-            "metres",
-        ),
-        line_chart(
-            "share of episodes, by return",
-            lines({name: shares_below(one.summary.returns) for name, one in by_name}),
-            [],
-            "return",
-        ),
-        line_chart(
-            "share of decisions, by probability",
-            lines({name: shares_below(taken(one.episodes).astype(np.float64)) for name, one in by_name}),
-            [],
-            "behaviour probability of the action taken",
-        ),
+        line_chart("distance, m" + (", median" if several else ""), metres, [], "seconds"),
+        line_chart("speed, m/s, median", lines(lambda one: speeds(one.clips)), [], "metres"),
+        line_chart("share of episodes, by distance", lines(lambda one: shares_below(one.summary.metres)), [], "metres"),
+        line_chart("share of episodes, by return", lines(lambda one: shares_below(one.summary.returns)), [], "return"),
+        line_chart("share of decisions, by probability", taken_at, [], "behaviour probability of the action taken"),
     ]
 
 

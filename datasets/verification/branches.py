@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...common.errors import BadInput
+from ..control import SHARED
 from ..origin import Origin
 from ..reader import read_episode
 from ..schema import DatasetInfo, Episode
 from .problem import Problem
-
-SHARED = ("observations", "actions", "behaviour_probabilities", "rewards", "times", "actors", "policy_probabilities")
-"""Arrays of an episode that a branch repeats up to its own decisions."""
 
 Place = tuple[str, Origin]
 

@@ -16,7 +16,7 @@ from ..episode_file import ADVICE, open_episode_file
 from ..folder import DESCRIPTION, EPISODE_NAME, RECORDINGS, episode_numbers, parse_info, read_description
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
-from ..summary import Facts, facts_of, summarise
+from ..summary import Facts, facts_in, summarise
 from .branches import Place, parent_of, place_of, problems_of_branches
 from .by_replay import ReplayComparison
 from .problem import Problem
@@ -96,8 +96,9 @@ class Verification:
         path = self.folder / name
         try:
             with open_episode_file(path) as file:
-                episode = file.episode(self.info)
-                own_hash = file.metadata.get(HASH)
+                table = file.table(self.info)
+                episode = file.episode_of(table, self.info)
+                facts, own_hash = facts_in(table, self.info, file.metadata), file.metadata.get(HASH)
         except BadInput as error:
             return Checked(path, (_problem(path, error),)), None
         problems = []
@@ -105,7 +106,7 @@ class Verification:
             whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
             problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
         places = place_of(episode), parent_of(episode)
-        return Checked(path, tuple(problems), facts_of(episode), own_hash, False, *places), episode
+        return Checked(path, tuple(problems), facts, own_hash, False, *places), episode
 
     def _of_list(self) -> Iterator[Problem]:
         path = self.folder / CHECKSUMS

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.arrow import decode_metadata, to_table
 from qwop.datasets.clips import clip_of
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import open_dataset
@@ -13,7 +14,7 @@ from qwop.datasets.report.command import ReportSettings, run
 from qwop.datasets.report.pictures import FRAME, LANE, key_raster, strobe
 from qwop.datasets.report.sample import best_of, distances, sample
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.summary import facts_of, summarise
+from qwop.datasets.summary import facts_in, summarise
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import KEY_O, KEY_Q
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -73,7 +74,8 @@ def test_the_sample_has_the_best_game_first_and_others_at_equal_distances(folder
 
 
 def test_the_quickest_game_that_finished_is_the_best_though_its_torso_lands_before_the_line() -> None:
-    game = facts_of(replace(played(np.full(6, KEY_Q, np.uint8)), metres=100.5, outcome="finished"))
+    table = to_table(replace(played(np.full(6, KEY_Q, np.uint8)), metres=100.5, outcome="finished"), INFO, 0)
+    game = facts_in(table, INFO, decode_metadata(table.schema.metadata))
     games = [game, replace(game, metres=99.7, seconds=0.1), replace(game, metres=101.0, seconds=0.01, outcome="fell")]
     assert best_of(summarise(games, INFO)) == 1
 
