@@ -16,7 +16,6 @@ import fcntl
 import json
 import math
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from qwop.datasets import open_dataset
-from repeated import every, interval, markdown
+from repeated import ONE_THREAD, cpu_seconds, every, interval, markdown
 
 PREPARE = (
     "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",
@@ -34,7 +33,6 @@ PREPARE = (
     "qwop-dataset relabel data/{player}-frames out=data/{player}-contact frames_per_step=2 observation=contact "
     "reward=shaped",
 )
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
 """Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
@@ -149,8 +147,7 @@ def carry_out(row: str, seed: int, runs: Path, limit: float, short: bool) -> Non
     try:
         for command in commands:
             _call(command, limit - (time.monotonic() - began))
-        times = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used += times.ru_utime + times.ru_stime
+        used += cpu_seconds()
         if not short:
             _call(FRESH.format(run=run), limit - (time.monotonic() - began))
     except subprocess.TimeoutExpired as late:

@@ -19,7 +19,6 @@ prints every seed, means and 95 % intervals of Student's t.
 import argparse
 import json
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.pretrain.measures import measure
 from qwop.pretrain.rows import rows_of
-from repeated import interval, markdown
+from repeated import ONE_THREAD, cpu_seconds, interval, markdown
 
 COMMANDS = Path(sys.executable).parent
 PLAYING_SEED = 5_000_000
@@ -49,19 +48,17 @@ TOLD = ("decisions:", "verdict:", "next:", "The ", "It")
 
 def run(words: list[str]) -> dict[str, Any]:
     """Run a command with one thread; its output, its seconds and its CPU seconds."""
-    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    began, before = time.monotonic(), cpu_seconds()
     ended = subprocess.run(
         [str(COMMANDS / words[0]), *words[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "COLUMNS": "200"},
+        env={**os.environ, **ONE_THREAD, "COLUMNS": "200"},
     )
     if ended.returncode:
         raise SystemExit(f"{shlex.join(words)}\n{ended.stdout}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    seconds = time.monotonic() - began
+    seconds, cpu = time.monotonic() - began, cpu_seconds() - before
     return {"command": shlex.join(words), "said": ended.stdout.splitlines(), "seconds": seconds, "cpu": cpu}
 
 

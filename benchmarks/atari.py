@@ -35,6 +35,7 @@ from qwop.envs.vector import make_vector
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.main import main as finetune
 from qwop.finetune.replay.transition_memory import TransitionMemory
+from repeated import cpu_seconds
 
 GAMES = 8
 PONG = "ALE/Pong-v5"
@@ -140,8 +141,7 @@ def cleanrl_trained(decisions: int, checkout: Path) -> str:
 
 def core_seconds() -> float:
     """Seconds of processors' time that this process and its children have taken."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return cpu_seconds(resource.RUSAGE_SELF) + cpu_seconds()
 
 
 def measure_memory(transitions: int) -> None:

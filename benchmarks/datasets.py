@@ -9,7 +9,6 @@ qwop-record source=policy source.policy=champion source.episodes=10000 dataset=d
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
 from qwop.datasets.describe import describe
+from repeated import cpu_seconds
 
 NOISE = 1e-3
 """Standard deviation of what is added to the observations of a generated episode."""
@@ -91,12 +91,11 @@ sys.stderr.write(re.search("VmHWM:[^0-9]*([0-9]+)", Path("/proc/self/status").re
 def measured(program: str, folder: Path) -> dict[str, float | str]:
     """Wall and processor seconds, peak memory in MB, and the last line printed."""
     code = f"FOLDER = {str(folder)!r}\n{program}\n{MEASURED}"
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before, began = cpu_seconds(), time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
-    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    took, processor = time.monotonic() - began, cpu_seconds() - before
     if done.returncode:
         return {"error": done.stderr.strip().splitlines()[-1]}
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     memory = int(done.stderr.strip().splitlines()[-1]) / 1024
     return {
         "seconds": took,

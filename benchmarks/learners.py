@@ -27,6 +27,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from repeated import ONE_THREAD
+
 QWOP = {"frames_per_step": 2, "reward": "race"}
 """Settings of the environment in the tasks on QWOP."""
 
@@ -168,9 +170,8 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: lis
 
 def measured(python: str, side: str, name: str, *ours: str) -> dict[str, Any]:
     """One repetition, in a process of its own with one thread."""
-    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
     command = [python, str(Path(__file__).resolve()), "--child", side, name, *ours]
-    done = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -93,14 +93,7 @@ def record(id: str, folder: Path, browser: Any) -> None:
         [program("qwop-record"), *settings], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        assert recorder.stdout is not None
-        line = ""
-        for line in recorder.stdout:
-            if found := re.search(r"http://\S+", line):
-                break
-        else:
-            raise Refused(line.strip()[:LONGEST_LINE])
-        play(browser, found[0])
+        play(browser, address_of(recorder, []))
         recorder.send_signal(signal.SIGINT)
         recorder.wait(timeout=60)
     finally:
@@ -108,13 +101,28 @@ def record(id: str, folder: Path, browser: Any) -> None:
         browser.get("about:blank")  # the page draws on
 
 
+def address_of(recorder: "subprocess.Popen[str]", said: list[str]) -> str:
+    """The address of a recorder's page. said: gets the lines before it. Refused without an address."""
+    assert recorder.stdout is not None
+    for line in recorder.stdout:
+        said.append(line)
+        if found := re.search(r"http://\S+", line):
+            return found[0]
+    raise Refused("".join(said[-1:]).strip()[:LONGEST_LINE])
+
+
+def begin(browser: Any) -> None:
+    """Begin a game on the page by R, the one key that every environment has."""
+    press(browser, "r")
+    wait(lambda: state(browser) == "playing")
+
+
 def play(browser: Any, page: str) -> None:
-    """Play games on the page. R begins each, for it is the one key that every environment has."""
+    """Play games on the page."""
     browser.get(page)
     wait(lambda: state(browser) == "ready")
     for game in range(GAMES):
-        press(browser, "r")
-        wait(lambda: state(browser) == "playing")
+        begin(browser)
         until = time.monotonic() + 20
         turn = 0
         while state(browser) == "playing" and time.monotonic() < until:

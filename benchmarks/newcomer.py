@@ -9,7 +9,6 @@ Needs Selenium and Chromium here; the package is installed from the checkout int
 
 import argparse
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -19,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from matrix import open_browser, press, state, wait
+from matrix import address_of, begin, open_browser, state, wait
 from selenium import webdriver
 
 ROOT = Path(__file__).parents[1]
@@ -81,19 +80,13 @@ def play(line: str, folder: Path) -> None:
         text=True,
     )
     try:
-        assert recorder.stdout is not None
-        for said in recorder.stdout:
-            print(said, end="")
-            if found := re.search(r"http://\S+", said):
-                break
-        else:
-            raise SystemExit("qwop-record printed no address")
-        browser.get(found[0])
+        said: list[str] = []
+        browser.get(address_of(recorder, said))
         wait(lambda: state(browser) == "ready")
         for _ in range(GAMES):
             game(browser)
         recorder.send_signal(signal.SIGINT)
-        print(recorder.communicate(timeout=60)[0])
+        print("".join(said) + recorder.communicate(timeout=60)[0])
     finally:
         recorder.kill()
         browser.quit()
@@ -101,8 +94,7 @@ def play(line: str, folder: Path) -> None:
 
 def game(browser: Any) -> None:
     """Hold the key towards the goal until the game is over."""
-    press(browser, "r")
-    wait(lambda: state(browser) == "playing")
+    begin(browser)
     held = ""
     while state(browser) == "playing":
         runner, goal = browser.execute_script(PLACES)

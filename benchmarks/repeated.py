@@ -8,6 +8,7 @@ as means with 95 % intervals of Student's t, and every seed. Seconds are those o
 
 import argparse
 import json
+import resource
 import shlex
 import statistics
 import subprocess
@@ -23,6 +24,16 @@ T_975 = (
 """Student's t for 95 %, of 2 to 20 seeds."""
 
 FIGURES = {"finishes": "finished", "mean_metres": "metres", "median_seconds": "median s"}
+
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+"""Variables with which a command computes with one thread."""
+
+
+def cpu_seconds(who: int = resource.RUSAGE_CHILDREN) -> float:
+    """Processor seconds of the processes that this one has started and that have ended, or of another of `who`."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def run_once(folder: Path, command: Sequence[str]) -> None:

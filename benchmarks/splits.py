@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 from qwop.envs import replay
-from qwop.envs.names import EVENT_COLUMNS
+from qwop.envs.names import SCORE
 from qwop.envs.pictures.video import seconds_from_first_key
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.policies.champion import keys_path
@@ -24,10 +24,9 @@ STARTS = {"rolling": 31, "any": 301}
 
 def splits_of(keys: NDArray[np.uint8]) -> list[float]:
     """Seconds to each of `MARKS` and to the end of a finished game with these keys, uint8 [n]."""
-    game = replay(keys)
-    score = game.events[:, EVENT_COLUMNS.index("score")]
-    clock = seconds_from_first_key(keys[: len(score) - 1])
-    return [*(float(clock[np.flatnonzero(score >= mark)[0]]) for mark in MARKS), float(clock[-1])]
+    score = replay(keys).events[1:, SCORE]
+    clock = seconds_from_first_key(keys[: len(score)])[1:]
+    return [*(float(clock[np.argmax(score >= mark)]) for mark in MARKS), float(clock[-1])]
 
 
 def champions_splits() -> Iterator[list[float]]:

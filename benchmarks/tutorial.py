@@ -14,7 +14,6 @@ command as a table; pictures of the page are in OUT.
 import argparse
 import json
 import re
-import resource
 import shlex
 import signal
 import subprocess
@@ -27,9 +26,9 @@ from typing import Any
 
 import numpy as np
 import websocket
-from matrix import open_browser, press, state, wait
+from matrix import address_of, begin, open_browser, press, state, wait
 from newcomer import ROOT, environment
-from repeated import markdown
+from repeated import cpu_seconds, markdown
 
 KEYS = {"q": 1, "w": 2, "o": 4, "p": 8}
 """Bits of the keys, as the page and the simulator count them."""
@@ -126,11 +125,6 @@ def finisher(browser: Any, hands: Hands, draw: np.random.Generator) -> None:
     hands.obey()
 
 
-def begin(browser: Any) -> None:
-    press(browser, "r")
-    wait(lambda: state(browser) == "playing")
-
-
 PERSONS: dict[str, Callable[[Any, Hands, np.random.Generator], None]] = {"beginner": beginner, "finisher": finisher}
 
 
@@ -162,16 +156,8 @@ def play(line: str, folder: Path, person: str, games: int, seed: int) -> list[st
     browser.set_window_size(800, 640)
     recorder = started(line, folder)
     try:
-        assert recorder.stdout is not None
-        said = []
-        for one in recorder.stdout:
-            print(one, end="", flush=True)
-            said.append(one)
-            if found := re.search(r"http://\S+", one):
-                break
-        else:
-            raise SystemExit("qwop-record printed no address")
-        browser.get(found[0])
+        said: list[str] = []
+        browser.get(address_of(recorder, said))
         wait(lambda: browser.execute_script("return document.body.dataset.recorder") == "connected")
         browser.save_screenshot(str(folder / "page-ready.png"))
         hands = Hands(browser)
@@ -219,7 +205,7 @@ def main() -> None:
     rows: list[list[object]] = []
     said: list[str] = []
     for line in (record, *after):
-        since, before = time.monotonic(), cpu()
+        since, before = time.monotonic(), cpu_seconds()
         if line == record:
             print(f"$ {line}", flush=True)
             said = play(line, out, asked.person, asked.games, asked.seed)
@@ -228,14 +214,8 @@ def main() -> None:
             raise SystemExit(f"the tutorial goes on with {line}, and the command before ends with\n{said[-1]}")
         else:
             said = run(line, out)
-        rows.append([f"`{line}`", round(time.monotonic() - since), round(cpu() - before)])
+        rows.append([f"`{line}`", round(time.monotonic() - since), round(cpu_seconds() - before)])
     print("\n" + markdown(["command", "seconds", "CPU seconds"], rows), end="")
-
-
-def cpu() -> float:
-    """Processor seconds of the commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
