@@ -66,6 +66,13 @@ def save_checkpoint(
     return path
 
 
+def is_finite(state: Any) -> bool:
+    """True if a checkpoint can hold the state: every number of its tensors and arrays is finite."""
+    tensors: dict[str, Tensor] = {}
+    _packed(state, tensors)
+    return not _not_finite(tensors)
+
+
 def _not_finite(tensors: dict[str, Tensor]) -> str | None:
     """Name of the first tensor with a value that is not finite."""
     return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)

@@ -1,6 +1,7 @@
 """`history.jsonl`: the results of each round, one line per round."""
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from itertools import pairwise
@@ -116,4 +117,5 @@ def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(f"{value:.6g}") for name, value in values.items()}
+    """Without what is not finite, which JSON lacks: measurements of an agent that diverged."""
+    return {name: float(f"{value:.6g}") for name, value in values.items() if math.isfinite(value)}

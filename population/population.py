@@ -23,7 +23,7 @@ metres."""
 
 
 class Copy(NamedTuple):
-    """An agent replaced by a copy of another."""
+    """An agent replaced by a copy of another, which is better, or has not diverged."""
 
     child: int
     parent: int
@@ -31,7 +31,8 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Round:
-    """Result of a round: the agents after it, with figures and seconds of each."""
+    """Result of a round: the agents after it, with figures and seconds of each. diverged: numbers of agents whose
+    weights were not finite at its end."""
 
     number: int
     decisions: int
@@ -40,6 +41,7 @@ class Round:
     copies: tuple[Copy, ...]
     figures: tuple[dict[str, float], ...]
     seconds: dict[str, float]
+    diverged: tuple[int, ...] = ()
 
 
 class Population:
@@ -91,15 +93,16 @@ class Population:
             self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
+        diverged = tuple(number for number, one in done.items() if one.diverged)
         copies: list[Copy] = []
         if alone and not self._ancestor_alone:
             copies = self._descend()
         elif not alone and self._settings.evolution.enabled and len(self.members) > 1:
-            copies = self._evolve()
+            copies = self._evolve(diverged)
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)
-        return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds)
+        return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds, diverged)
 
     def _learn_apart(self, report: Report) -> dict[int, TrainingResult]:
         before = self.ratings().ratings
@@ -247,13 +250,18 @@ class Population:
                 for race in one.races:
                     self.record.add(number, race.rival, race.result)
 
-    def _evolve(self) -> list[Copy]:
+    def _evolve(self, diverged: Sequence[int]) -> list[Copy]:
+        """Let agents copy better ones; those that diverged copy any that has not, whatever their ratings."""
         how, random, copies = self._settings.evolution, self._generator, []
+        sound = [member.id for member in self.members if member.id not in diverged]
         for number in range(len(self.members)):
             other = int(random.integers(len(self.members) - 1))
             other += other >= number
+            if number in diverged and sound:
+                other = int(random.choice(sound))
             member, parent = self.members[number], self.members[other]
-            if not should_copy(member, parent, how.burn_in, better=how.better):
+            better = should_copy(member, parent, how.burn_in, better=how.better)
+            if other in diverged or not (better or number in diverged):
                 continue
             self.members[number] = explore(
                 exploit(member, parent),

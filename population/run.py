@@ -116,7 +116,8 @@ class Run:
                 row = self._history.write(done, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
-                    bar.console.print(f"round {done.number}: agent {copy.child} copies agent {copy.parent}")
+                    why = ", which diverged," if copy.child in done.diverged else ""
+                    bar.console.print(f"round {done.number}: agent {copy.child}{why} copies agent {copy.parent}")
                 if self._rounds_are_long_enough and (note := self._note_of_unrated(done)):
                     self._rounds_are_long_enough = False
                     bar.console.print(note)

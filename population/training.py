@@ -17,6 +17,7 @@ from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.agents.learner import LiveLearner
+from ..finetune.checkpoint import is_finite
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
@@ -74,7 +75,7 @@ class TrainingTask:
 @dataclass(frozen=True)
 class TrainingResult:
     """Result of a round: states for the next one, races or scores of finished games, mean measurements, and seconds by
-    kind of work."""
+    kind of work. diverged: the learner's state holds numbers that are not finite."""
 
     learner: dict[str, Any]
     play: dict[str, Any]
@@ -82,6 +83,7 @@ class TrainingResult:
     scores: list[float]
     figures: dict[str, float]
     seconds: dict[str, float]
+    diverged: bool = False
 
 
 class AgentTrainer:
@@ -196,7 +198,7 @@ class AgentTrainer:
         if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
         state = _on_cpu(learner.get_state() | {"average": average.get_state()})
-        return TrainingResult(state, collector.get_state(), run, scores, figures, seconds)
+        return TrainingResult(state, collector.get_state(), run, scores, figures, seconds, not is_finite(state))
 
     def close(self) -> None:
         for env in self._envs.values():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import signal
 import subprocess
@@ -219,6 +220,16 @@ def test_agents_that_diverge_need_a_lower_rate_of_the_agents(population: Command
     code, _, wrong = population(*small, "rounds=1", "agents=2", "agent.learning_rate=[1e30,1e30]", "out=run")
     assert code == 2
     assert "training has diverged; lower the learning rate (agent.learning_rate) and start anew" in wrong
+
+
+def test_a_run_goes_on_from_agents_that_did_not_diverge(population: Command, small: tuple[str, ...]) -> None:
+    words = ("agents=5", "agent.learning_rate=[0.001,1e36]", "evolution.enabled=true", "out=run")
+    code, said, wrong = population(*small, *words, "rounds=2")
+    assert code == 0, wrong
+    assert re.search(r"round 1: agent \d, which diverged, copies agent \d", said)
+    code, _, wrong = population(*small, *words, "rounds=3", "resume=true")
+    assert code == 0, wrong
+    assert "NaN" not in Path("run/history.jsonl").read_text()
 
 
 def test_rounds_too_short_for_a_whole_game_are_noted_once(population: Command, small: tuple[str, ...]) -> None:

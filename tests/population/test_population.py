@@ -42,6 +42,7 @@ class Workers:
     def __init__(self) -> None:
         self.races = True
         self.memory: list[Any] = []
+        self.diverged: tuple[int, ...] = ()
         self.done: list[TrainingResult] = []
         self.tasks: list[dict[int, TrainingTask]] = []
 
@@ -53,9 +54,9 @@ class Workers:
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
             learner = {"network": order.learner["network"] + "+"}
             play = {"env": {"rival": np.array(met)}, "policy": self.memory}
-            done[number] = TrainingResult(
-                learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
-            )
+            seconds = {"playing": 1.0, "learning": 2.0}
+            lost = number in self.diverged
+            done[number] = TrainingResult(learner, play, races, [float(number)], {"games": 3.0}, seconds, lost)
             report(number)
         self.done = list(done.values())
         return done
@@ -184,6 +185,33 @@ def test_nobody_copies_before_the_burn_in_nor_without_evolution() -> None:
     for changed in ({"evolution": EvolutionSettings(burn_in=10_000)}, {"evolution": EvolutionSettings(enabled=False)}):
         population, _ = made(**changed)
         assert not any(population.play_round().copies for _ in range(5))
+
+
+def test_agents_that_diverge_copy_one_that_has_not_and_nobody_copies_them() -> None:
+    population, workers = made(evolution=EvolutionSettings(burn_in=10_000))
+    workers.diverged = (0, 3)  # the best one, too
+    done = population.play_round()
+    assert done.diverged == (0, 3)
+    assert [copy.child for copy in done.copies] == [0, 3]
+    assert {copy.parent for copy in done.copies} <= {1, 2}
+    workers.diverged = ()
+    assert population.play_round().copies == ()
+    for copy in done.copies:
+        assert workers.tasks[-1][copy.child].learner == workers.tasks[-1][copy.parent].learner
+
+
+def test_without_an_agent_to_copy_or_evolution_divergence_is_left_to_the_checkpoint() -> None:
+    for diverged, enabled in ((range(AGENTS), True), ((0,), False)):
+        population, workers = made(evolution=EvolutionSettings(enabled=enabled))
+        workers.diverged = tuple(diverged)
+        assert population.play_round().copies == ()
+
+
+def test_the_best_agent_is_not_copied_once_it_has_diverged() -> None:
+    population, workers = made(evolution=EvolutionSettings(burn_in=200))
+    workers.diverged = (AGENTS - 1,)
+    for _ in range(6):
+        assert AGENTS - 1 not in [copy.parent for copy in population.play_round().copies]
 
 
 def test_opponents_are_never_oneself_and_their_weights_come_along() -> None:
