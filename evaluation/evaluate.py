@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
@@ -32,6 +35,11 @@ class Evaluation:
     def has_metres(self) -> bool:
         """True if the games are runs, with a distance and a time."""
         return all(result.metres is not None for result in self.results)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Times of the finished games, float64 [finishes]."""
+        return np.array([result.seconds for result in self.results if result.finished], dtype=np.float64)
 
     @property
     def judged(self) -> tuple[GameResult, ...]:

@@ -53,13 +53,15 @@ def of(*results: GameResult) -> Evaluation:
 
 
 def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
-    figures = of(
+    evaluation = of(
         run(0, 60.0, 100.4, "finished"),
         run(1, 3.0, 4.0, "fell"),
         run(2, 50.0, 101.0, "finished"),
         run(3, 120.0, 55.0, "stopped"),
         run(4, 52.0, 100.6, "finished"),
-    ).summary()
+    )
+    assert evaluation.seconds.tolist() == [60.0, 50.0, 52.0]
+    figures = evaluation.summary()
     assert (figures["episodes"], figures["finishes"]) == (5, 3)
     assert (figures["best_seconds"], figures["median_seconds"], figures["mean_seconds"]) == (50.0, 52.0, 54.0)
     assert figures["mean_metres"] == pytest.approx(361 / 5)
