@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import pytest
 import torch
 from hydra.core.config_store import ConfigStore
@@ -177,6 +178,34 @@ def original(chromium: None) -> str:
     if not folder:
         pytest.skip("QWOP_ORIGINAL is not set: the folder of a local copy of the original game")
     return folder
+
+
+@pytest.fixture(scope="session")
+def trigonometry(original: str) -> str:
+    """The library of sines and cosines by which the browser plays three random games as the simulator does."""
+    from qwop.envs import replay
+    from qwop.envs.engine.libraries import TRIGONOMETRIES
+    from qwop.envs.original.page import OriginalPage, PageSettings
+
+    generator = np.random.default_rng(1)
+    games = [generator.integers(0, 16, 80).repeat(10).astype(np.uint8) for _ in range(3)]
+    played = []
+    with OriginalPage(PageSettings(folder=original)) as page:
+        for keys in games:
+            page.new_game()
+            played.append(page.play(keys).states)
+    for name in TRIGONOMETRIES:
+        ours = (replay(keys, trigonometry=name).states[1:] for keys in games)
+        if all(map(np.array_equal, played, ours)):
+            return name
+    pytest.fail(f"the browser calculates by neither of {', '.join(TRIGONOMETRIES)}")
+
+
+@pytest.fixture
+def present_browser(trigonometry: str) -> None:
+    """Skips in browsers that calculate as those before 2023, whose games differ from the environment's."""
+    if trigonometry != "current":
+        pytest.skip(f"this browser calculates by {trigonometry}")
 
 
 @pytest.fixture

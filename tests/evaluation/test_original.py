@@ -60,6 +60,7 @@ def test_what_the_page_plays_is_reported_and_compared(
     assert best["largest_difference"] > 0
 
 
+@pytest.mark.usefixtures("present_browser")
 def test_in_the_original_a_policys_games_are_those_of_the_simulator(
     original: str, policy_file: Path, tmp_path: Path, evaluated: Evaluated
 ) -> None:
@@ -81,6 +82,7 @@ def test_keys_are_played_in_the_page_and_compared(
     assert "same in the simulator" in said
 
 
+@pytest.mark.usefixtures("present_browser")
 def test_the_champions_best_game_finishes_in_the_original(original: str, tmp_path: Path, evaluated: Evaluated) -> None:
     arguments = ["keys=champion", "world=original", f"original.folder={original}"]
     report, _ = evaluated(tmp_path / "out", *arguments)

@@ -10,14 +10,14 @@ from qwop.envs.original.page import OriginalPage, PageSettings
 from qwop.envs.qwop.observations import observe
 
 
-def test_recorded_keys_give_the_same_bits_game_after_game(original: str) -> None:
+def test_recorded_keys_give_the_same_bits_game_after_game(original: str, trigonometry: str) -> None:
     random = np.random.default_rng(0)
     with OriginalPage(PageSettings(folder=original)) as page:
         for number in range(20):
             keys = random.integers(0, 16, 80).repeat(random.integers(3, 20, 80)).astype(np.uint8)
             if number % 3 == 0:
                 keys = keys[:30]  # given up
-            start, game = page.new_game(), replay(keys)
+            start, game = page.new_game(), replay(keys, trigonometry=trigonometry)
             played = page.play(keys)
             states = np.concatenate([start.states, played.states])
             np.testing.assert_array_equal(states.view(np.int64), game.states.view(np.int64))
@@ -37,6 +37,7 @@ def test_recorded_keys_give_the_same_bits_game_after_game(original: str) -> None
         ({"frames_per_step": 1, "observation": "contact"}, False),
     ],
 )
+@pytest.mark.usefixtures("present_browser")
 def test_both_environments_are_one_game(original: str, task: dict[str, Any], live: bool) -> None:
     simulator = gymnasium.make("QWOP-v1", time_limit=2.0, max_idle_frames=9, **task)
     page = gymnasium.make("QWOPOriginal-v1", folder=original, live=live, time_limit=2.0, max_idle_frames=9, **task)

@@ -51,12 +51,14 @@ def test_a_policys_games_at_the_page_are_episodes_of_the_game(
         assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
 
 
-def test_a_policys_games_in_the_original_replay_exactly(original: str, policy_file: Path, tmp_path: Path) -> None:
+def test_a_policys_games_in_the_original_replay_exactly(
+    original: str, trigonometry: str, policy_file: Path, tmp_path: Path
+) -> None:
     settings = BrowserSettings(folder=original, policy=str(policy_file), episodes=20, max_idle_frames=30)
     for episode in open_browser_source(settings, tmp_path).episodes:
         assert episode.keys is not None
         keys = np.concatenate(episode.keys)
-        game = replay(keys)
+        game = replay(keys, trigonometry=trigonometry)
         assert len(game.states) - 1 == len(keys)
         assert outcome_of(game.events[-1]) == {"stopped": "running"}.get(episode.outcome, episode.outcome)
         np.testing.assert_array_equal(observe(game.states[-1]), episode.observations[-1])
