@@ -1,5 +1,6 @@
 """The log of a population's rounds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,3 +23,8 @@ def test_seconds_add_up_over_rounds_and_resumptions(tmp_path: Path) -> None:
     assert (row["seconds"], row["decisions"]) == (4.75, 24)
     assert row["time"] == {"playing": 0.5, "other": 0.25}
     assert [one["round"] for one in History(tmp_path, resume_at=9).rows] == [1, 2, 3]
+
+
+def test_measurements_of_an_agent_that_diverged_are_left_out(tmp_path: Path) -> None:
+    row = History(tmp_path).write(replace(round_of(1), figures=({"games": 3.0, "entropy": float("nan")},)), 2.0)
+    assert row["agents"][0]["figures"] == {"games": 3.0}

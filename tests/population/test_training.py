@@ -75,6 +75,15 @@ def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: Popu
     assert not equal(done.learner["network"], task.learner["network"])
 
 
+@pytest.mark.parametrize(("learning_rate", "diverged"), [(1e-3, False), (1e35, True)])
+def test_a_learner_whose_numbers_are_not_finite_has_diverged(learning_rate: float, diverged: bool) -> None:
+    trainer = AgentTrainer(RACE, AGENTS["ppo"], WORK)
+    task = task_for(trainer, AGENTS["ppo"])
+    done = trainer.train(replace(task, genes={**task.genes, "learning_rate": learning_rate}))
+    assert done.diverged is diverged
+    assert all(torch.isfinite(weights).all() for weights in done.learner["network"].values()) is not diverged
+
+
 @kinds
 def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None:
     trainer = AgentTrainer(RACE, agents, WORK)
