@@ -1,6 +1,7 @@
 """Milestones of a run, read from its log of live play."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 Row = dict[str, Any]
@@ -12,7 +13,7 @@ TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the bes
 """Times over 100 m, in seconds, that count as milestones."""
 
 
-COLUMNS = ("", "phase", "decisions", "game frames", "computing")
+COLUMNS = ("", "phase", "decisions", "game frames", "computing, h:min:s")
 
 
 def milestones(rows: list[Row]) -> list[tuple[str, ...]]:
@@ -43,8 +44,8 @@ def milestones(rows: list[Row]) -> list[tuple[str, ...]]:
 
 def _cells(row: Row, seconds: float) -> tuple[str, ...]:
     counts = (row["decisions"], row.get("live/frames"))
-    millions = ("–" if count is None else f"{count / 1e6:.1f} M" for count in counts)
-    return row["phase"], *millions, f"{seconds // 3600:.0f} h {seconds % 3600 / 60:02.0f} min"
+    played = ("–" if count is None else f"{count:,}" for count in counts)
+    return row["phase"], *played, str(timedelta(seconds=round(seconds)))
 
 
 def seconds_of(rows: list[Row]) -> list[float]:

@@ -108,12 +108,12 @@ SECTIONS: dict[str, Charts] = {
     },
     "Memory and demonstrations": {
         "share in memory": {source: f"memory/{source}" for source in SOURCES},
-        "share of demonstrations better than the policy, which enter memory": {"share": "demonstrations/entered"},
+        "share of demonstrations that enter memory": {"share": "demonstrations/entered"},
         "share of samples": {source: f"sampled/{source}" for source in SOURCES},
         "mean importance weight": {source: f"{source}/importance_weight" for source in SOURCES},
         "share of weights above the truncation": {source: f"{source}/truncated_share" for source in SOURCES},
-        "demonstrated states: the learner's value, and what their players achieved (scaled)": {
-            "value": "demonstrations/value",
+        "returns of demonstrated states (scaled)": {
+            "expected": "demonstrations/value",
             "achieved": "demonstrations/achieved",
         },
         "−log π of demonstrated actions, nats": {"nats": "demonstrations/nats"},

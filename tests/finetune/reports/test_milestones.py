@@ -18,11 +18,12 @@ ROWS = [
 
 def test_a_milestone_is_the_first_row_of_which_it_is_true() -> None:
     found = {name: cells for name, *cells in milestones(ROWS)}
-    assert found["the first finish"] == ["race", "2.0 M", "4.1 M", "5 h 33 min"]
-    assert found["half of the games finished"] == ["race", "3.0 M", "6.0 M", "2 h 03 min"]
-    assert found["a game under 47.34 s (the published agent)"] == ["race", "2.0 M", "4.1 M", "5 h 33 min"]
-    assert found["half of the games finished, under 47.34 s (the published agent) on average"][1:3] == ["4.0 M", "–"]
-    assert found["half of the games finished, under 60 s on average"][1] == "3.0 M"
+    assert found["the first finish"] == ["race", "2,000,000", "4,100,000", "5:33:20"]
+    assert found["half of the games finished"] == ["race", "3,000,000", "6,000,000", "2:03:00"]
+    assert found["a game under 47.34 s (the published agent)"] == ["race", "2,000,000", "4,100,000", "5:33:20"]
+    average = found["half of the games finished, under 47.34 s (the published agent) on average"]
+    assert average[1:3] == ["4,000,000", "–"]
+    assert found["half of the games finished, under 60 s on average"][1] == "3,000,000"
     assert found["a game under 40 s"] == ["–"] * 4
 
 
