@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput
+from ..datasets.exchange.d3rlpy import INSTALL
 from ..policies.networks import TrunkedPolicy
 from .rows import NONE, Rows
 from .settings import CloningSettings
@@ -85,10 +86,7 @@ def _copy_weights(imitator: torch.nn.Module, network: TrunkedPolicy) -> None:
 def require_d3rlpy(settings: CloningSettings) -> None:
     """Raise BadInput unless d3rlpy is installed and DiscreteBC supports the settings."""
     if find_spec("d3rlpy") is None:
-        raise BadInput(
-            "backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]', then "
-            "pip install --no-deps d3rlpy==2.8.1"
-        )
+        raise BadInput(f"backend=d3rlpy: d3rlpy is not installed; {INSTALL}")
     for name in ("label_smoothing", "input_noise"):
         if getattr(settings, name):
             raise BadInput(

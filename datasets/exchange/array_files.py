@@ -15,7 +15,7 @@ from ...common.errors import BadInput, naming
 from ...common.npz import array_names, read_arrays
 from ...common.reading import MEGABYTE, open_regular, reason
 from ..arrays import ArrayForm
-from .hdf5 import foreign_hdf5
+from .hdf5 import foreign_hdf5, require_h5py
 from .imported import Imported, Unknown
 from .parts import imported, parts_of
 
@@ -63,14 +63,14 @@ def is_d4rl(path: Path) -> bool:
             raise BadInput(f"{path}: {reason(error)}; {EXPECTED}") from None
     if mark != HDF5:
         raise BadInput(f"{path}: not an HDF5 file; {EXPECTED}")
-    _require_h5py()
+    require_h5py()
     with foreign_hdf5(path, "h5py", EXPECTED) as file:
         return all(any(name in file for name in NAMES[needed]) for needed in NEEDED)
 
 
 def read_hdf5(path: Path, unknown: Unknown) -> Imported:
     """Open an HDF5 file of arrays, whose environment has to be given; BadInput if h5py is not installed."""
-    _require_h5py()
+    require_h5py()
     form = ArrayForm.of(unknown.environment)
     with foreign_hdf5(path, "h5py", EXPECTED) as file:
         chosen = _chosen([*file])
@@ -82,10 +82,8 @@ def read_hdf5(path: Path, unknown: Unknown) -> Imported:
 
 
 def _imported(path: Path, form: ArrayForm, unknown: Unknown, arrays: dict[str, NDArray[Any]]) -> Imported:
-    try:
+    with naming(path):
         parts = parts_of(*(arrays.get(name) for name in NAMES))  # type: ignore[arg-type]
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
     return imported(parts, form, unknown, path)
 
 
@@ -95,10 +93,3 @@ def _chosen(found: list[str]) -> dict[str, str]:
     if missing := [own for own in NEEDED if not chosen[own]]:
         raise BadInput(f"has {quoted(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
     return {own: name for own, name in chosen.items() if name}
-
-
-def _require_h5py() -> None:
-    try:
-        import h5py  # noqa: F401
-    except ImportError as error:
-        raise BadInput(f"h5py cannot be imported ({error}); install it with: pip install 'qwop[minari]'") from None

@@ -11,8 +11,11 @@ from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
 from ..origin import Origin
 from ..schema import DatasetInfo, Episode
+from .foreign import import_extra
 from .hdf5 import BROKEN, foreign_hdf5
 from .imported import Imported, Unknown, filled_in, imported_episode, info_of
+
+INSTALL = "pip install 'qwop[d3rlpy]', then pip install --no-deps d3rlpy==2.8.1"
 
 LOST = (
     "the last observation of terminated episodes (an import fills in zeros)",
@@ -34,7 +37,7 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
     transition of any other, for want of its next observation, so the final observation is added as one more row, and
     the transition dropped is that row's, with the dummy action 0. Images become channel-first (see `channel_first`).
     """
-    require_d3rlpy()
+    import_extra("d3rlpy", INSTALL)
     from d3rlpy.constants import ActionSpace
     from d3rlpy.dataset import MDPDataset
 
@@ -86,7 +89,7 @@ def read(path: Path, unknown: Unknown) -> Imported:
     with foreign_hdf5(path, "h5py", EXPECTED) as group:
         if MARK not in group:
             raise BadInput(f"neither D4RL's arrays (observations, actions, …) nor d3rlpy's; {EXPECTED}")
-    require_d3rlpy()
+    import_extra("d3rlpy", INSTALL)
     from d3rlpy.dataset import InfiniteBuffer, ReplayBuffer
 
     info = info_of(unknown.environment)
@@ -99,17 +102,6 @@ def read(path: Path, unknown: Unknown) -> Imported:
         raise BadInput(f"{path}: d3rlpy cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     zeros = "the last observation of terminated episodes: zeros, which nothing learns from"
     return Imported(info, _episodes(found, info, unknown, path), len(found), filled_in(unknown, zeros))
-
-
-def require_d3rlpy() -> None:
-    """BadInput if d3rlpy is not installed."""
-    try:
-        import d3rlpy  # noqa: F401
-    except ImportError as error:
-        raise BadInput(
-            f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]', then "
-            "pip install --no-deps d3rlpy==2.8.1"
-        ) from None
 
 
 def _episodes(found: Iterable[Any], info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:

@@ -12,15 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, quoted
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...common.reading import CannotBeRead, open_regular
+from ...common.reading import open_regular
 from ..bounds import LARGEST, permitted, require_permitted
+from .foreign import foreign_content, import_extra
 
 BROKEN = (
     OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError, AttributeError, IndexError, AssertionError,
 )  # fmt: skip
 """Raised by h5py, and by what is built on it, for damaged and for strange files."""
+
+
+def require_h5py() -> None:
+    """BadInput if h5py is not installed."""
+    import_extra("h5py", "pip install 'qwop[minari]'")
 
 
 @contextmanager
@@ -31,17 +37,12 @@ def foreign_hdf5(path: Path, reader: str, expected: str) -> Iterator["ForeignGro
     """
     import h5py
 
-    with open_regular(path, None, expected) as (_, size):
-        try:
-            with h5py.File(path, "r") as file:
-                yield ForeignGroup(file, size)
-        except CannotBeRead:
-            raise
-        except BadInput as error:
-            raise BadInput(f"{path}: {error}") from None
-        except BROKEN as error:
-            reason = quoted(error, LONGEST_REASON) or type(error).__name__
-            raise BadInput(f"{path}: {reader} cannot read it ({reason}); {expected}") from None
+    with (
+        open_regular(path, None, expected) as (_, size),
+        foreign_content(path, BROKEN, f"{reader} cannot read it", expected),
+        h5py.File(path, "r") as file,
+    ):
+        yield ForeignGroup(file, size)
 
 
 class ForeignGroup:

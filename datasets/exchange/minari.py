@@ -28,7 +28,8 @@ from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
-from .hdf5 import ForeignGroup, foreign_hdf5
+from .foreign import import_extra
+from .hdf5 import ForeignGroup, foreign_hdf5, require_h5py
 from .imported import Imported, Unknown, filled_in, imported_episode
 
 DATA = "data"
@@ -61,7 +62,7 @@ SHARED = ("actors", "policy_probabilities")
 
 def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
     """Write a dataset as Minari's, with the id `name`, into an empty folder. BadInput if Minari is not installed."""
-    minari = require_minari()
+    minari = _require_minari()
     from minari.dataset.minari_storage import MinariStorage
 
     actions = _action_space(info)
@@ -86,7 +87,7 @@ def is_minari(path: Path) -> bool:
 
 def read(path: Path, unknown: Unknown) -> Imported:
     """Open a Minari dataset; BadInput for one whose actions are not discrete."""
-    minari = require_minari()
+    minari = _require_minari()
     folder = _data(path)
     assert folder is not None
     metadata = _metadata(folder / METADATA)
@@ -109,14 +110,10 @@ def read(path: Path, unknown: Unknown) -> Imported:
     return Imported(info, _episodes(folder / MAIN, total, jpeg, form, unknown, path.name), total, notes)
 
 
-def require_minari() -> Any:
-    """Minari as a module; BadInput if it is not installed."""
-    try:
-        import h5py  # noqa: F401
-        import minari
-    except ImportError as error:
-        raise BadInput(f"Minari cannot be imported ({error}); install it with: pip install 'qwop[minari]'") from None
-    return minari
+def _require_minari() -> Any:
+    """Minari as a module; BadInput if it, or h5py, is not installed."""
+    require_h5py()
+    return import_extra("minari", "pip install 'qwop[minari]'")
 
 
 def _action_space(info: DatasetInfo) -> Space:

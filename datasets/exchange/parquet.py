@@ -8,12 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.checks import LONGEST_REASON, quoted
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...common.reading import CannotBeRead, open_regular
+from ...common.reading import open_regular
 from ..bounds import permitted, require_footer, require_memory, require_permitted
+from .foreign import foreign_content
 
 EXPECTED = "expected a Parquet file"
+
+BROKEN = (OSError, KeyError, ValueError, OverflowError, pa.ArrowException)
+"""Raised by PyArrow, and by what is built on it, for damaged and for strange files."""
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -29,28 +33,19 @@ def foreign_parquet(path: Path, columns: Mapping[str, pa.DataType]) -> Iterator[
     BadInput, also for errors about the content within the context, names the file. Columns that are not asked for are
     not read.
     """
-    with open_regular(path, None, EXPECTED) as (file, size):
-        try:
-            require_footer(file, size)
-            with pq.ParquetFile(file) as parquet:
-                schema = parquet.schema_arrow
-            for name, kind in columns.items():
-                _require_column(schema, name, kind)
-            width = max(
-                (kind.byte_width for kind in columns.values() if pa.types.is_fixed_size_binary(kind)), default=8
-            )
-            require_memory(file, size, width=width, columns=columns.keys())
-            file.seek(0)
-            # A text that is repeated a million times is there once.
-            texts = [name for name in columns if is_text(schema.field(name).type)]
-            with pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True) as parquet:
-                yield ForeignParquet(parquet, columns, size)
-        except CannotBeRead:
-            raise
-        except BadInput as error:
-            raise BadInput(f"{path}: {error}") from None
-        except (OSError, KeyError, ValueError, OverflowError, pa.ArrowException) as error:
-            raise BadInput(f"{path}: cannot be read ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
+    with open_regular(path, None, EXPECTED) as (file, size), foreign_content(path, BROKEN, "cannot be read", EXPECTED):
+        require_footer(file, size)
+        with pq.ParquetFile(file) as parquet:
+            schema = parquet.schema_arrow
+        for name, kind in columns.items():
+            _require_column(schema, name, kind)
+        width = max((kind.byte_width for kind in columns.values() if pa.types.is_fixed_size_binary(kind)), default=8)
+        require_memory(file, size, width=width, columns=columns.keys())
+        file.seek(0)
+        # A text that is repeated a million times is there once.
+        texts = [name for name in columns if is_text(schema.field(name).type)]
+        with pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True) as parquet:
+            yield ForeignParquet(parquet, columns, size)
 
 
 class ForeignParquet:

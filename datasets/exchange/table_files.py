@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ..arrays import ArrayForm
 from ..folder import episode_name
 from ..reader import Dataset
@@ -114,10 +114,8 @@ def imported_table(
     files: Sequence[int] = (0,),
 ) -> Imported:
     """The rows as episodes; see `read`. files: the first row of each file."""
-    try:
+    with naming(path):
         return imported(_parts(table, columns, form, files), form, unknown, path)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, files: Sequence[int]) -> list[Part]:

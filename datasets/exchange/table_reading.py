@@ -11,10 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...common.checks import LONGEST_REASON, quoted
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...common.reading import MEGABYTE, CannotBeRead, open_regular
+from ...common.reading import MEGABYTE, open_regular
 from ..bounds import permitted, require_footer, require_memory, require_permitted
+from .foreign import foreign_content
 from .parquet import is_text, length_of_texts
 
 LARGEST = 1024 * MEGABYTE
@@ -43,26 +44,23 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
     tables: list[pd.DataFrame] = []
     memory = total = 0
     for file in files:
-        try:
-            with open_regular(file, LARGEST, EXPECTED) as (opened, size):
-                total += size
-                if total > LARGEST:
-                    raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
-                read = _parquet if file.suffix.lower() == ".parquet" else _csv
+        with (
+            open_regular(file, LARGEST, EXPECTED) as (opened, size),
+            foreign_content(path, Exception, "cannot be read", EXPECTED),  # pandas raises errors of several libraries
+        ):
+            total += size
+            if total > LARGEST:
+                raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
+            read = _parquet if file.suffix.lower() == ".parquet" else _csv
+            try:
                 table, needs = read(opened, size, needed)
-                if tables and (differ := [*{*table.columns} ^ {*tables[0].columns}]):
-                    raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
-                memory += needs
-                require_permitted(memory, permitted(total), total)
-                tables.append(table)
-        except CannotBeRead:
-            raise
-        except BadInput as error:
-            raise BadInput(f"{path}: {error}") from None
-        except UnicodeDecodeError:
-            raise BadInput(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-        except Exception as error:  # pandas raises errors of several libraries
-            raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
+            except UnicodeDecodeError:
+                raise BadInput("is not UTF-8 text; save it as UTF-8") from None
+            if tables and (differ := [*{*table.columns} ^ {*tables[0].columns}]):
+                raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
+            memory += needs
+            require_permitted(memory, permitted(total), total)
+            tables.append(table)
     starts = [0, *accumulate(len(table) for table in tables[:-1])]
     return pd.concat(tables, ignore_index=True), starts
 
