@@ -259,7 +259,9 @@ def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]
 
 def _keys(episode: Episode) -> NDArray[np.uint8]:
     if episode.keys is None:
-        raise BadInput(f"{episode.label}: an episode without keys cannot be played again")
+        raise BadInput(
+            f"{episode.label}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
+        )
     return episode.keys_of_frames
 
 

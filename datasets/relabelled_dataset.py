@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
+from ..common.errors import naming
 from ..envs.qwop.task import PIXELS
 from .behaviour_probabilities import RECORDED
 from .from_keys import qwop_info, relabelled
@@ -42,17 +42,14 @@ class RelabelledDataset(Dataset):
     def _read(self, path: Path) -> Episode:
         if path not in self._kept:
             episode = read_episode(path, self._original.info, self.checksums.get(path.name))
-            if episode.keys is None:
-                raise BadInput(
-                    f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
+            with naming(path):
+                self._kept[path] = relabelled(
+                    episode,
+                    self.info,
+                    EPSILON,
+                    same_decisions=self._same_decisions,
+                    from_first_key=self._by_people,
                 )
-            self._kept[path] = relabelled(
-                episode,
-                self.info,
-                EPSILON,
-                same_decisions=self._same_decisions,
-                from_first_key=self._by_people,
-            )
         return self._kept[path]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
@@ -88,11 +88,9 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
     """The episodes as the new dataset has them; BadInput for one without keys."""
     same = settings.frames_per_step is None and settings.decisions_per_second is None
     for path, episode in zip(dataset.files, dataset, strict=True):
-        if episode.keys is None:
-            raise BadInput(
-                f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
-            )
-        yield relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
+        with naming(path):
+            made = relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
+        yield made
 
 
 command = Subcommand(

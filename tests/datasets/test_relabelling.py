@@ -82,5 +82,5 @@ def test_wrong_frames_and_missing_keys_are_refused() -> None:
         states_along(made, [5, 3])
     from dataclasses import replace
 
-    with pytest.raises(BadInput, match="without keys"):
+    with pytest.raises(BadInput, match="has no keys"):
         replay_episode(replace(made, keys=None))

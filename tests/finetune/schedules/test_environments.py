@@ -70,7 +70,7 @@ def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
     )
     dataset = open_dataset(tmp_path / "demos")
     assert len(relabelled_demonstrations([phase()], spec, dataset)) == 1
-    with pytest.raises(BadInput, match="without keys"):
+    with pytest.raises(BadInput, match="has no keys"):
         relabelled_demonstrations([phase(reward="race")], spec, dataset)
 
 
