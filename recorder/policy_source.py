@@ -17,7 +17,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .settings import PolicySettings
-from .source import Recorded, Source, recorded_games
+from .source import Recorded, Source, games_of
 
 
 def open_policy(
@@ -48,7 +48,7 @@ def open_policy(
     environment = policy.environment if played_in is None else played_in(policy.environment)
     other = None if policy.environment == own else str(policy.environment)
     games = _recorded(settings, other if environment == policy.environment else environment.id)
-    first = _next_game(recorded_games(folder), games)
+    first = max(games_of(folder, games), default=-1) + 1
     notes = [f"{settings.policy}: playing {environment}", *limit_note(environment)]
     if first:
         notes.append(f"{folder} already has games of this policy and seed: continuing with game {first}")
@@ -67,11 +67,6 @@ def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
     path = policy_path(settings.policy)
     origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
     return Recorded(path.name, origin, settings.max_idle_frames)
-
-
-def _next_game(recorded: list[Recorded], games: Recorded) -> int:
-    of_these = [one.origin.game for one in recorded if replace(one, origin=replace(one.origin, game=None)) == games]
-    return max((game + 1 for game in of_these if game is not None), default=0)
 
 
 def _episodes(

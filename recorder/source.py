@@ -1,7 +1,7 @@
 """The interface between a source of games and the recorder."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..common.errors import BadInput
@@ -48,6 +48,20 @@ def recorded_games(folder: Path) -> list[Recorded]:
     found = [dataset.metadata(index) for index in range(len(dataset))]
     return [
         Recorded(one["source"], Origin.from_json(one["origin"]), one["start"].get("max_idle_frames")) for one in found
+    ]
+
+
+def games_of(folder: Path, games: Recorded) -> list[int]:
+    """Numbers of a policy's games in a dataset.
+
+    games: their identity without the number; with None as `max_idle_frames`, those of any.
+    """
+    return [
+        one.origin.game
+        for one in recorded_games(folder)
+        if one.origin.game is not None
+        and (one.source, replace(one.origin, game=None)) == (games.source, games.origin)
+        and games.max_idle_frames in (None, one.max_idle_frames)
     ]
 
 

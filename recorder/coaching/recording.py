@@ -3,7 +3,6 @@
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from ...policies.files import load_policy, policy_digest
 from ...policies.policy import Policy
 from ..page.environment_keys import KeyMap
 from ..settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
-from ..source import recorded_games
+from ..source import Recorded, games_of
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
 from .journal import Interrupted
@@ -55,7 +54,7 @@ class Recording:
         path = policy_path(settings.policy)
         origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
         self.facts = Facts(settings.player, path.name, origin, settings.epsilon)
-        self._recorded = games_of(folder, path.name, origin)
+        self._recorded = games_of(folder, Recorded(path.name, origin, None))
         self.about = {
             **origin.to_json(),
             **{name: getattr(settings, name) for name in ("player", "epsilon", "release", "max_idle_frames")},
@@ -119,15 +118,6 @@ def coached_info(policy: Policy, name: str) -> DatasetInfo:
         names = None if own.capabilities.action_names else action_names(env)
         env.close()
     return DatasetInfo(own, policy.observation, policy.actions, SHARED_CONTROL, names)
-
-
-def games_of(folder: Path, source: str, origin: Origin) -> list[int]:
-    """Numbers of the games of one policy, seed and mode in a dataset."""
-    return [
-        one.origin.game
-        for one in recorded_games(folder)
-        if one.source == source and replace(one.origin, game=None) == origin and one.origin.game is not None
-    ]
 
 
 def frames_a_second(policy: Policy) -> float:
