@@ -31,6 +31,9 @@ VERSION, READABLE = 5, (4, 5)
 """Version of the state in a checkpoint that is written, and those that can be resumed from. 4 lacks what players
 achieved."""
 
+KEPT = 2
+"""Checkpoints of a run that stay, the newest ones: should one be damaged, the run is resumed from the other."""
+
 METADATA = "state"
 
 LARGEST_HEADER = 32 * MEGABYTE
@@ -43,9 +46,9 @@ OTHER_VERSION = "written by another version of this program; resume with that on
 
 
 def save_checkpoint(
-    folder: Path, decisions: int, state: dict[str, Any], keep: int = 2, learning_rate: str = "algorithm.learning_rate"
+    folder: Path, decisions: int, state: dict[str, Any], learning_rate: str = "algorithm.learning_rate"
 ) -> Path:
-    """Write the state of a run after this many decisions; delete all but the newest `keep` checkpoints.
+    """Write the state of a run after this many decisions; delete all but the newest `KEPT` checkpoints.
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays. Tensors that are not finite are
     refused with BadInput, which names the setting `learning_rate`, before anything is written or deleted.
@@ -61,7 +64,7 @@ def save_checkpoint(
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial, _system_errors():
         save_file(tensors, partial, metadata={METADATA: text})
-    for old in checkpoints(folder)[:-keep]:
+    for old in checkpoints(folder)[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
 

@@ -144,10 +144,8 @@ class CentredRMSprop(RMSpropTF):
 
     start = 0.0
 
-    def __init__(
-        self, params: Iterable[Tensor], lr: float = 2.5e-4, decay: float = 0.95, epsilon: float = 0.01 / 32**2
-    ) -> None:
-        super().__init__(params, lr, decay, epsilon)
+    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
+        super().__init__(params, lr, decay=0.95, epsilon=0.01 / 32**2)
 
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         means = self._averages("mean", parameters, 0.0)

@@ -51,14 +51,14 @@ def test_a_state_that_is_not_finite_is_neither_written_nor_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float
 ) -> None:
     state = {"array": np.array([1.0, number])}
-    before = save_checkpoint(tmp_path, 1, {"array": np.ones(2)}, keep=1)
+    before = [save_checkpoint(tmp_path, decisions, {"array": np.ones(2)}) for decisions in (1, 2)]
     with pytest.raises(BadInput, match=r"training has diverged; lower the learning rate .* and start anew"):
-        save_checkpoint(tmp_path, 2, state, keep=1)
-    assert checkpoints(tmp_path) == [before]
+        save_checkpoint(tmp_path, 3, state)
+    assert checkpoints(tmp_path) == before
     with monkeypatch.context() as patched:
         patched.setattr(checkpoint, "_not_finite", lambda tensors: None)
-        path = save_checkpoint(tmp_path, 2, state)
-    with pytest.raises(BadInput, match=r"000002\.checkpoint: not a checkpoint .*not finite.*remove it to resume"):
+        path = save_checkpoint(tmp_path, 3, state)
+    with pytest.raises(BadInput, match=r"000003\.checkpoint: not a checkpoint .*not finite.*remove it to resume"):
         load_checkpoint(path)
 
 
