@@ -126,9 +126,9 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         output, state = self.think(observations, state)
         return self.policy_head(output.latent), state
 
-    def think(self, observations: Tensor, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
+    def think(self, observations: Tensor, state: State) -> tuple[CoreOutput, State]:
         """The output for observations [n, ...], and the following state; see `core`."""
-        return self.core(self.perceive(observations), state, slow_gradient)
+        return self.core(self.perceive(observations), state)
 
     def perceive(self, observations: Tensor) -> Percept:
         """Inputs of `core` that need no state, of observations [n, ...]."""

@@ -76,13 +76,13 @@ class CommandRun:
         given = [f"{name}={value}" for name, value in values.items()]
         return [self._command.program, *self._settings, *given, f"seed={seed}"]
 
-    def check(self, space: Sequence[Parameter], place: str = "study") -> None:
+    def check(self, space: Sequence[Parameter]) -> None:
         """BadInput, naming the key of the study, for settings that the command does not have or does not accept."""
-        with naming(f"{place}.settings"):
+        with naming("study.settings"):
             self._read({}, 0, Path("out"))
         for one in space:
             for value in one.extremes:
-                with naming(f"{place}.space.{one.name}"):
+                with naming(f"study.space.{one.name}"):
                     self._read({one.name: value}, 0, Path("out"))
 
     def _read(self, values: Values, seed: int, out: Path) -> Any:

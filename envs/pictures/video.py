@@ -17,6 +17,9 @@ from .drawing import Drawing
 LAST_PICTURE_SECONDS = 1.5
 """Seconds for which a film rests on its last picture."""
 
+GAP = 4
+"""Pixels between the pictures of a strip."""
+
 Pictures = Iterable[NDArray[np.uint8]]
 
 
@@ -67,13 +70,13 @@ def _even(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.pad(picture, beyond, mode="edge") if rows or columns else picture
 
 
-def picture_strip(pictures: Pictures, columns: int, gap: int = 4) -> NDArray[np.uint8]:
-    """Arrange pictures of one size in rows of `columns`, on white: uint8 [height, width, 3]."""
+def picture_strip(pictures: Pictures, columns: int) -> NDArray[np.uint8]:
+    """Arrange pictures of one size in rows of `columns`, `GAP` apart on white: uint8 [height, width, 3]."""
     tiles = list(pictures)
     high, wide = tiles[0].shape[:2]
     rows = -(-len(tiles) // columns)
-    strip = np.full((rows * (high + gap) - gap, columns * (wide + gap) - gap, 3), 255, dtype=np.uint8)
+    strip = np.full((rows * (high + GAP) - GAP, columns * (wide + GAP) - GAP, 3), 255, dtype=np.uint8)
     for index, tile in enumerate(tiles):
-        top, left = index // columns * (high + gap), index % columns * (wide + gap)
+        top, left = index // columns * (high + GAP), index % columns * (wide + GAP)
         strip[top : top + high, left : left + wide] = tile
     return strip

@@ -29,7 +29,7 @@ def think(
     """Thoughts about observations [steps, n, 4], and the states after them; action 1 and reward −1 after each."""
     state, thoughts, states = network.initial_state(seen.shape[1]), [], []
     for one in seen:
-        output, state = network.think(one, state, slow_gradient)
+        output, state = network.core(network.perceive(one), state, slow_gradient)
         state = network.feed(state, torch.ones(len(one), dtype=torch.int64), -torch.ones(len(one)))
         thoughts.append(output)
         states.append(TwoTimescaleState(*state))

@@ -2,6 +2,7 @@ import base64
 import json
 import re
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs(module="selenium")
-def test_the_page_plays_in_a_browser(html: str, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_the_page_plays_in_a_browser(html: str, tmp_path: Path) -> None:
     import selenium.webdriver
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support.ui import WebDriverWait

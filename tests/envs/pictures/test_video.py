@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.pictures.drawing import Drawing
-from qwop.envs.pictures.video import game_pictures, picture_strip, seconds_from_first_key, write_video
+from qwop.envs.pictures.video import GAP, game_pictures, picture_strip, seconds_from_first_key, write_video
 
 KEYS = np.array([0, 0, 5, 5, 0, 10, 10], np.uint8)
 
@@ -52,8 +52,10 @@ def test_a_film_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_strip_has_rows_and_columns(tmp_path: Path) -> None:
+def test_a_strip_has_rows_and_columns() -> None:
     tiles = [np.full((10, 20, 3), shade, np.uint8) for shade in (10, 60, 110)]
-    strip = picture_strip(tiles, columns=2, gap=3)
-    assert strip.shape == (23, 43, 3)
-    assert (strip[0, 0, 0], strip[0, 23, 0], strip[13, 0, 0], strip[13, 23, 0]) == (10, 60, 110, 255)
+    strip = picture_strip(tiles, columns=2)
+    assert strip.shape == (20 + GAP, 40 + GAP, 3)
+    down, right = 10 + GAP, 20 + GAP
+    corners = strip[0, 0, 0], strip[0, right, 0], strip[down, 0, 0], strip[down, right, 0], strip[down - 1, 0, 0]
+    assert corners == (10, 60, 110, 255, 255)
