@@ -8,7 +8,7 @@ import { flat } from "./rows.js";
 
 const VERSION = 1;
 const OUTCOMES = ["stopped", "finished", "fell"];
-export const TEMPOS = [1, 0.75, 0.5, 0.25]; // at which a person played
+const TEMPOS = [1, 0.75, 0.5, 0.25]; // at which a person played
 const LONGEST = 300_000; // frames
 const LONGEST_NAME = 40; // bytes
 

@@ -2,7 +2,7 @@
 
 import { OBSERVATIONS } from "./engine.js";
 
-export const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
+const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
 const LIMIT = 8; // of scaled observations, in standard deviations, before tanh layers
 const LARGEST_HEADER = 4 * 2 ** 20;
 
@@ -14,7 +14,7 @@ export class Refused extends Error {}
 const refuse = (why) => { throw new Refused(why); };
 
 // The description in a policy's file, and its tensors { shape, values }; refuses anything else.
-export function readPolicy(buffer) {
+function readPolicy(buffer) {
   const notOne = "not a policy file (.safetensors) of this project";
   if (buffer.byteLength < 8) refuse(notOne);
   const length = Number(new DataView(buffer).getBigUint64(0, true));
