@@ -48,7 +48,7 @@ def test_the_demonstrator_fetches_the_key_opens_the_door_and_reaches_the_goal(
     assert reward > 0.8
 
 
-def test_demonstrations_are_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demonstrations_are_learned_from(tmp_path: Path) -> None:
     task = script.replace(script.TASKS["door-key"], shown=3, decisions=64)
     dataset = script.demonstrations(task, tmp_path / "shown", 0)
     assert dataset.info.observation.shape == (686,)

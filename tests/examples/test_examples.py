@@ -35,7 +35,7 @@ def test_train_your_own(tmp_path: Path) -> None:
     assert (tmp_path / "my_policy.safetensors").is_file()
 
 
-def test_an_environment_of_ones_own(tmp_path: Path) -> None:
+def test_an_environment_of_ones_own() -> None:
     """key_world.py keeps Gymnasium's contract, and is solved by walking towards the goal."""
     script = (
         "import gymnasium, key_world, numpy as np; from gymnasium.utils.env_checker import check_env;"

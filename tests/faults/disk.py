@@ -46,7 +46,6 @@ class Disk:
     def __init__(self, folder: Path, fault: Fault | None, backups: Path, log: int) -> None:
         self.folder, self.fault, self.backups, self.log = str(folder.resolve()), fault, backups, log
         self.calls = 0
-        self.struck = False
         self._random = random.Random(fault.seed if fault else 0)
         self._real = {name: getattr(os, name) for name in _REPLACED}
         self._open = io.open
@@ -105,7 +104,6 @@ class Disk:
         return act()
 
     def _strike(self) -> None:
-        self.struck = True
         self._real["write"](self.log, b"struck\n")
 
     def _die(self) -> None:

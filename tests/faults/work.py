@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -258,10 +257,6 @@ def games(folder: Path) -> dict[str, str]:
         assert key not in found, f"{key} was recorded twice"
         found[key] = _sha(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
     return found
-
-
-def newest_checkpoint(folder: Path) -> Sequence[Path]:
-    return checkpoints(folder / "checkpoints")[-1:]
 
 
 def _sha(data: bytes) -> str:

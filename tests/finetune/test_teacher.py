@@ -137,7 +137,7 @@ def test_actors_in_other_processes_have_the_teacher() -> None:
         ),
     ],
 )
-def test_wrong_settings_are_one_line(settings: tuple[str, ...], said: str, finetune: Finetune, tmp_path: Path) -> None:
+def test_wrong_settings_are_one_line(settings: tuple[str, ...], said: str, finetune: Finetune) -> None:
     code, _, wrong = finetune("policy=scratch", "environment=QWOP-v1", "schedule=live-only", *settings, "out=run")
     assert code == 2
     assert said in wrong

@@ -203,7 +203,7 @@ def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> N
         page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
-def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_path: Path) -> None:
+def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page) -> None:
     packed = _packed(page)
     page.open(f"#game={packed}")
     page.wait("watching")

@@ -455,7 +455,7 @@ def test_minaris_files_as_pipes_are_not_waited_for(minari: Path, name: str) -> N
     assert f"{path}: a pipe; expected a dataset of Minari" in refused(minari)
 
 
-def test_pictures_that_minari_stores_as_jpeg_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_that_minari_stores_as_jpeg_are_imported(tmp_path: Path) -> None:
     pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
     pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
     import gymnasium

@@ -64,7 +64,7 @@ def test_a_dataset_opens_in_minari(games: Dataset, tmp_path: Path, monkeypatch: 
     assert environment.spec.kwargs["frames_per_step"] == 3
 
 
-def test_a_minari_dataset_of_others_is_imported(games: Dataset, tmp_path: Path) -> None:
+def test_a_minari_dataset_of_others_is_imported(tmp_path: Path) -> None:
     pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
     pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
     import gymnasium

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -79,11 +78,3 @@ def clumsy_games() -> list[PlayedGame]:
         return PlayedGame(keys, Opening(held=held))
 
     return [game(held) for held in (0, 1, 8)]
-
-
-def effect(keys: Any) -> NDArray[np.uint8]:
-    """Keys without those that others override."""
-    pressed = np.asarray(keys, dtype=np.uint8)
-    thighs = np.where(pressed & 1, 1, pressed & 2)
-    calves = np.where(pressed & 4, 4, pressed & 8)
-    return (thighs | calves).astype(np.uint8)

@@ -235,7 +235,7 @@ def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureF
 
 
 def test_other_environments_are_verified_without_replay(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
 ) -> None:
     from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 

@@ -15,7 +15,7 @@ from qwop.common.errors import BadInput
 from qwop.envs.names import BODIES
 from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings
 
-HEAD, TORSO = BODIES.index("head"), BODIES.index("torso")
+HEAD = BODIES.index("head")
 CLOCK, ENDED = 5, 4
 
 PLAYED = [1, 1, 5, 0, 2, 6, 10, 15, 0, 4, 1]

@@ -115,7 +115,7 @@ def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory() -> None:
     assert one.shares()["demonstrations"] == pytest.approx(300 / 900)
 
 
-def test_its_state_puts_everything_back(generator: np.random.Generator) -> None:
+def test_its_state_puts_everything_back() -> None:
     one, other = memory(), memory()
     one.push(make_transitions(8))
     one.push(make_transitions(3, first=8))
@@ -131,7 +131,7 @@ def test_its_state_puts_everything_back(generator: np.random.Generator) -> None:
     assert one.get_state()["priorities"].tolist() == other.get_state()["priorities"].tolist()
 
 
-def test_clearing_forgets_priorities_too(generator: np.random.Generator) -> None:
+def test_clearing_forgets_priorities_too() -> None:
     one = memory(alpha=1.0)
     one.push(make_transitions(3))
     one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))

@@ -273,7 +273,7 @@ class Changing(gymnasium.Env[Any, Any]):
 
 
 @pytest.mark.parametrize(("change", "why"), [("differs", "give another game"), ("fails", "out of order")])
-def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: str, tmp_path: Path) -> None:
+def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: str) -> None:
     import torch
     from qwop.policies.networks import ActorCritic
 

@@ -5,7 +5,6 @@ import json
 import re
 import socket
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,7 @@ def test_an_invalid_message_closes_the_connection_and_keeps_the_game(
     assert len(open_dataset(recorder.folder)[0].keys_of_frames) == 12
 
 
-def test_without_the_token_nothing_is_served(recorder: Any, tmp_path: Path) -> None:
+def test_without_the_token_nothing_is_served(recorder: Any) -> None:
     import http.client
 
     connection = http.client.HTTPConnection(recorder.address.netloc, timeout=10)

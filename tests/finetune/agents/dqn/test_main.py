@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.q_networks import DuelingQ
-
-CARTPOLE = EnvironmentSpec("CartPole-v1")
 
 Finetune = Callable[..., tuple[int, str, str]]
 

@@ -84,7 +84,7 @@ def test_the_errors_of_an_update_become_priorities(make_sequences: Callable[...,
     assert set(learner.updates[-1][0].actions) == {1}
 
 
-def test_beta_rises_to_one_over_the_schedule(make_sequences: Callable[..., Sequences]) -> None:
+def test_beta_rises_to_one_over_the_schedule() -> None:
     agent, _ = make_agent()
     found = []
     for decisions in (0, 50, 100, 200):
