@@ -52,7 +52,7 @@ def write_report(
         '<p class="note">These runs use seeds that the search did not. Their mean decides; the mean in the search is '
         "too good for the best of many trials, because they were selected by it. ± is the standard error.</p>"
     )
-    parts += ["<h2>What single runs say</h2>", _single_runs(results, figure)]
+    parts += ["<h2>Single runs</h2>", _single_runs(results, figure)]
     curves = _curves(out, results, asked.objective.curve)
     if curves:
         parts += ["<h2>Learning of the finalists</h2>", f'<div class="charts">{curves}</div>']

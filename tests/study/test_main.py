@@ -47,7 +47,7 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
             assert f"seed: {seed}\n" in (folder / "config.yaml").read_text()
             assert not (folder / "checkpoints").exists()
     page = (tmp_path / "study" / "report.html").read_text()
-    for wanted in ("The finalists, with fresh seeds", "What single runs say", "Learning of the finalists", "<polygon"):
+    for wanted in ("The finalists, with fresh seeds", "Single runs", "Learning of the finalists", "<polygon"):
         assert wanted in page
     for svg in page.split("<svg")[1:]:
         ElementTree.fromstring("<svg" + svg.partition("</svg>")[0] + "</svg>")
