@@ -25,8 +25,9 @@ from .settings import CoachSettings
 
 
 def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, news: str, console: Console) -> bool:
-    """Record the games of a round into a dataset, less what an interrupted round has recorded already; all of the
-    minutes again where nobody corrected anything in them.
+    """Record the games of a round into a dataset.
+
+    The minutes that an interrupted round recorded count, unless nobody corrected anything in them.
 
     news: a line that the page shows. Returns false if there is no game.
     """

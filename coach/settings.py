@@ -20,7 +20,7 @@ class CoachSettings(Settings):
     )
     who: str = setting(
         "page",
-        "Who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted).",
+        "Person who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted).",
         choices=WHO,
     )
     person: str = setting("champion", "Policy whose keys the scripted person presses.", path=True)

@@ -227,7 +227,7 @@ def _frame(
     first, last = min(xs), max(xs)
     if last <= first:  # in the middle, and the only number on the axis
         places = places or {first: f"{first:.4g}"}
-        beside = max(1.0, abs(first) / 1e6)  # 1 is lost beside the largest numbers
+        beside = max(1.0, abs(first) / 1e6)  # more than 1 for large numbers, to which adding 1 changes nothing
         first, last = first - beside, last + beside
     return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)
 

@@ -173,7 +173,7 @@ def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
 
 
 def _with_limit(kind: Any, spec: Declaration, value: Any) -> Declaration:
-    """The declaration, with the largest number of all where the value is beyond it."""
+    """The declaration; if it has no upper limit and the value exceeds `LARGEST`, with that as its limit."""
     kind = get_args(kind)[0] if get_origin(kind) in (tuple, list) else kind
     if kind not in LARGEST or spec.at_most is not None or spec.below is not None:
         return spec

@@ -20,7 +20,10 @@ Content = str | bytes | Callable[[BinaryIO], object]
 
 
 def named_path(path: str | os.PathLike[str], kind: str) -> Path:
-    """A path that a program gives, ~ being the home folder; BadInput for an empty one, the working folder to Python."""
+    """A path that a program gives, ~ being the home folder.
+
+    BadInput for an empty one, which Python would take for the working folder.
+    """
     if not os.fspath(path).strip():
         raise BadInput(f"the name of the {kind} is empty; give one, or . for the working folder")
     return Path(path).expanduser()

@@ -1,7 +1,7 @@
 """Coordination of processes that write into the same folder, and cleanup after killed ones.
 
 A writing process holds a lock on the folder itself (`flock`), which ends with the process in any case, so it never goes
-stale. Where folders cannot be locked (Windows, some network drives), nothing is refused or removed.
+stale. If folders cannot be locked (Windows, some network drives), nothing is refused or removed.
 """
 
 import os
@@ -100,7 +100,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
 def claimed(folder: Path) -> Iterator[bool]:
     """Context with the folder for this process alone; yields False immediately if another process has it.
 
-    Makes the folder, and leaves it. Where folders cannot be locked, every claim succeeds.
+    Makes the folder, and leaves it. If folders cannot be locked, every claim succeeds.
     """
     make_missing(folder)
     with _opened(folder) as descriptor:
@@ -109,9 +109,9 @@ def claimed(folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def lock_waiting(path: Path) -> Iterator[None]:
-    """Context in which no other process is inside it for the same file or folder; waits for its turn.
+    """Context that one process at a time may enter for the same file or folder; waits for its turn.
 
-    The lock ends with the process however it ends. Where there are no locks, it does not wait.
+    The lock ends with the process however it ends. Without locks, it does not wait.
     """
     with _opened(path) as descriptor:
         if descriptor is not None:

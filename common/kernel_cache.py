@@ -7,7 +7,7 @@ that compiled them. Checkouts with different sources thus have a folder each; on
 removed.
 
 The folder is `qwop` in the user's cache folder ($XDG_CACHE_HOME or ~/.cache on Linux), or in $NUMBA_CACHE_DIR if set.
-Every file is written whole, so processes that compile at the same time do not disturb each other. Where nothing can be
+Every file is written whole, so processes that compile at the same time do not disturb each other. If nothing can be
 written, each process compiles for itself.
 """
 

@@ -33,8 +33,9 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
 
 def import_quickly(module: str) -> ModuleType:
-    """Import a module without looking for garbage meanwhile, nor ever again in what it brings: what modules define
-    stays. Looking takes a tenth of the time that PyTorch and the like need, and half a second at a program's end.
+    """Import a module without garbage collection, and exempt its objects from later collections: they stay anyway.
+
+    Collections would take a tenth of the import time of PyTorch and the like, and half a second at a program's end.
     """
     collecting, new = gc.isenabled(), module not in sys.modules
     gc.disable()

@@ -25,10 +25,10 @@ SUFFIXES = (".yaml", ".yml")
 def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> list[str]:
     """The same command line, already in the forms that Hydra takes, with paths and preferences resolved.
 
-    A path becomes an option of its group, for this process. A file that names an option of the group that its own
-    group `prefers` chooses that, unless the command line does: `schedule=champion` brings `algorithm=ppo`. Where the
-    file names none, the rest of the command line may (`preferred_beside`). BadInput for a file that cannot be read or
-    names no option.
+    A path becomes an option of its group, for this process. A file may name an option of another group, the one that
+    its own group `prefers`: `schedule=champion` brings `algorithm=ppo-runner`. That option is chosen unless the command
+    line chooses one. If the file names none, the rest of the command line may imply one (`preferred_beside`). BadInput
+    for a file that cannot be read or names an option that does not exist.
     """
     made = list(arguments)
     for group, spec in declarations(settings).items():

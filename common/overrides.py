@@ -43,7 +43,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
     A group that is changed but not chosen has its default option.
     """
-    # Beside other overrides: with an option of Hydra's between them (-m), its parser would not take the second ones.
+    # Next to the other overrides, because Hydra's parser refuses overrides on both sides of one of its options (-m).
     place = next((place for place, one in enumerate(overrides) if "=" in one and not one.startswith("-")), 0)
     overrides = [*overrides[:place], *_unchosen(overrides, settings), *overrides[place:]]
     groups = _groups(settings)
@@ -127,7 +127,7 @@ def _explained(error: Exception, overrides: Sequence[str], settings: type[Settin
     if found := _MISSING_OPTION.search(str(error)):
         options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
-        near = nearest(found["option"], options, 0.6)  # of short names, one letter is much
+        near = nearest(found["option"], options, 0.6)  # lower, because one letter is a large part of a short name
         question = f"did you mean {near}? The options are" if near else "choose one of"
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
@@ -173,7 +173,7 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
     groups = _groups(settings)
     try:
         known = _known([str(one.input_line) for one in parsed], settings, compose)
-    except Exception:  # a group of the user's own folder, perhaps: Hydra's message has to do
+    except Exception:  # for example a group in the user's own folder: Hydra's message is shown instead
         return None
     absent = [name for name in groups if name not in known]
     for one in parsed:

@@ -19,7 +19,7 @@ from rich.text import Text
 class RateColumn(ProgressColumn):
     """The rate a second, or a minute where that is less than one.
 
-    In the end it is at most that of the whole time: where much is counted at once, Rich's is that of a moment.
+    At the end it is at most the mean rate, because Rich's is that of a moment if much is counted at once.
     """
 
     def __init__(self, unit: str) -> None:

@@ -57,7 +57,7 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
 def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> bytes:
     """Read all of an opened file, of at most `most` bytes."""
     try:
-        # Python sets aside as much memory as it is asked to read. A file of the system says that it has no bytes.
+        # Python allocates as much memory as it is asked to read. Files of the system (/proc) report a size of 0.
         size = min(os.fstat(file.fileno()).st_size, most)
         data = file.read(size + 1) or b""  # None where a file of the system has nothing yet
         while size < len(data) <= most and (more := file.read(min(most + 1 - len(data), MEGABYTE))):

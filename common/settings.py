@@ -23,7 +23,7 @@ NOT_SET = "???"
 
 _DECLARATIONS: dict[type[Any], Mapping[str, Declaration]] = {}
 _HINTS: dict[type[Any], dict[str, Any]] = {}
-"""Of every class, once asked for: mypy accepts no dataclass as an argument of a function with functools.cache."""
+"""Caches, by class. mypy accepts no dataclass as an argument of a function with functools.cache."""
 
 FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
@@ -74,9 +74,10 @@ def file_choice(
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one. preferred_beside: the option of that group where the file names none and a part of the command line
-    matches this pattern. default: the option whose settings a command line changes that chooses none; default_beside:
-    another one where it sets these settings. expected: what else may be given, for the error without a choice.
+    chooses one. preferred_beside: an option of that group by a pattern, chosen if the file names none and a part of the
+    command line matches. default: the option that is chosen if a command line changes settings of the group without
+    choosing one. default_beside: another default by the name of a setting, chosen if the command line sets that one.
+    expected: what else may be given, for the error without a choice.
     """
     spec = Declaration(
         help,

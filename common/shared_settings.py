@@ -9,7 +9,7 @@ LARGEST_SEED = 2**32 - 1
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 LONGEST_IDLE = 3000
-"""Frames: 100 s, of a game that ends after 120."""
+"""Most idle frames at a game's start: 100 s of the 120 s after which a game ends."""
 
 
 def seed(help: str) -> Any:

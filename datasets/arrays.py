@@ -254,7 +254,7 @@ def _said(value: Any) -> str:
 
 
 _FORMS: dict[str, tuple[EnvSpec | None, ArrayForm]] = {}
-"""Forms found before, with the registration that they are of: a notebook may register another class by the same id."""
+"""Cached forms, each with its environment's registration: a notebook may register another class under the same id."""
 
 
 def _form_of(spec: EnvironmentSpec) -> ArrayForm:

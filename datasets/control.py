@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ACTORS = ("policy", "person")
 POLICY, PERSON = range(2)
-"""Who acted, as in the column `actor`."""
+"""Those who acted, as in the column `actor`."""
 
 SHARED = ("observations", "actions", "behaviour_probabilities", "rewards", "times", "actors", "policy_probabilities")
 """Arrays of an episode that a branch repeats up to its own decisions."""
@@ -79,8 +79,8 @@ def without_shared(episode: "Episode") -> "Episode":
 
 
 def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":
-    """The episode with so much less reward for each of the policy's decisions after which a person took over: that it
-    did is a sign that something went wrong (RLIF, Luo et al. 2023)."""
+    """The episode with `cost` subtracted from the reward of each of the policy's decisions after which a person took
+    over, for a takeover is a sign that something went wrong (RLIF, Luo et al. 2023)."""
     if episode.actors is None or not cost:
         return episode
     rewards = episode.rewards.copy()
@@ -91,8 +91,8 @@ def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":
 def corrected(episode: "Episode") -> NDArray[np.bool_]:
     """The decisions to learn from a person, bool [T]: all of a person's own episode.
 
-    Where control was shared, those in which the person acted, without the last ones before the policy had it back if no
-    key was down in them: there the person had let go.
+    In shared control, those in which the person acted. Decisions without a key before the policy took over again are
+    left out, because the person had let go.
     """
     if episode.actors is None:
         return np.ones(len(episode), dtype=np.bool_)

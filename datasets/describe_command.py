@@ -27,7 +27,7 @@ class DescribeSettings(Settings):
 def run(settings: DescribeSettings) -> None:
     """Write the derived files and print the statistics."""
     folder = Path(settings.dataset)
-    with closing(FolderLock(folder)):  # or a recorder that starts takes the files under way for leftovers
+    with closing(FolderLock(folder)):  # so that no recorder that starts removes unfinished files as leftovers
         summary = describe(folder, accept=settings.accept)
     console = plain_console()
     console.print(summary.table(settings.dataset))

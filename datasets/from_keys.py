@@ -233,7 +233,7 @@ def relabelled(
 def _with_control(made: Episode, episode: Episode, bounds: NDArray[np.int64]) -> Episode:
     """The episode `made` of other decisions, with those who acted in `episode`; a decision's last frame says who.
 
-    What the policy would have done at other moments is unknown. A branch's own decisions begin where all frames do.
+    The policy's actions at other moments are unknown. A branch's own decisions begin where all frames do.
     """
     actors = None if episode.actors is None else np.repeat(episode.actors, episode.frames)[bounds[1:] - 1]
     branch = episode.branch

@@ -109,7 +109,7 @@ class Dataset(Sequence[Episode]):
         column, 'observation', of arrays [*shape]. Those of a decision are missing in an episode's last row. Holds the
         whole dataset in memory; `arrow` streams it.
         """
-        import pandas as pd  # a quarter of a second, which most commands do without
+        import pandas as pd  # takes a quarter of a second, and most commands do not need it
 
         from .step_table import step_table
 

@@ -176,7 +176,7 @@ class EnvironmentSpec:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
         Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
-        forms numbers from 0 (`with_indexed_actions`). What environments that are not ours say is checked as it comes.
+        forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
         """
         env = self._make_as_released(**more)
         if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):

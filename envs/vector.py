@@ -91,8 +91,8 @@ def final_infos(observations: NDArray[Any], infos: Infos, ended: NDArray[np.bool
 def played_values(infos: Infos, name: str) -> NDArray[Any] | None:
     """Return an entry of the infos of the step just played in every game, [n]; None if it is missing.
 
-    Where an environment began again in the same step, Gymnasium's loop has moved what its last step said into
-    `final_info`, and the entry is of the reset.
+    If an environment began again in the same step, Gymnasium's loop has moved the info of its last step into
+    `final_info`, and the entry itself is the reset's.
     """
     final = infos.get("final_info", {})
     if name not in final:

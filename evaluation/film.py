@@ -84,7 +84,7 @@ def _played_again(
 
     BadInput for a picture of another size than the first, and for another game.
     """
-    # The last of several may be another one in the place of an unknown one (`write_episode`).
+    # The last of several may be a stand-in for an observation that is not known (`write_episode`).
     known = {len(actions): observations[0]} if len(observations) == 1 else dict(enumerate(observations[:-1]))
     seen, _ = env.reset(seed=seed)
     _require_same(seen, known.get(0))

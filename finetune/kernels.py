@@ -1,4 +1,4 @@
-"""The learners' compiled functions, kept on disk: compiling takes seconds, as long as some runs' whole beginning."""
+"""The learners' compiled functions, kept on disk, because compiling takes seconds at the start of every run."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from ..common.errors import BadInput
 HOST = "127.0.0.1"
 
 USUAL_PORT = 8766
-"""A browser keeps games by the page's address, so it should be the same one every day."""
+"""A browser keeps games by the page's address, so the port should be the same every day."""
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "

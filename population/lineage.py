@@ -20,7 +20,7 @@ def agent_colour(number: int, count: int) -> str:
 def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
     """Draw the agents as lines over rounds, from the rows of a history.
 
-    Each line has the colour of the initial agent that its weights descend from. Where an agent copied another, an arrow
+    Each line has the colour of the initial agent that its weights descend from. If an agent copied another, an arrow
     leads from the other's line to its own.
     """
     count, last = len(rows[0]["agents"]), max(int(rows[-1]["round"]), 1)

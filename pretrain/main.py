@@ -63,7 +63,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    if not len(dataset.lengths()):  # which raises BadInput for a damaged one, before anything is written
+    if not len(dataset.lengths()):  # raises BadInput for a damaged episode, before anything is written
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     _require_new(chosen, Path(chosen.out))
     require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))

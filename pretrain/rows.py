@@ -99,7 +99,7 @@ def weights_of(episode: Episode, policy: float, person: float) -> NDArray[np.flo
 
 
 class _Column(Generic[Number]):
-    """An array that grows by rows. Where the system can, it moves pages rather than copy them."""
+    """An array that grows by rows. If the system can, it moves pages rather than copy them."""
 
     def __init__(self) -> None:
         self._array: NDArray[Number] | None = None

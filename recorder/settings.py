@@ -70,8 +70,8 @@ class RecorderPageSettings(LocalPageSettings, PersonSettings):
     max_idle_frames: int = max_idle_frames(30, "Policy")
     port: int = setting(
         0,
-        "Port of the page, which only this machine can reach. What a killed recorder has not received is kept by the "
-        "browser for each port. 0: 8767, or any free one.",
+        "Port of the page, which only this machine can reach. The browser keeps, for each port, "
+        "what a killed recorder has not received. 0: 8767, or any free one.",
         at_least=0, at_most=65_535,
     )  # fmt: skip
 
@@ -258,7 +258,7 @@ class RecordSettings(Settings):
         "another environment than QWOP data/<player>-<id>.",
         written=True,
     )
-    source: SourceSettings = choice_of(SOURCES, "page", "Who plays.", tag="kind")
+    source: SourceSettings = choice_of(SOURCES, "page", "Player of the games.", tag="kind")
 
     @property
     def folder(self) -> str:

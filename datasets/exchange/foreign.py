@@ -32,7 +32,7 @@ def foreign_content(
 
 
 def import_extra(name: str, install: str) -> Any:
-    """A package that needs not be installed, as a module; BadInput if it cannot be imported. install: the command."""
+    """Import an optional package; BadInput, with the command that installs it (`install`), if that fails."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -151,7 +151,8 @@ def _batches(file: Path, info: DatasetInfo) -> Iterator[pa.Table]:
 
 
 def _table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
-    metres = None if episode.metres is None else float(episode.metres)  # the column's type, of which the hash is
+    # Metres as the column stores them, because the hash is of those.
+    metres = None if episode.metres is None else float(episode.metres)
     return to_table(replace(episode, metres=metres), info, number)
 
 

@@ -87,7 +87,7 @@ def imported_episode(
         "origin": origin,
         **known,
     }
-    with np.errstate(over="ignore"):  # of numbers that float32 does not hold, which the episode then names
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which `Episode` refuses
         seen = info.observation.array(observations)
     try:
         return Episode(seen, taken, rewards=rewards.astype(np.float32), **fields)

@@ -178,7 +178,7 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 def _space(metadata: Mapping[str, Any], name: str) -> Space:
-    """A space from its text, which Minari would make of any size."""
+    """A space from its text, of a limited size, which Minari itself does not check."""
     from minari.serialization import deserialize_space
 
     try:

@@ -34,7 +34,7 @@ FORMATS = (".csv", ".tsv", ".parquet")
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
-"""Words for whether an episode ended, in small letters; nothing at all is false, too."""
+"""Words in a column that says if an episode ended, in lower case; an empty cell is false, too."""
 
 ALIASES = {
     "reward": ("next.reward", "rewards"),

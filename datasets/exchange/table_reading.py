@@ -30,8 +30,8 @@ SEPARATORS = (",", ";", "\t", "|")
 """Of the columns of a `.csv`: the one that is most frequent in its first line."""
 
 Needed = Callable[[Sequence[str], Collection[str]], Collection[str]]
-"""The columns to read of those that a file has, of which the second are the index of pandas; BadInput where one is
-missing."""
+"""Chooses the columns to read, from the names of all of a file's columns and of those that are pandas' index; BadInput
+if one is missing."""
 
 
 def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.DataFrame, list[int]]:

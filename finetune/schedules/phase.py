@@ -133,7 +133,7 @@ class Phase(Settings):
     )
     demonstrations: Ramp = ramp(
         NONE,
-        "Demonstrations that enter the memory for each live sequence (transition). Where a phase has none throughout, "
+        "Demonstrations that enter the memory for each live sequence (transition). If a phase has none throughout, "
         "those in memory are removed when it begins.",
     )
     learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")

@@ -21,7 +21,7 @@ export class Games {
     this.refresh();
   }
 
-  // What is kept counts: another page of this browser may have added games and discarded others.
+  // The storage decides: another page of this browser may have added games and discarded others.
   refresh() {
     const known = (kept) => this.list.find(({ number, packed }) => number === kept.number && packed === kept.packed);
     this.list = read(GAMES, []).flatMap((kept) => known(kept) ?? this.entry(kept));

@@ -1,4 +1,4 @@
-// Who runs beside you. A ghost's clock starts with your first key.
+// The runners beside you. A ghost's clock starts with your first key.
 
 import { Game, ROW } from "./engine.js";
 import { Player } from "./policy.js";

@@ -1,4 +1,4 @@
-// Who can run beside you: the pacer, your best, the page's own runners and board, and what was opened. One is chosen.
+// Candidates to run beside you: the pacer, your best, the page's own runners and board, and what was opened. One is chosen.
 
 import { $, figures } from "./elements.js";
 import { Live, pacer, Recorded } from "./ghosts.js";

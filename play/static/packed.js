@@ -104,7 +104,7 @@ export function prove(module, keys) {
   return { bits, sha256: digest.hex() };
 }
 
-// What a packed game claims, and its keys; Refused for anything else.
+// The claims of a packed game, and its keys; Refused for anything else.
 export function unpack(text) {
   const reader = new Reader(fromText(text));
   const version = reader.number();

@@ -1,4 +1,4 @@
-// Which of two games is better: finished games by time, then the others by distance.
+// Order of two games: finished ones by time, then the others by distance.
 
 export const better = (one, two) => {
   const rank = ({ outcome, metres, seconds }) => (outcome === "finished" ? 1e6 - seconds : metres);

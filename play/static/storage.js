@@ -1,4 +1,4 @@
-// What this browser keeps for the page, by name. What it refuses to keep (private browsing, or full) lives as long as
+// Values that this browser keeps for the page, by name. One that it refuses (private browsing, or full) lives as long as
 // the page.
 
 const refused = new Map();

@@ -1,4 +1,4 @@
-// What the page shows beside the picture: figures, the card, the keys, short messages, announcements.
+// Everything that the page shows beside the picture: figures, the card, the keys, short messages, announcements.
 
 import { $, button, element } from "./elements.js";
 import { ROW } from "./engine.js";

@@ -30,7 +30,7 @@ class Control:
         self.waiting = False
 
     def actor(self, held: int) -> int | None:
-        """Who acts in the next frame, in which the person holds these keys (bits); None while the game waits."""
+        """Actor of the next frame, in which the person holds these keys (bits); None while the game waits."""
         self._ignored &= held
         held &= ~self._ignored
         if held:

@@ -17,7 +17,7 @@ class EnvironmentGame:
     """Plays a game of an environment from a reset with a seed of its own; see `PageGame`.
 
     A frame is a decision. Without a matching key or a default action it is skipped: the game waits for the player. env
-    renders `rgb_array` and is played by one game at a time. Where it fails, the game ends as truncated with the
+    renders `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the
     decision before, and `report` is called with the reason.
     """
 

@@ -169,7 +169,7 @@ class LocalServer(ABC):
         try:
             self.session(connection)
         except ValueError as error:
-            if isinstance(error, BadInput):  # of an environment: the page only shows that its connection is lost
+            if isinstance(error, BadInput):  # an environment failed; the page shows only that the connection is lost
                 plain_console().print(str(error))
             connection.close(1008, str(error).encode()[:_LONGEST_REASON].decode(errors="ignore"))
         except ConnectionClosed:

@@ -104,7 +104,7 @@ class PageServer(LocalServer):
     def session(self, connection: ServerConnection) -> None:
         """Play one page's games."""
         game: PageGame | None = None
-        coached: PageGame | None = None  # also once it has ended, for one can go back from its end
+        coached: PageGame | None = None  # also after its end, from which the person can go back
         kept: Path | None = None  # of the game that has ended
         number = -1
         try:

@@ -25,7 +25,7 @@ from .received import ReceivedGame, Receiver
 STATIC = Path(__file__).parent / "static"
 
 USUAL_PORT = 8767
-"""The browser keeps what it could not send by the page's address, so it should be the same one every day."""
+"""The browser keeps games that it could not send, by the page's address, so the port should be the same every day."""
 
 MOST_GAMES = 64
 """Games of one page that may be under way; it has one, and those that it could not send before."""
@@ -106,5 +106,5 @@ class PlayServer(LocalServer):
                 return Answer(rows.tobytes(), content_type(name))
         except (KeyError, BadInput, OSError):
             return None
-        # Where the game began otherwise than on a page that has just been loaded, its keys alone are not the game.
+        # Unless the game began on a page that had just been loaded, its keys alone are not the game.
         return Answer.of_json({"keys": game.keys_of_frames.tolist() if game.start is None else None})

@@ -116,8 +116,8 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     """Estimate the number of frames between rows, int64 [n − 1], of observations [n, 71]; 0 if nothing moved.
 
     In each frame the velocities change first and then move the bodies, so over N frames of constant acceleration
-    Δp = 0.04·(N·(v + v′)/2 + (v′ − v)/2). N is the least-squares solution over the positions of all bodies. Where the
-    torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; elsewhere it is
+    Δp = 0.04·(N·(v + v′)/2 + (v′ − v)/2). N is the least-squares solution over the positions of all bodies. If the
+    torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; else it is
     relative to the torso.
     """
     known = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)

@@ -249,7 +249,7 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [row["phase"] for row in rows if row["memory/demonstrations"] > 0][-1] == "shown"
     assert rows[-1]["decisions"] == pytest.approx(rows[-2]["decisions"] + 324, abs=80)
-    # What has begun stays.
+    # A phase that has begun stays.
     for change, said in (
         ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {hours: 65, "),
         ("schedule.phases.shown.hours=12", "schedule.phases.shown has started"),

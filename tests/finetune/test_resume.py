@@ -1,4 +1,4 @@
-"""Which settings a resumed run must share with the one that it goes on with."""
+"""Settings that a resumed run must share with the one that it continues."""
 
 import shutil
 from pathlib import Path

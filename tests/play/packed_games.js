@@ -24,7 +24,7 @@ export const packed = (module, game) => pack(module, game);
 
 export const unpacked = (module, text) => without(unpack(text));
 
-// What each text says when it is opened: the game, or why it is refused.
+// The result of opening each text: the game, or the reason why it is refused.
 const said = (open) => (text) => {
   try {
     return without(open(text));
@@ -66,7 +66,7 @@ export function forgeries(module, game, changes) {
 
 export const runs = (module, keys) => runsOf(keys);
 
-// What the page says of the files of a board, [name, text] each.
+// The page's results for the files of a board, [name, text] each.
 export const boardRuns = (module, files) => files.map(([name, text]) => {
   const { keys, refused, rows, checks, packed: _, ...run } = new Board(module).open(name, text);
   return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys).sha256 };

@@ -1,4 +1,4 @@
-"""Who meets whom."""
+"""Choice of the opponents."""
 
 import numpy as np
 import pytest

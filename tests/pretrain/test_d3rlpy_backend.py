@@ -1,4 +1,4 @@
-"""What d3rlpy's cloning refuses; whole clones are among the command's tests."""
+"""Settings that d3rlpy's cloning refuses; whole clones are among the command's tests."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which pass a clone is of, and when training ends."""
+"""The pass that a clone is of, and the end of training."""
 
 from collections.abc import Iterator
 

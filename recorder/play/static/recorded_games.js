@@ -32,14 +32,14 @@ export class RecordedGames {
       (message) => this.receive(message),
       (stopped) => {
         this.connected(false);
-        if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser. Start it again and open the address that it prints." });
+        if (stopped) this.shown({ said: "The recorder has stopped. Games that you play now stay in this browser. Start it again and open the address that it prints." });
       },
     );
     this.outbox = new Outbox(this.connection, this.settings.dataset);
     return this;
   }
 
-  // Who runs beside you at first; null leaves it to the page.
+  // The runner beside you at first; null leaves the choice to the page.
   get ghost() {
     const { ghost } = this.settings;
     if (ghost === "other") return bestOf(this.others);

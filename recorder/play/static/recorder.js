@@ -1,4 +1,4 @@
-// What the page shows of its recorder: your name, the dataset's folder, the connection, and the next command.
+// The page's view of its recorder: your name, the dataset's folder, the connection, and the next command.
 
 import { $, button, element } from "./elements.js";
 import { RecordedGames } from "./recorded_games.js";

@@ -1,4 +1,4 @@
-"""Who wins a race."""
+"""The winner of a race."""
 
 import numpy as np
 import pytest

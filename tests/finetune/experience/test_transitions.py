@@ -122,7 +122,7 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(
         expected += by_definition(observations[i], rewards[i], ends, n, 0.9)
     assert len(found) == len(expected)
     for mine, theirs in zip(sorted(found), sorted(expected), strict=True):
-        # What follows a terminal step is never looked at.
+        # Nothing after a terminal step is ever looked at.
         assert mine[:4] == pytest.approx(theirs[:4], abs=1e-5)
         assert mine[3] == 0 or mine[4] == theirs[4]
 

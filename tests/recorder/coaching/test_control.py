@@ -1,4 +1,4 @@
-"""Who has control in each frame."""
+"""Control in each frame."""
 
 from qwop.datasets.control import PERSON, POLICY
 from qwop.recorder.coaching.game import Control
