@@ -65,7 +65,7 @@ def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> 
     node = with_decoded_names(OmegaConf.to_container(command.compose(overrides), resolve=False))
     parts: list[RenderableType] = [Text(command.about), Text()]
     parts += [_heading("Examples"), *_examples(command), Text()]
-    if groups := list(_groups(command.settings, node, overrides)):
+    if groups := list(_groups(command.settings, overrides)):
         parts += [_heading("Groups", "chosen by group=option"), *groups, Text()]
     shown = sections(command.settings, node)
     entries = [entry for section in shown for entry in section.entries]
@@ -136,7 +136,7 @@ def _entries(cls: type[Settings], here: str) -> Section:
     return Section(here, here, _first_sentence(cls), tuple(shown))
 
 
-def _groups(cls: type[Settings], node: Mapping[str, Any], overrides: Sequence[str]) -> Iterator[RenderableType]:
+def _groups(cls: type[Settings], overrides: Sequence[str]) -> Iterator[RenderableType]:
     table = Table.grid(padding=(0, 2))
     asked = dict(override.lstrip("+").split("=", 1) for override in overrides if "=" in override)
     for name, spec in declarations(cls).items():

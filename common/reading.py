@@ -217,10 +217,10 @@ def reason(error: Exception) -> str:
     return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
 
 
-def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[object], bool]) -> list[dict[str, Any]]:
+def read_rows(path: Path, largest: int, is_row: Callable[[object], bool]) -> list[dict[str, Any]]:
     """Read a log of one JSON object a line. BadInput for a line that is no row, but a last one may be cut off."""
     rows = []
-    lines = read_text(path, largest, advice).split("\n")
+    lines = read_text(path, largest, "remove it").split("\n")
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)  # which knows NaN: a loss may be
@@ -229,5 +229,5 @@ def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[object], 
         if is_row(row):
             rows.append(row)
         elif number < len(lines):
-            raise BadInput(f"{path}: line {number} is not a row of this log; {advice}")
+            raise BadInput(f"{path}: line {number} is not a row of this log; remove it")
     return rows

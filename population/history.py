@@ -81,7 +81,7 @@ class History:
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
     """The rows of a run, oldest first."""
-    rows = read_rows(folder / HISTORY, LARGEST_HISTORY, "remove it", _is_row)
+    rows = read_rows(folder / HISTORY, LARGEST_HISTORY, _is_row)
     _require_alike(folder / HISTORY, rows)
     return rows
 

@@ -88,7 +88,7 @@ class RunLog:
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """The rows of a run, oldest first."""
-    return read_rows(folder / METRICS, LARGEST_LOG, "remove it", _is_row)
+    return read_rows(folder / METRICS, LARGEST_LOG, _is_row)
 
 
 def _is_row(row: object) -> bool:
