@@ -48,7 +48,7 @@ def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
 
 
 def quantile_targets(rewards: Tensor, discounts: Tensor, q_next: Tensor, quantiles_next_target: Tensor) -> Tensor:
-    """T_j = r + d·θ⁻_j(s', a*) [B, N], a* = argmax_a of q_next.
+    """`T_j = r + d·θ⁻_j(s', a*)` [B, N], `a* = argmax_a` of q_next.
 
     q_next [B, A] are the values of the network that selects a*: the target network in Dabney et al. 2018, the online
     network in a double learner. rewards, discounts [B]; quantiles_next_target θ⁻(s', ·): [B, A, N].

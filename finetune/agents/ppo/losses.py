@@ -24,7 +24,7 @@ def advantages(
         δ_t = r_t + γ·V'_t − V(s_t)
         Â_t = δ_t + γλ·[the episode continues]·Â_{t+1}
 
-    with V'_t = V(s_{t+1}) where the episode continues, V of the final observation after a time limit, and 0 after a
+    with `V'_t = V(s_{t+1})` where the episode continues, V of the final observation after a time limit, and 0 after a
     terminal step.
 
     rewards, terminated, truncated: [n, k], of the steps. values: [n, k + 1], V of the states before them and of the
