@@ -24,7 +24,8 @@ DEEPEST = 200
 
 # A string without an end reaches to the text's, so that nothing is looked at twice.
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which no file can hold."""
 
 
 class CannotBeRead(BadInput):
@@ -107,7 +108,7 @@ def parse_json(text: str | bytes) -> Any:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")  # some editors write the mark
         _require_shallow(text)
         value = _STRICT.decode(text)
-        if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        if "\\u" in text and LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
             raise ValueError("it has half a character (a lone surrogate)")
         return value
     except UnicodeDecodeError as error:

@@ -1,7 +1,6 @@
 """The data model: an episode, and the description that all episodes of a dataset share."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.reading import whole_number
+from ..common.reading import LONE_SURROGATE, whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
@@ -232,7 +231,7 @@ class Episode:
             if isinstance(value, np.generic):  # an environment's flag, a number out of an array
                 value = value.item()
                 object.__setattr__(self, name, value)
-            if type(value) not in kinds or (type(value) is str and _LONE_SURROGATE.search(value)):
+            if type(value) not in kinds or (type(value) is str and LONE_SURROGATE.search(value)):
                 raise ValueError(f"{name} is {quoted(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:
             raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
@@ -301,9 +300,6 @@ def _names_in(found: Any) -> tuple[str, ...] | None:
 
 
 _UINT8 = np.dtype(np.uint8)
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half a character, which no file can hold."""
 
 _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     *((name, (bool,), "true or false") for name in ("terminated", "truncated")),

@@ -25,9 +25,9 @@ KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
 
 ACTIONS = ("qw", "qo", "qp", "q", "wo", "wp", "w", "op", "o", "p", "none")
 
-_BIT = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
+KEY_BITS = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
 
-ACTION_KEYS = np.array([sum(_BIT[key] for key in name if name != "none") for name in ACTIONS], dtype=np.uint8)
+ACTION_KEYS = np.array([sum(KEY_BITS[key] for key in name if name != "none") for name in ACTIONS], dtype=np.uint8)
 """uint8 [11]: the keys that are down while an action lasts."""
 
 ACTION_KEYS.setflags(write=False)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from ...common.errors import BadInput
 from ...common.files import named_path, write_atomic
 from ...common.reading import MEGABYTE, read_text
-from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
+from ..names import KEY_BITS, LONGEST_KEYS
 from .packed_game import PackedGame
 from .session import checked_keys
 
-LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
+LETTERS = {name.upper(): bit for name, bit in KEY_BITS.items()}
 NO_KEY = "-"
 
 LARGEST_FILE = 8 * MEGABYTE

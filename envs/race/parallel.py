@@ -10,8 +10,9 @@ from pettingzoo import ParallelEnv
 
 from ..actions import Space
 from ..names import OUTCOMES
+from ..qwop.vector import RENDER_MODES
 from ..vector import Infos
-from .vector import RENDER_MODES, QWOPRaceVectorEnv
+from .vector import QWOPRaceVectorEnv
 
 Observations = dict[str, NDArray[np.float32]]
 Told = dict[str, dict[str, Any]]

@@ -18,14 +18,12 @@ from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
 from ..qwop.task import Games
-from ..qwop.vector import checked_actions
+from ..qwop.vector import RENDER_MODES, checked_actions
 from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, masked, reset_mask_of, seeds_of
 from .events import EventCounter, weighted
 from .picture import RacePicture
 from .rules import LOST, WON, results
 from .task import RIVAL_NUMBERS, RaceTask
-
-RENDER_MODES = ["rgb_array"]
 
 _SPEED = 6 * at.TORSO + at.VX
 

@@ -3,9 +3,7 @@
 import threading
 from collections import deque
 
-from ...envs.names import KEY_O, KEY_P, KEY_Q, KEY_W
-
-GAME_KEYS = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
+from ...envs.names import KEY_BITS
 
 
 class HeldKeys:
@@ -31,8 +29,8 @@ class HeldKeys:
                 return
             self._down.add(name)
             self.presses += 1
-            if name in GAME_KEYS:
-                self._tapped |= GAME_KEYS[name]
+            if name in KEY_BITS:
+                self._tapped |= KEY_BITS[name]
             else:
                 self._others.append(name)
 
@@ -46,7 +44,7 @@ class HeldKeys:
         with self._lock:
             keys = self._tapped
             for name in self._down:
-                keys |= GAME_KEYS.get(name, 0)
+                keys |= KEY_BITS.get(name, 0)
             self._tapped = 0
         return keys
 

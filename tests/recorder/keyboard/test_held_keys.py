@@ -4,7 +4,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from qwop.recorder.keyboard.held_keys import GAME_KEYS, HeldKeys
+from qwop.envs.names import KEY_BITS
+from qwop.recorder.keyboard.held_keys import HeldKeys
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["press", "release", "frame"]), st.sampled_from("qwopr")), max_size=60)
 
@@ -61,6 +62,6 @@ def test_no_press_is_lost_and_none_is_made_up(events: list[tuple[str, str]]) -> 
             held.release(key)
             down.discard(key)
         else:
-            expected: Any = sum(GAME_KEYS[name] for name in (down | since) if name in GAME_KEYS)
+            expected: Any = sum(KEY_BITS[name] for name in (down | since) if name in KEY_BITS)
             assert held.next_frame() == expected
             since = set()
