@@ -124,19 +124,19 @@ def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], Head
     return points / max(len(policies) - 1, 1)
 
 
-def film_race(path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec, *, greedy: bool) -> Path:
-    """Film a race between two policies, side by side."""
+def film_race(path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec) -> None:
+    """Film a race between two policies that play greedily, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
         drawn: list[Pictures] = []
-        for _, ended in _play(policies, race, [0], greedy, 0, drawn):
+        for _, ended in _play(policies, race, [0], greedy=True, seed=0, drawn=drawn):
             yield drawn.pop()[0]
             if ended.all():
                 return
 
     rate = shared_race(race, policies).capabilities.decisions_per_second
     assert rate is not None
-    return write_video(path, pictures(), rate)
+    write_video(path, pictures(), rate)
 
 
 def shared_race(race: EnvironmentSpec, policies: Sequence[Policy]) -> EnvironmentSpec:

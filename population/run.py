@@ -264,7 +264,7 @@ class Run:
     def _film(self, best: Sequence[Member]) -> None:
         """Film a race between the best two, or of a single agent against itself."""
         one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
-        film_race(self._out / FILM, (one, other), self._task, greedy=True)
+        film_race(self._out / FILM, (one, other), self._task)
 
     def _report(self) -> Path:
         return write_report(self._out, self._settings, self._history.rows)

@@ -27,10 +27,10 @@ def samples_path(folder: Path, digest: str) -> Path:
     return folder / RECORDINGS / f"samples-{digest}.npz"
 
 
-def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> Path:
+def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> None:
     """Keep the samples of a recording's games, float64 [n, 71] each, as published."""
     lengths = np.array([len(game) for game in games])
-    return write_atomic(
+    write_atomic(
         samples_path(folder, digest),
         lambda file: np.savez_compressed(file, observations=np.concatenate(games), lengths=lengths),
     )
