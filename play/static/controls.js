@@ -34,17 +34,11 @@ export function bind(keyboard, actions) {
   }
 
   for (const cap of document.querySelectorAll("[data-key]")) {
-    const name = (event) => `pointer ${event.pointerId}`;
-    cap.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      if (state() === "ready") { actions.start(); return; }
-      cap.setPointerCapture?.(event.pointerId);
-      keyboard.press(name(event), BITS[cap.dataset.key], event.timeStamp);
+    keyboard.addButton(cap, BITS[cap.dataset.key], () => {
+      if (state() !== "ready") return false;
+      actions.start();
+      return true;
     });
-    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
-      cap.addEventListener(end, (event) => keyboard.release(name(event), event.timeStamp));
-    }
-    cap.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
   const dropping = (on) => document.body.classList.toggle("dropping", on);

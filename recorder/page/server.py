@@ -10,6 +10,7 @@ from websockets.sync.server import ServerConnection
 from ...common.content_types import TYPES, content_type
 from ...datasets.schema import Episode
 from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
+from ...play.site import SCRIPTS as PLAY
 from ..coaching.page_game import CoachedPageGame
 from . import connections, messages
 from .library import Library
@@ -17,6 +18,9 @@ from .local_server import Answer, LocalServer
 from .messages import Back, Discard, HandOver, Keys, Start
 
 STATIC = Path(__file__).parent / "static"
+
+STYLES = PLAY / "page.css"
+"""Looks of the page of `qwop-play`, which this one shares."""
 
 
 class PageGame(Protocol):
@@ -93,8 +97,8 @@ class PageServer(LocalServer):
 
     def _static(self, name: str) -> Answer | None:
         # Looked up among the files that there are, so that no name leads out of the folder.
-        files = {file.name: file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES}
-        file = files.get(name)
+        own = [file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES]
+        file = {file.name: file for file in (*own, STYLES)}.get(name)
         return None if file is None else Answer(file.read_bytes(), content_type(name))
 
     @cached_property

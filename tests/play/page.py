@@ -17,20 +17,41 @@ DRIVER = shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:
     pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
 
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=720,540")
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
 
 
-def open_browser(phone: bool = False) -> Any:
+def open_browser(phone: bool = False, size: str = "720,540") -> Any:
     """A headless browser that keeps its console's messages, perhaps with a phone's screen and touch."""
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
-    for flag in FLAGS:
+    for flag in (*FLAGS, f"--window-size={size}"):
         options.add_argument(flag)
     if phone:
         options.add_experimental_option("mobileEmulation", PHONE)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+
+
+def touch(browser: Any, *selectors: str) -> None:
+    """Put fingers on these elements at once; each has to be in front of everything else there."""
+    points = []
+    for number, selector in enumerate(selectors):
+        place, in_front = browser.execute_script(
+            "const shown = document.querySelector(arguments[0]);"
+            "const { x, y, width, height } = shown.getBoundingClientRect();"
+            "const [across, down] = [x + width / 2, y + height / 2];"
+            "return [{ x: across, y: down }, document.elementFromPoint(across, down) === shown];",
+            selector,
+        )
+        assert in_front, f"{selector} is not to be touched"
+        points.append({**place, "id": number})
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points})
+
+
+def lift(browser: Any) -> None:
+    """Take all fingers away."""
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -10,7 +10,7 @@ from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.play.site import files, write_site
 
-from .page import Page, open_browser, static_host
+from .page import Page, lift, open_browser, static_host, touch
 
 pytestmark = pytest.mark.needs(module="selenium")
 
@@ -297,33 +297,21 @@ def test_a_game_is_played_by_touch_alone(address: str) -> None:
         page = Page(browser, address)
         page.open()
 
-        def touch(*selectors: str) -> None:
-            points = []
-            for number, selector in enumerate(selectors):
-                place = page.value(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")
-                x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-                assert page.value(f"document.elementFromPoint({x}, {y}) === document.querySelector('{selector}')")
-                points.append({"x": x, "y": y, "id": number})
-            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points})
-
-        def lift() -> None:
-            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-        touch("#choices .main")
-        lift()
+        touch(browser, "#choices .main")
+        lift(browser)
         page.wait("playing")
         until = time.monotonic() + 100
         while page.state == "playing":
             assert time.monotonic() < until, "the runner never falls"
             for pair in ('[data-key="w"]', '[data-key="o"]'), ('[data-key="q"]', '[data-key="p"]'):
                 try:
-                    touch(*pair)
+                    touch(browser, *pair)
                 except AssertionError:  # the keys leave the page when the runner falls, which he may just have done
                     if page.state == "playing":
                         raise
                     break
                 time.sleep(0.5)
-                lift()
+                lift(browser)
         page.wait("over")
         (game,) = page.games()
         exact(page, game["packed"])
@@ -332,8 +320,8 @@ def test_a_game_is_played_by_touch_alone(address: str) -> None:
         below = "document.querySelector('footer').getBoundingClientRect().top"
         gap = page.value(f"{below} - document.getElementById('card').getBoundingClientRect().bottom")
         assert 0 <= gap < 60, "the card is not above the buttons"
-        touch('[data-do="restart"]')
-        lift()
+        touch(browser, '[data-do="restart"]')
+        lift(browser)
         page.wait_until(lambda: page.state in ("countdown", "playing"), "begun again")
         assert browser.get_log("browser") == []
     finally:

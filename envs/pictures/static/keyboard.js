@@ -1,7 +1,5 @@
 // The keys of the game, with the time of every change, so that each frame gets the keys held during it.
 
-export const PAGE_KEYS = ["r", "l", "x"]; // of the page itself
-
 export const BITS = { q: 1, w: 2, o: 4, p: 8 };
 
 // The name of the key that an event is about, of those given or its own. The character decides if it is one of them or a
@@ -14,19 +12,18 @@ export function nameOf(event, names) {
   return names.includes(place) ? place : own;
 }
 
-const qwopBit = (event) => BITS[nameOf(event, Object.keys(BITS))] ?? 0;
-
 // True for elements into which text is typed.
 export const isField = (element) => Boolean(element?.matches?.("input:not([type=range]), textarea"));
 
 export class Keyboard {
-  // bitOf(event): the bit of the key that an event is about, 0 for a key that is not the game's.
-  constructor(target, bitOf = qwopBit) {
+  // bits: of the game's keys, by their names.
+  constructor(target, bits = BITS) {
+    const names = Object.keys(bits);
     this.held = new Map(); // code -> bit, so that releasing a key clears the bit that pressing it set
     this.changes = [{ time: 0, mask: 0, pressed: 0 }];
     target.addEventListener("keydown", (event) => {
       if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || isField(event.target)) return;
-      const bit = bitOf(event);
+      const bit = bits[nameOf(event, names)];
       if (!bit) return;
       event.preventDefault();
       this.press(event.code, bit, event.timeStamp);
@@ -50,6 +47,21 @@ export class Keyboard {
 
   release(button, time) {
     if (this.held.delete(button)) this.change(time, 0);
+  }
+
+  // Makes an element a key for touch and mouse. begins(): true where its press has begun a game instead.
+  addButton(cap, bit, begins) {
+    const name = (event) => `pointer ${event.pointerId}`;
+    cap.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      if (begins()) return;
+      cap.setPointerCapture?.(event.pointerId);
+      this.press(name(event), bit, event.timeStamp);
+    });
+    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      cap.addEventListener(end, (event) => this.release(name(event), event.timeStamp));
+    }
+    cap.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
   releaseAll(time = performance.now()) {

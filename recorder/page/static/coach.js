@@ -4,7 +4,7 @@ import { $ } from "./elements.js";
 
 const SLOWER = [1, 2, 4]; // lengths of a frame that M goes through
 
-export const COACH_KEYS = ["backspace", "t", "m"];
+export const COACH_KEYS = { backspace: "back", t: "handOver", m: "slow" };
 
 export class Coach {
   // settings: release and back (seconds; 0: cannot go back), news. game: what is shown.
@@ -12,7 +12,7 @@ export class Coach {
     Object.assign(this, { settings, game });
     document.body.classList.add("coached");
     $("news").textContent = settings.news;
-    $("back-key").hidden = !settings.back;
+    document.querySelector("[data-do=back]").hidden = !settings.back;
     game.title = "Correct the policy";
     game.help = "The policy plays. Press a key of the game to take control; "
       + `after ${settings.release} s without a key, the policy has it again.`;
@@ -24,7 +24,7 @@ export class Coach {
     this.game.person = person;
     const who = waiting ? "waiting" : person ? "person" : "policy";
     $("who").dataset.who = who;
-    const said = { waiting: "Press a key of the game, or T", person: "You have control", policy: "The policy has control" };
+    const said = { waiting: "Press a key, or hand over", person: "You have control", policy: "The policy has control" };
     $("who").textContent = said[who];
   }
 

@@ -3,6 +3,7 @@
 import { Coach, COACH_KEYS } from "./coach.js";
 import { $, button } from "./elements.js";
 import { GameList, numberOf } from "./game_list.js";
+import { nameOf } from "./keyboard.js";
 import { Pictures } from "./pictures.js";
 import { Qwop } from "./qwop.js";
 
@@ -13,6 +14,8 @@ const ATTEMPTS = 10; // to connect again
 const BETWEEN_ATTEMPTS = 1000; // ms
 const GOING_AWAY = 1001; // codes of a closed WebSocket
 const TRY_LATER = 1013;
+
+const KEYS = { r: "restart", l: "list", x: "discard", escape: "pause" }; // of the page itself
 
 const body = document.body;
 
@@ -149,16 +152,18 @@ function discard(entry) {
   send({ type: "discard", name: entry.name });
 }
 
-function drawer(open) {
-  $("drawer").hidden = !open;
-  if (open) $("close").focus();
+function pause() {
+  if (countdown) prepare();
+  if (body.dataset.state !== "playing" || !live || live.over) return;
+  state("paused");
+  card("Paused", "The clock stands still.", [["Go on (Esc)", () => state("playing"), true], ["Start again (R)", begin]]);
 }
 
 function frame(now) {
   requestAnimationFrame(frame);
   if (countdown) count(now);
   if (resuming && game.ready) start(now);
-  live?.tick(now);
+  if (body.dataset.state !== "paused") live?.tick(now);
   game.draw(now, live);
 }
 
@@ -177,33 +182,71 @@ function start(now) {
   state("playing");
 }
 
-// --- keys other than the game's ---
+// --- keys and buttons ---
+
+const actions = {
+  restart: begin,
+  list() {
+    pause();
+    $("drawer").showModal();
+  },
+  discard() {
+    if (body.dataset.state === "over" && ended.name) discard({ name: ended.name });
+  },
+  pause() {
+    if (body.dataset.state === "paused") state("playing");
+    else pause();
+  },
+  back() {
+    const now = body.dataset.state;
+    if (coach.settings.back && (["playing", "paused"].includes(now) || (now === "over" && !ended.discarded))) goBack();
+  },
+  handOver() {
+    if (body.dataset.state === "playing" && (resuming || (live && !live.over))) send({ type: "hand over", game: number });
+  },
+  slow: () => coach.slow(live, performance.now()),
+};
+
+function act(name) {
+  if (["closed", "lost", "loading"].includes(body.dataset.state)) return;
+  const listed = $("drawer").open;
+  $("drawer").close();
+  if (!listed || !["list", "pause"].includes(name)) actions[name]();
+}
+
+const keys = { ...KEYS, ...(coach ? COACH_KEYS : {}) };
 
 window.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-  const now = body.dataset.state;
-  if (["closed", "lost", "loading"].includes(now)) return;
-  const key = game.keyOf(event);
+  const key = nameOf(event, [...Object.keys(game.bits), ...Object.keys(keys)]);
   const onButton = event.target.closest?.("button"); // which these keys press
-  if (coach && COACH_KEYS.includes(key)) {
+  const begins = key in game.bits || (!onButton && [" ", "enter"].includes(key));
+  if (body.dataset.state === "ready" && !$("drawer").open && begins) begin();
+  else if (keys[key]) {
     event.preventDefault();
-    const under = now === "playing" && (resuming || (live && !live.over));
-    const back = now === "playing" || (now === "over" && !ended.discarded);
-    if (key === "backspace" && coach.settings.back && back) goBack();
-    else if (key === "t" && under) send({ type: "hand over", game: number });
-    else if (key === "m") coach.slow(live, performance.now());
-  } else if (key === "r") begin();
-  else if (key === "l") drawer($("drawer").hidden);
-  else if (key === "x" && now === "over" && ended?.name) discard({ name: ended.name });
-  else if (now === "ready" && (game.startKeys.includes(key) || (!onButton && [" ", "enter"].includes(key)))) begin();
+    act(keys[key]);
+  }
 });
 
-$("close").addEventListener("click", () => drawer(false));
+for (const made of document.querySelectorAll("[data-do]")) {
+  made.addEventListener("click", () => { made.blur(); act(made.dataset.do); });
+}
+
+for (const cap of game.caps) {
+  game.keyboard.addButton(cap, game.bits[cap.dataset.key], () => {
+    if (body.dataset.state !== "ready") return false;
+    begin();
+    return true;
+  });
+}
+
+$("close").addEventListener("click", () => $("drawer").close());
+window.addEventListener("blur", pause);
 
 // --- start ---
 
 $("coach").hidden = $("coach-keys").hidden = !coach;
-$("where").textContent = `recording into ${settings.folder}`;
+$("where").textContent = $("where").title = `recording into ${settings.folder}`;
 await games.refresh();
 best();
 connect();

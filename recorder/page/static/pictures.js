@@ -1,13 +1,34 @@
 // Any Gymnasium environment on the page: its own pictures, at a speed that suits a person.
 
 import { $, element } from "./elements.js";
-import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
+import { Keyboard } from "./keyboard.js";
 import { LiveGame, MOST_AHEAD } from "./live_game.js";
 
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
 
-const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
+const MOST_LARGE = 4; // buttons on either side
 const MOST_HELP = 8; // of more combinations of keys, only single keys are explained
+
+// A key's name as events have it.
+const nameIn = (key) => (key === "Space" ? " " : key.toLowerCase());
+
+const labelOf = (key) => GLYPHS[key] ?? key.toUpperCase();
+
+// A button for each key, half of them under each thumb.
+function showButtons(keys) {
+  const sides = [...document.querySelectorAll(".keys")];
+  const half = Math.ceil(keys.length / sides.length);
+  sides.forEach((side, number) => {
+    const own = keys.slice(number * half, (number + 1) * half);
+    side.classList.toggle("many", half > MOST_LARGE);
+    side.replaceChildren(...own.map((key) => {
+      const cap = element("button", labelOf(key), { tabIndex: -1, ariaLabel: key });
+      cap.dataset.key = nameIn(key);
+      return cap;
+    }));
+  });
+}
 
 // The keys and what they do, as a list; combinations: [[keys, action], …].
 function keyHelp(combinations) {
@@ -15,7 +36,7 @@ function keyHelp(combinations) {
   const list = element("ul", "", { className: "key-help" });
   for (const [keys, action] of shown) {
     const item = list.appendChild(element("li", ""));
-    item.append(...keys.map((key) => element("kbd", GLYPHS[key] ?? (key.trim() || "Space"))), action.toLowerCase());
+    item.append(...keys.map((key) => element("kbd", key === "Space" ? key : labelOf(key))), action.toLowerCase());
   }
   return list;
 }
@@ -24,18 +45,15 @@ export class Pictures {
   // environment: id, fps, keys, help, waits
   constructor(canvas, environment) {
     Object.assign(this, { canvas, frame: 1000 / environment.fps, slower: 1, picture: null, last: 0, total: 0, games: 0 });
-    const names = environment.keys.map((name) => (name === "Space" ? " " : name.toLowerCase()));
-    this.keyOf = (event) => nameOf(event, [...names, ...PAGE_KEYS]);
-    this.keyboard = new Keyboard(window, (event) => {
-      const index = names.indexOf(this.keyOf(event));
-      return index < 0 ? 0 : 1 << index;
-    });
+    this.bits = Object.fromEntries(environment.keys.map((key, index) => [nameIn(key), 1 << index]));
+    this.keyboard = new Keyboard(window, this.bits);
+    showButtons(environment.keys);
+    this.caps = [...document.querySelectorAll("[data-key]")];
     this.title = environment.id;
     const waits = environment.waits ? "The game waits while no key is down. " : "";
     this.help = `${waits}Press any key of the game to start.`;
     this.keyHelp = keyHelp(environment.help);
     this.again = "Play again (R)";
-    this.startKeys = names;
     document.body.classList.add("pictures");
     document.title = `${environment.id}: play and record`;
     canvas.setAttribute("aria-label", `Picture of ${environment.id}`);
@@ -79,6 +97,7 @@ export class Pictures {
     const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     $("metres").textContent = `return ${this.total.toFixed(1)}`;
+    for (const cap of this.caps) cap.classList.toggle("down", Boolean(this.keyboard.mask & this.bits[cap.dataset.key]));
     if (!picture) return;
     const scale = Math.min(width / picture.width, height / picture.height);
     const [w, h] = [picture.width * scale, picture.height * scale];

@@ -1,7 +1,7 @@
 // QWOP on the page: the runner drawn from rows of numbers.
 
 import { $, figures } from "./elements.js";
-import { BITS, Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
+import { BITS, Keyboard } from "./keyboard.js";
 import { FRAME, LiveGame, MOST_AHEAD } from "./live_game.js";
 import { Scene } from "./scene.js";
 
@@ -13,14 +13,13 @@ export class Qwop {
   constructor(scene) {
     const { row, pose } = scene.data;
     Object.assign(this, { scene, size: row, pose, METRES: pose, SECONDS: pose + 1, KEYS: pose + 2 });
-    this.keyOf = (event) => nameOf(event, [...this.startKeys, ...PAGE_KEYS]);
+    this.bits = BITS;
     this.keyboard = new Keyboard(window);
-    this.caps = [...document.querySelectorAll(".keys kbd")];
+    this.caps = [...document.querySelectorAll("[data-key]")];
     this.title = "Run 100 metres";
     this.help = "Q and W move the thighs, O and P the calves. Press any of them to start.";
     this.keyHelp = null;
     this.again = "Run again (R)";
-    this.startKeys = ["q", "w", "o", "p"];
     this.startRow = null; // the runner before the start
     this.person = true; // has control; else a policy has
     this.slower = 1; // in slow motion

@@ -22,9 +22,9 @@ from .simple_game import SimpleGame
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A headless browser; skips without one."""
-    from .recording_page import open_browser
+    from ...play.page import open_browser
 
-    started = open_browser()
+    started = open_browser(size="1280,800")
     yield started
     started.quit()
 

@@ -1,7 +1,6 @@
 """A running `qwop-record` and a browser that shows its page, played by key events."""
 
 import re
-import shutil
 import signal
 import subprocess
 import sysconfig
@@ -10,25 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (the extra 'browser')")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-if BROWSER is None or DRIVER is None:
-    pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
-
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,800")
-
-
-def open_browser() -> Any:
-    """A headless browser that keeps its console's messages."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+from ...play.page import webdriver
 
 
 class RecordingPage:

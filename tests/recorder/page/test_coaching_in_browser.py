@@ -12,9 +12,10 @@ from qwop.datasets import open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.verification.files import Verification
 
+from ...play.page import lift, open_browser, touch
 from .recording_page import RecordingPage
 
-BACKSPACE = "\ue003"
+BACKSPACE, ESCAPE = "\ue003", "\ue00c"
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def test_the_list_is_used_by_keys_alone(open_page: Callable[..., RecordingPage])
     page.press("l")
     assert page.browser.execute_script("return document.activeElement.id") == "close"
     page.press("\ue007")
-    assert not page.find("#drawer:not([hidden])")
+    assert not page.find("#drawer[open]")
     assert page.state == "ready"  # the key that presses a button starts no game
 
 
@@ -174,3 +175,80 @@ def test_backspace_counts_at_the_start_and_while_the_end_is_being_shown(
     page.press("t")
     page.wait_until(lambda: who(page) == "person", "handed over")
     assert page.browser.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Any]:
+    started = open_browser(phone=True)
+    yield started
+    started.quit()
+
+
+def tap(phone: Any, *selectors: str) -> None:
+    touch(phone, *selectors)
+    lift(phone)
+
+
+@pytest.mark.slow
+def test_a_policy_is_corrected_by_touch_alone(phone: Any, tmp_path: Path) -> None:
+    page = RecordingPage(
+        phone, tmp_path / "games", "source=page", "source.policy=champion", "source.release=0.3", "source.back=1"
+    )
+    try:
+        tap(phone, "#choices .main")
+        page.wait("playing")
+        page.wait_until(lambda: seconds(page) > 1.5, "along")
+        touch(phone, '[data-key="q"]', '[data-key="p"]')
+        page.wait_until(lambda: who(page) == "person", "in the person's hands")
+        assert [cap.text for cap in page.find(".keys .down")] == ["Q", "P"]
+        lift(phone)
+        page.wait_until(lambda: who(page) == "policy", "released")
+        tap(phone, '[data-do="slow"]')
+        assert page.text("speed") == "1/2 speed"
+        tap(phone, '[data-do="pause"]')
+        page.wait("paused")
+        tap(phone, "#choices .main")
+        page.wait("playing")
+        tap(phone, '[data-do="back"]')
+        page.wait_until(lambda: who(page) == "waiting", "back")
+        tap(phone, '[data-do="handOver"]')
+        page.wait_until(lambda: who(page) == "person", "handed over")
+        assert phone.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        tap(phone, '[data-do="list"]')
+        tap(phone, "#close")
+        assert page.state == "paused"  # since the list was opened
+        tap(phone, '[data-do="restart"]')
+        page.wait_until(lambda: len(page.games()) == 1, "written")  # on the branch nothing was played
+        assert phone.get_log("browser") == []
+    finally:
+        page.stop()
+
+
+@pytest.mark.slow
+def test_a_pause_and_another_window_stop_the_clock(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion")
+    page.press("\ue007")
+    page.wait("playing")
+    page.wait_until(lambda: seconds(page) > 1, "a second along")
+    for stops in (
+        lambda: page.press(ESCAPE),
+        lambda: page.browser.execute_script("window.dispatchEvent(new Event('blur'))"),
+        lambda: page.press("l"),
+    ):
+        stops()
+        page.wait("paused")
+        time.sleep(0.5)  # until the newest frame is drawn
+        stands = seconds(page)
+        time.sleep(0.5)
+        assert seconds(page) == stands
+        if page.browser.execute_script("return document.getElementById('drawer').open"):
+            page.press(ESCAPE)
+        page.press(ESCAPE)
+        page.wait_until(lambda at=stands: at < seconds(page) < at + 1, "going on")
+
+
+@pytest.mark.slow
+def test_the_keys_of_coaching_count_on_other_keyboards(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion")
+    page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "key": "ь", "code": "KeyM"})
+    assert page.text("speed") == "1/2 speed"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from qwop.datasets import Dataset, open_dataset
 
+from ...play.page import lift, open_browser, touch
 from .recording_page import RecordingPage
 
 UP, LEFT, RIGHT = "\ue013", "\ue012", "\ue014"
@@ -58,6 +59,23 @@ def test_a_game_played_by_keys_is_in_the_dataset(open_page: Callable[..., Record
     assert page.text("title") == f"Game over: return {len(episode)}.0 in {len(episode)} steps"
     assert page.browser.get_log("browser") == []
     assert "terminated 1" in page.stop()
+
+
+def test_a_game_is_played_by_touch_alone(tmp_path: Path) -> None:
+    phone = open_browser(phone=True)
+    page = RecordingPage(phone, tmp_path / "games", "source=environment", "source.id=CartPole-v1")
+    try:
+        touch(phone, "#choices .main")
+        lift(phone)
+        page.wait("playing")
+        touch(phone, '[data-key="arrowright"]')
+        page.wait("over")
+        lift(phone)
+        (episode,) = open_dataset(page.folder)
+        assert set(episode.actions.tolist()) == {1}
+    finally:
+        page.stop()
+        phone.quit()
 
 
 @pytest.mark.slow

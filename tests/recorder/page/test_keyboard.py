@@ -16,10 +16,10 @@ STATIC = Path(scene.__file__).with_name("static")
 SCRIPT = """
 const heard = {};
 globalThis.window = { addEventListener: (kind, act) => (heard[kind] ??= []).push(act) };
-const { Keyboard, nameOf } = await import(process.argv[1]);
+const { Keyboard } = await import(process.argv[1]);
 const [names, events] = JSON.parse(process.argv[2]);
-const bitOf = (event) => (1 << names.indexOf(nameOf(event, names))) & 0xffff;
-const keyboard = names ? new Keyboard(window, bitOf) : new Keyboard(window);
+const bits = names && Object.fromEntries(names.map((name, index) => [name, 1 << index]));
+const keyboard = names ? new Keyboard(window, bits) : new Keyboard(window);
 const masks = events.map(([kind, key, code, more]) => {
   heard[kind].forEach((act) => act({ key, code, timeStamp: 1, preventDefault() {}, ...more }));
   return keyboard.mask;

@@ -116,8 +116,8 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A headless browser; skips without one."""
-    from ..page.recording_page import open_browser
+    from ...play.page import open_browser
 
-    started = open_browser()
+    started = open_browser(size="1280,800")
     yield started
     started.quit()
