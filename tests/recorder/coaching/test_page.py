@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import sysconfig
 import threading
 from collections.abc import Iterator
@@ -178,3 +179,27 @@ def test_killed_recorders_lose_nothing(tmp_path: Path) -> None:
     assert len(games) == 6 + sum(frames)
     assert sum(game.branch is not None for game in games) == sum(frames)
     assert not [*folder.glob("recordings/under-way-*")]
+
+
+LEFT = """
+import sys
+from pathlib import Path
+from qwop.datasets import DatasetWriter
+from qwop.recorder.coaching.page_source import Recording, open_coached_page
+from qwop.recorder.settings import RecorderPageSettings
+
+folder, settings = Path(sys.argv[1]), RecorderPageSettings(policy="champion")
+source = open_coached_page(settings, folder)
+opened = {name.split(".")[0] for name in sys.modules}
+game = Recording(settings, folder).new_game()
+game.frame(1)
+DatasetWriter(folder, source.info).write(game.go_back(3))
+source.finish()
+print({name.split(".")[0] for name in sys.modules} - opened)
+"""
+
+
+@pytest.mark.needs(module="pandas")
+def test_the_first_line_that_is_left_imports_no_library(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LEFT, str(tmp_path / "games")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "set()\n"
