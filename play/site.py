@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from ..common.command import DATASET
+from ..common.command import CONFIGURATION, DATASET
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..envs.pictures.scene import PAGE_RESOLUTION, Scene
@@ -54,10 +54,12 @@ def files(board: Path = OWN) -> dict[str, bytes]:
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
     """Write a page's files into a folder; returns their size in bytes.
 
-    BadInput for a folder that holds a dataset, or a file that would be overwritten, unless a page was written there.
+    BadInput for a folder that holds a dataset or a run, or a file that would be overwritten, unless a page was written there.
     """
     if (folder / DATASET).exists():
         raise BadInput(f"out={folder}: holds a dataset; give out= another folder")
+    if (folder / CONFIGURATION).exists():
+        raise BadInput(f"out={folder}: holds the run of another command; give out= another folder")
     if not (folder / KEYS).exists() and (other := [name for name in site if _differs(folder / name, site[name])]):
         raise BadInput(f"out={folder}: holds {other[0]}, which would be overwritten; give out= another folder")
     for name, content in site.items():

@@ -74,6 +74,13 @@ def test_a_folder_with_other_files_is_refused_and_an_earlier_page_is_renewed(tmp
         write_site(tmp_path, site)
 
 
+def test_a_run_of_another_command_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("seed: 0\n")
+    with pytest.raises(BadInput, match="holds the run of another command"):
+        write_site(tmp_path, {"index.html": b"page"})
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
