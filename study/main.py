@@ -50,7 +50,8 @@ def run(settings: StudyCommandSettings) -> None:
         def show(stage: str = "") -> None:
             results = results_of(study, asked, settings.seed)
             done, total = runs_of(results, asked.budget)
-            words = stage or f"trial {len(results.trials)} of {asked.budget.trials}"
+            begun = len(results.trials)
+            words = stage or f"trial {begun} of {max(begun, asked.budget.trials)}"
             if results.ranked:
                 words += f", best mean {mean(results.ranked[0].search):.4g}"
             bar.update(task, completed=done, total=total, description=words)

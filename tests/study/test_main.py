@@ -57,6 +57,8 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
     after = json.loads((tmp_path / "study" / "study.json").read_text())["trials"]
     assert len(after) == 3
     assert [one["search"] for one in after[:2]] == [one["search"] for one in found["trials"]]
+    fewer = run(f"study={TINY}", "out=study")
+    assert "trial 3 of 3" in fewer.out
     refused = run(f"study={TINY}", "out=study", "study.budget.repeats=3")
     assert refused.code == 2
     assert "study: was started with study.budget.repeats: 2, not 3" in refused.err
