@@ -56,7 +56,10 @@ class Training(Observer):
         self._bar = progress_bar("decisions", plain_console())
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out, settings.tracker)
-        self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
+        self._results = PhaseEvaluator(
+            self._out, settings.evaluation, settings.evaluation.drawn, self._log,
+            keeps_best=settings.schedule.keep == BEST,
+        )  # fmt: skip
         self._background = Background(inline=True)
         self._warned = False
         self._decisions = 0

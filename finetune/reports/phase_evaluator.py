@@ -55,28 +55,38 @@ class PhaseEvaluator:
     within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
     Each evaluation is also logged to TensorBoard. Besides the greedy games, `drawn` games with drawn actions are played
     (not within phases), because a greedy runner may never leave the start. Policies that are marked to be played with
-    drawn actions play greedily too, unless the settings choose.
+    drawn actions play greedily too, unless the settings choose. keeps_best: whether the run keeps the best policy in the
+    end, or the last one.
     """
 
-    def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
+    def __init__(
+        self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog, *, keeps_best: bool = False
+    ) -> None:
         self._folder = folder / "phases"
         self._settings = settings.playing(True)
         self._drawn = drawn
         self._log = log
+        self._keeps_best = keeps_best
         self.player: Player | None = None
         """Player of the demonstrations, to compare each policy with; None without demonstrations."""
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
 
     def add_start(self, policy: Policy) -> str | None:
-        """Evaluate the initial policy; returns a one-line summary, None without games."""
+        """Evaluate the initial policy; returns a summary, None without games."""
         if self._settings.episodes == 0:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
-        return f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
+        said = f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
+        if policy.sharpness == 1.0:
+            return said
+        return (
+            f"{said}\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); training "
+            "begins from the network's own, whose drawn games may be worse at first"
+        )
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
-        """Save and evaluate the policy after this many decisions; returns a one-line summary.
+        """Save and evaluate the policy after this many decisions; returns a summary.
 
         within: the phase is not over.
         """
@@ -92,7 +102,10 @@ class PhaseEvaluator:
         said = f"{name}: {_line(self._last.figures)}"
         if (better := self._last.figures.get("worse_than")) is None:
             return said
-        return f"{said}\nwarning: {phase.name} lost what the policy could do in {better}: {_line(before[better])}"
+        worse = f"the policy after {phase.name} is clearly worse than that of {better} ({_line(before[better])})"
+        if self._keeps_best:
+            return f"{said}\nnote: {worse}; the run goes on, and keeps the best policy in the end"
+        return f"{said}\nwarning: {worse}; the run keeps its last policy, with schedule.keep=best its best one"
 
     def forget_after(self, decisions: int) -> None:
         """Remove evaluations within phases after this many decisions, for a run resumed from there."""
