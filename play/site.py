@@ -54,7 +54,8 @@ def files(board: Path = OWN) -> dict[str, bytes]:
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
     """Write a page's files into a folder; returns their size in bytes.
 
-    BadInput for a folder that holds a dataset or a run, or a file that would be overwritten, unless a page was written there.
+    BadInput for a folder that holds a dataset or a run, or a file that would be overwritten, unless a page was written
+    there.
     """
     if (folder / DATASET).exists():
         raise BadInput(f"out={folder}: holds a dataset; give out= another folder")

@@ -55,8 +55,8 @@ class PhaseEvaluator:
     within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
     Each evaluation is also logged to TensorBoard. Besides the greedy games, `drawn` games with drawn actions are played
     (not within phases), because a greedy runner may never leave the start. Policies that are marked to be played with
-    drawn actions play greedily too, unless the settings choose. keeps_best: whether the run keeps the best policy in the
-    end, or the last one.
+    drawn actions play greedily too, unless the settings choose. keeps_best: whether the run keeps the best policy in
+    the end, or the last one.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class PhaseEvaluator:
         if policy.sharpness == 1.0:
             return said
         return (
-            f"{said}\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); training "
-            "begins from the network's own, whose drawn games may be worse at first"
+            f"{said}\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); "
+            "training begins from the network's own, whose drawn games may be worse at first"
         )
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
