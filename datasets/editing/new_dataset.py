@@ -4,6 +4,8 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from filecmp import cmp
+from itertools import chain, count
 from pathlib import Path
 
 from rich.console import Console
@@ -72,9 +74,10 @@ def finish(out: Path, console: Console) -> None:
 
 
 def _copy_recordings(old: Path, new: Path) -> None:
-    if not old.is_dir():
-        return
-    for path in sorted(old.iterdir()):
-        if path.is_file() and not (new / path.name).exists():
+    """Copy the files that are not there yet. One whose name another has gets a number: report.json, report-2.json …"""
+    for path in sorted(old.iterdir()) if old.is_dir() else ():
+        if path.is_file():
             new.mkdir(exist_ok=True)
-            shutil.copy2(path, new / path.name)
+            names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in count(2)))
+            place = next(new / one for one in names if not (new / one).exists() or cmp(path, new / one, shallow=False))
+            shutil.copy2(path, place)

@@ -69,6 +69,18 @@ def test_merging_puts_the_episodes_one_after_the_other(mine: Path, tmp_path: Pat
     assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
 
 
+def test_merging_keeps_every_file_of_both_recordings(tmp_path: Path) -> None:
+    one, other = make(tmp_path / "one", range(2)), make(tmp_path / "other", range(2, 4))
+    for folder, report in ((one, "[1]"), (other, "[2]")):
+        (folder / "recordings").mkdir(exist_ok=True)
+        (folder / "recordings" / "reconstruction.json").write_text(report)
+        (folder / "recordings" / "samples.npz").write_text("the same")
+    both = tmp_path / "both"
+    merge.run(merge.MergeSettings(str(one), (str(other),), str(both)))
+    kept = {path.name: path.read_text() for path in (both / "recordings").iterdir()}
+    assert kept == {"reconstruction.json": "[1]", "reconstruction-2.json": "[2]", "samples.npz": "the same"}
+
+
 def test_an_episode_in_both_is_refused_or_skipped(mine: Path, tmp_path: Path) -> None:
     drop.run(drop.command.read([f"dataset={mine}", f"out={tmp_path / 'some'}", "episodes=[0,1,2]"]))
     arguments = [f"dataset={mine}", f"others=[{tmp_path / 'some'}]", f"out={tmp_path / 'out'}"]
