@@ -4,16 +4,14 @@ Loaded bytes, time to the first picture, and the times between pictures while a 
 a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
 """
 
-import shutil
 import threading
 import time
 from typing import Any
 
 import numpy as np
-from qwop.envs.original.browser import BROWSERS
+from matrix import open_browser
 from qwop.play.server import HOST, page_server
 from qwop.play.site import files
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 
 SCREENS = {"desktop": (1280, 800), "phone": (390, 844)}
@@ -36,15 +34,7 @@ requestAnimationFrame(function measure(now) {
 
 
 def open_page(width: int, height: int, address: str) -> Any:
-    options = webdriver.ChromeOptions()
-    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},{height}"):
-        options.add_argument(flag)
-    if width < 500:
-        options.add_experimental_option(
-            "mobileEmulation", {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0, "touch": True}}
-        )
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = open_browser(width, height)
     driver.get(address)
     while driver.execute_script("return document.body.dataset.loaded") != "true":
         time.sleep(0.05)

@@ -76,6 +76,11 @@ class PlayedGame:
     opening: Opening = Opening()
 
 
+def _require_known(trigonometry: str) -> None:
+    if trigonometry not in TRIGONOMETRIES:
+        raise BadInput(f"trigonometry={trigonometry}: expected one of {', '.join(TRIGONOMETRIES)}")
+
+
 @dataclass(frozen=True)
 class GameStart:
     """Everything that determines a game's start: with it and the keys, a game replays to the bit.
@@ -89,8 +94,7 @@ class GameStart:
     trigonometry: str = "current"
 
     def __post_init__(self) -> None:
-        if self.trigonometry not in TRIGONOMETRIES:
-            raise BadInput(f"trigonometry={self.trigonometry}: expected one of {', '.join(TRIGONOMETRIES)}")
+        _require_known(self.trigonometry)
 
     def session(self) -> "Session":
         """A page at frame 0 of the game."""
@@ -133,8 +137,7 @@ class Session:
     """
 
     def __init__(self, trigonometry: str = "current") -> None:
-        if trigonometry not in TRIGONOMETRIES:
-            raise BadInput(f"trigonometry={trigonometry}: expected one of {', '.join(TRIGONOMETRIES)}")
+        _require_known(trigonometry)
         self.trigonometry = trigonometry
         self._lanes = lanes_of(trigonometry, 1)
         self._reals, self._integers = page.loaded(trigonometry)

@@ -15,8 +15,8 @@ from ...datasets.schema import Episode
 from ...policies.files import load_policy
 from ...policies.threads import use_one_thread
 from ..page.environment_keys import key_map
-from ..page.environment_source import FASTEST, require_pictures
-from ..page.library import Library, read_environment_entry
+from ..page.environment_source import decisions_a_second, environment_server, require_pictures
+from ..page.library import Library
 from ..page.server import PageServer
 from ..page.source import page_source
 from ..settings import EnvironmentPageSettings, RecorderPageSettings
@@ -96,18 +96,14 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
             )
         require_pictures(env, spec)
         goes_back = repeats_games(env, policy.actions)
-        fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
+        fps = decisions_a_second(settings, env)
         recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder, goes_back)
         back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
-        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": False}
-        server = PageServer(
-            Library(folder, {}, read_environment_entry),
+        server = environment_server(
+            settings, folder, env, keys,
             lambda: CoachedEnvironment(recording.new_game(), back, begin, plain_console().print),
-            {"player": settings.player, "environment": shown, "coach": _coach(settings, news, goes_back)},
-            settings.port,
-            num_keys=len(keys.keys),
-            max_pages=1,  # there is one environment: many cannot be drawn on several threads
-        )
+            _coach(settings, news, goes_back),
+        )  # fmt: skip
     except BaseException:
         env.close()
         raise

@@ -1,5 +1,6 @@
 """`source=environment`: a person plays any Gymnasium environment on a local page in the browser."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import gymnasium
@@ -8,15 +9,15 @@ from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
-from ...envs.actions import action_names
+from ...envs.actions import Env, action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..next_command import NextCommand
 from ..settings import EnvironmentPageSettings
 from ..source import Source
 from .environment_game import EnvironmentGame
-from .environment_keys import key_map
+from .environment_keys import KeyMap, key_map
 from .library import Library, read_environment_entry
-from .server import PageServer
+from .server import PageGame, PageServer
 from .source import page_source
 
 FASTEST = 30.0
@@ -40,21 +41,43 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         if (folder / DESCRIPTION).exists():
             require_same(read_info(folder), info, folder)
         require_pictures(env, spec)
-        fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
-        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
-        server = PageServer(
-            Library(folder, {}, read_environment_entry),
-            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, plain_console().print),
-            {"player": settings.player, "environment": shown},
-            settings.port,
-            num_keys=len(keys.keys),
-            max_pages=1,  # there is one environment: many cannot be drawn on several threads
-        )
+        report = plain_console().print
+        server = environment_server(
+            settings, folder, env, keys,
+            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, report),
+        )  # fmt: skip
     except BaseException:
         env.close()
         raise
     after_game = NextCommand(folder, plain_console().print).after_game
     return page_source(server, info, settings.open, env.close, after_game)
+
+
+def environment_server(
+    settings: EnvironmentPageSettings, folder: Path, env: Env, keys: KeyMap, new_game: Callable[[], PageGame],
+    coach: Mapping[str, object] | None = None,
+) -> PageServer:  # fmt: skip
+    """The server of an environment's page. coach: sent to the page where a policy plays, which never waits."""
+    shown = {
+        "id": EnvironmentSpec(settings.id).id,
+        "fps": decisions_a_second(settings, env),
+        "keys": keys.keys,
+        "help": keys.help(),
+        "waits": coach is None and keys.default is None,
+    }
+    return PageServer(
+        Library(folder, {}, read_environment_entry),
+        new_game,
+        {"player": settings.player, "environment": shown, "coach": coach},
+        settings.port,
+        num_keys=len(keys.keys),
+        max_pages=1,  # there is one environment: many cannot be drawn on several threads
+    )
+
+
+def decisions_a_second(settings: EnvironmentPageSettings, env: Env) -> float:
+    """Decisions a second that a person plays: as set, or as the environment is shown, `FASTEST` at most."""
+    return settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
 
 
 def require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:
