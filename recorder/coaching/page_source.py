@@ -44,6 +44,7 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
             f"source.policy={settings.policy}: plays {played}, not QWOP; give source=environment with source.id"
         )
     recording = Recording(settings, folder)
+    _rehearse(recording)
     journals = Journals(folder)
     server = PageServer(
         Library(folder, {}),
@@ -52,6 +53,13 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
         settings.port,
     )
     return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
+
+
+def _rehearse(recording: Recording) -> None:
+    """Play a frame of QWOP and go back: kernels are loaded, or compiled, now rather than as a person does that first."""
+    game = recording.game(0, later=[0])
+    game.frame(1)
+    game.go_back(0)
 
 
 def _rescuing(source: Source, recording: Recording, journals: Journals) -> Source:
