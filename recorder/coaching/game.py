@@ -51,9 +51,9 @@ class Control:
         self._holds, self._ignored = self.person, held
         self._idle = 0
 
-    def wait(self) -> None:
-        """Wait for a key, after going back."""
-        self.person, self.waiting, self._idle, self._holds, self._ignored = False, True, 0, False, 0
+    def wait(self, held: int = 0) -> None:
+        """Wait, after going back, until one of the keys `held` is pressed anew, or another one."""
+        self.person, self.waiting, self._idle, self._holds, self._ignored = False, True, 0, False, held
 
 
 class CoachedGame:
@@ -114,8 +114,9 @@ class CoachedGame:
         """Give control to the other side."""
         self.control.hand_over(held)
 
-    def go_back(self, seconds: float) -> Episode | None:
-        """Return to the state at least `seconds` ago, at a decision's beginning, and wait for a key.
+    def go_back(self, seconds: float, held: int = 0) -> Episode | None:
+        """Return to the state at least `seconds` ago, at a decision's beginning, and wait for a key besides those that
+        are `held` (bits).
 
         Returns the line that is left, None if all of it is in an episode already. BadInput if the stage cannot go back.
         """
@@ -133,7 +134,7 @@ class CoachedGame:
         elif self.branch is not None:
             self.branch = Branch(self.branch.game, min(self.branch.step, place))
         self._begins = True
-        self.control.wait()
+        self.control.wait(held)
         return left
 
     @property

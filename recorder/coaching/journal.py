@@ -43,9 +43,9 @@ class Journal:
         """Note the keys of some frames."""
         self._add(list(held))
 
-    def back(self, seconds: float, game: int) -> None:
-        """Note that the person went back; game: the number of the line that begins there."""
-        self._add({BACK: seconds, "game": game})
+    def back(self, seconds: float, game: int, held: int) -> None:
+        """Note that the person went back while these keys were held; game: the number of the line that begins there."""
+        self._add({BACK: seconds, "game": game, "held": held})
 
     def hand_over(self, held: int) -> None:
         """Note that control was handed over while these keys were held."""
@@ -156,7 +156,8 @@ def lines_of(game: CoachedGame, entries: Sequence[Any]) -> Iterator[Episode]:
                 if game.over and not game.recorded:
                     yield game.record()
             case {"back": float(seconds) | int(seconds), "game": int()}:
-                if (line := game.go_back(seconds)) is not None:
+                held = int(entry.get("held", 0))  # earlier recorders did not note it, nor wait for other keys
+                if (line := game.go_back(seconds, held)) is not None:
                     yield line
             case {"hand over": int(held)}:
                 game.hand_over(held)

@@ -64,11 +64,11 @@ class CoachedPageGame(ABC):
             return None
         self._note()
         try:
-            line = self._game.go_back(self._back)
+            line = self._game.go_back(self._back, self._held)
         except BadInput as error:
             self._fail(str(error))
             return None
-        self._note().back(self._back, self._game.number)
+        self._note().back(self._back, self._game.number, self._held)
         return line
 
     def hand_over(self) -> None:

@@ -56,7 +56,7 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
 
 
 def _rehearse(recording: Recording) -> None:
-    """Play a frame of QWOP and go back: kernels are loaded, or compiled, now rather than as a person does that first."""
+    """Play a frame of QWOP and go back: kernels are loaded, or compiled, now rather than as a person first does."""
     game = recording.game(0, later=[0])
     game.frame(1)
     game.go_back(0)

@@ -188,6 +188,7 @@ const actions = {
   restart: begin,
   list() {
     pause();
+    games.refresh(); // going back has left games, too
     $("drawer").showModal();
   },
   discard() {

@@ -40,6 +40,10 @@ def test_after_going_back_the_game_waits_for_a_key() -> None:
     control = Control(5)
     control.wait()
     assert actors(control, 0, 0, 8) == [None, None, PERSON]
+    control.wait(held=4)  # as the runner falls, one has keys down
+    assert actors(control, 4, 4, 12) == [None, None, PERSON]
+    control.wait(held=4)
+    assert actors(control, 4, 0, 4) == [None, None, PERSON]
     control.wait()
     control.hand_over()
     assert control.actor(0) == PERSON

@@ -52,10 +52,11 @@ class Killed:
         self.journal.keys(keys)
         for held in keys:
             self.game.frame(held)
+            self.held = held
 
     def go_back(self, write: bool = True) -> None:
-        line = self.game.go_back(0.5)
-        self.journal.back(0.5, self.game.number)
+        line = self.game.go_back(0.5, self.held)
+        self.journal.back(0.5, self.game.number, self.held)
         if line is not None and write:
             self.writer.write(line)
 

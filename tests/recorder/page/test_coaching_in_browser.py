@@ -162,6 +162,13 @@ def test_backspace_counts_at_the_start_and_while_the_end_is_being_shown(
     page.wait_until(lambda: who(page) == "waiting", "back at the start")
     time.sleep(0.5)  # until the newest frame is drawn
     assert (page.text("metres"), seconds(page)) == ("0.0 m", 0)
+    page.keys().key_down("q").perform()
+    page.wait_until(lambda: seconds(page) > 0.5, "going on")
+    page.press(BACKSPACE)  # with a key down, as when the runner falls
+    page.wait_until(lambda: who(page) == "waiting", "back at the start")
+    time.sleep(0.5)
+    assert (who(page), seconds(page)) == ("waiting", 0)
+    page.keys().key_up("q").perform()
     left = len(page.games())
     page.browser.execute_script(SLOW_LIST)
     page.keys().key_down("q").key_down("p").perform()
@@ -215,6 +222,7 @@ def test_a_policy_is_corrected_by_touch_alone(phone: Any, tmp_path: Path) -> Non
         page.wait_until(lambda: who(page) == "person", "handed over")
         assert phone.execute_script("return document.documentElement.scrollWidth <= innerWidth")
         tap(phone, '[data-do="list"]')
+        page.wait_until(lambda: len(page.find("#games tr")) == 1, "listed, the line that was left")
         tap(phone, "#close")
         assert page.state == "paused"  # since the list was opened
         tap(phone, '[data-do="restart"]')
