@@ -205,13 +205,14 @@ def test_a_policy_is_corrected_by_touch_alone(phone: Any, tmp_path: Path) -> Non
         tap(phone, "#choices .main")
         page.wait("playing")
         page.wait_until(lambda: seconds(page) > 1.5, "along")
+        for speed in ("1/2 speed", "1/4 speed"):  # or a busy machine is too late, and the runner has fallen
+            tap(phone, '[data-do="slow"]')
+            assert page.text("speed") == speed
         touch(phone, '[data-key="q"]', '[data-key="p"]')
         page.wait_until(lambda: who(page) == "person", "in the person's hands")
         assert [cap.text for cap in page.find(".keys .down")] == ["Q", "P"]
         lift(phone)
         page.wait_until(lambda: who(page) == "policy", "released")
-        tap(phone, '[data-do="slow"]')
-        assert page.text("speed") == "1/2 speed"
         tap(phone, '[data-do="pause"]')
         page.wait("paused")
         tap(phone, "#choices .main")
