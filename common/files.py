@@ -26,7 +26,12 @@ def named_path(path: str | os.PathLike[str], kind: str) -> Path:
     """
     if not os.fspath(path).strip():
         raise BadInput(f"the name of the {kind} is empty; give one, or . for the working folder")
-    return Path(path).expanduser()
+    return with_home(path)
+
+
+def with_home(path: str | os.PathLike[str]) -> Path:
+    """The path with ~ or ~user as that home folder; unchanged where there is no such user, as in a shell."""
+    return Path(os.path.expanduser(path))
 
 
 _NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|^\.{1,2}$")

@@ -12,6 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .checks import one_of, quoted
 from .errors import BadInput, naming
+from .files import with_home
 from .former_names import current_settings
 from .free_names import with_encoded_names
 from .overrides import FROM_FILE, UNREADABLE
@@ -37,7 +38,7 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
             continue
         option = _unquoted(made[chosen].partition("=")[2])
         if option.endswith(SUFFIXES):
-            path: Path | None = Path(option).expanduser()
+            path: Path | None = with_home(option)
         else:
             path = _find(spec.group, option, arguments)
         node = {} if path is None else _read(path, group, option, options_of(group, spec))
@@ -74,7 +75,7 @@ def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:
     folders = [
         _value(arguments, place) for place, one in enumerate(arguments) if one.startswith(("--config-dir", "-cd"))
     ]
-    paths = [Path(str(own)), *(Path(folder).expanduser() / group / f"{option}.yaml" for folder in folders)]
+    paths = [Path(str(own)), *(with_home(folder) / group / f"{option}.yaml" for folder in folders)]
     return next((path for path in paths if path.is_file()), None)
 
 

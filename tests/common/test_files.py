@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.files import beside, cannot_be_written, require_writable_folder, write_atomic
+from qwop.common.files import beside, cannot_be_written, require_writable_folder, with_home, write_atomic
 
 
 @pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
@@ -108,3 +108,9 @@ def test_a_folder_beside_another_is_named_after_it_from_wherever_it_is_seen(
     (tmp_path / "above" / "here").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "above" / "here")
     assert os.path.normpath(beside(Path(folder), "2")) == beside_it
+
+
+def test_home_folders_are_those_of_the_users_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    given = ["~", "~/games", "~nobody-of-this-name/games", "games~"]
+    assert [str(with_home(one)) for one in given] == ["/home/me", "/home/me/games", *given[2:]]
