@@ -315,7 +315,7 @@ def _env_spec(environment: EnvironmentSpec) -> Any:
     spec.kwargs = {**spec.kwargs, **environment.settings}
     try:
         spec.to_json()
-    except ValueError:  # registered with a class instead of its name, or with settings that are no data
+    except (TypeError, ValueError):  # registered with a class instead of its name, or with settings that are no data
         return None
     return spec
 

@@ -140,12 +140,14 @@ def test_joint_actions_and_structured_observations_of_others_are_imported(kind: 
         assert [*back.info.action_names] == names
 
 
-def test_joint_actions_of_an_own_dataset_come_back_from_minari(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_name", [False, True])  # of its class, with settings that no file holds
+def test_joint_actions_of_an_own_dataset_come_back_from_minari(by_name: bool, tmp_path: Path) -> None:
     pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
     pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
     import h5py
 
-    gymnasium.register("Keyboard-v0", Keyboard)
+    entry_point: Any = f"{__name__}:Keyboard" if by_name else Keyboard
+    gymnasium.register("Keyboard-v0", entry_point, kwargs={"actions": MultiBinary(2)})
     try:
         actions = np.array([[0, 0], [1, 0], [1, 1]], np.int8)
         write_episode(tmp_path / "own", np.zeros((4, 2), np.float32), actions, environment="Keyboard-v0")
