@@ -10,7 +10,7 @@ from rich.progress import TaskID
 
 from ..common.command import CONFIGURATION, REPORT, require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line
-from ..common.errors import BadInput
+from ..common.errors import BadInput, EnvironmentFailed
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
@@ -18,6 +18,7 @@ from ..common.settings import to_plain
 from ..common.tracker import open_tracker, require_tracker
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
+from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
@@ -73,6 +74,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     if chosen.policy is not None:
         continued(load_policy(chosen.policy), dataset.info, cloning)
     require_tracker(chosen.tracker)
+    if chosen.games:
+        _require_playable(dataset.info)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
@@ -81,14 +84,14 @@ def _pretrain(chosen: PretrainSettings) -> None:
         if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
             policy = whole
             save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
-    except KeyboardInterrupt:
+        console.print(measures_table(splits))
+        played = _play(policy, chosen, console)
+    except (KeyboardInterrupt, EnvironmentFailed):
         if (out / POLICY).exists():
             console.print(
                 f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew"
             )
         raise
-    console.print(measures_table(splits))
-    played = _play(policy, chosen, console)
     greedy = runs_greedily(played, policy)
     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=greedy))
     made_by = command_line("qwop-pretrain", chosen)
@@ -102,6 +105,20 @@ def _pretrain(chosen: PretrainSettings) -> None:
         next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
     ]
     console.print("\n".join(lines))
+
+
+def _require_playable(info: DatasetInfo) -> None:
+    """Raise BadInput unless the environment is here, in the form that it was recorded in: cloning can take hours."""
+    advice = "games=0 clones without playing"
+    try:
+        found = info.environment.interface()
+    except BadInput as error:
+        raise BadInput(f"{error}; {advice}") from error.__cause__
+    if found != (info.observation, info.actions):
+        raise BadInput(
+            f"environment {info.environment}: it has {found[0]} and {found[1]} actions, but the dataset has "
+            f"{info.observation} and {info.actions}; record games of it as it is now, or {advice}"
+        )
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import gymnasium
 import pytest
 import torch
-from qwop.common.errors import BadInput
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+from qwop.common.errors import BadInput, EnvironmentFailed
 from qwop.policies.files import load_policy
 from qwop.pretrain.command import main
 from qwop.pretrain.main import run
@@ -134,6 +136,42 @@ def test_an_interrupted_run_has_the_policy_of_its_best_pass(
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "epochs=3")
     with pytest.raises(KeyboardInterrupt):
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
+
+
+def test_an_environment_that_fails_leaves_the_policy_unmeasured(
+    make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(CartPoleEnv, "step", lambda env, action: 1 / 0)
+    with pytest.raises(EnvironmentFailed, match="its step failed"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "epochs=1")
+    assert load_policy(tmp_path / "run" / "policy.safetensors").actions == 2
+    assert "unmeasured; the same command makes it anew" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (None, "Environment `CartPole` doesn't exist.*; games=0 clones without playing"),
+        ("MountainCar-v0", r"it has float32 \[2\] and 3 actions, but the dataset has float32 \[4\] and 2; .*games=0"),
+    ],
+)
+def test_an_environment_that_is_not_as_recorded_is_refused_before_the_cloning(
+    now: str | None,
+    message: str,
+    make_dataset: Callable[[int], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset = make_dataset(6)
+    if now is None:
+        for name in ("CartPole-v0", "CartPole-v1"):
+            monkeypatch.delitem(gymnasium.registry, name)
+    else:
+        monkeypatch.setitem(gymnasium.registry, "CartPole-v1", gymnasium.spec(now))
+    with pytest.raises(BadInput, match=message):
+        pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}")
+    assert not (tmp_path / "run").exists()
+    pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}", "games=0", "epochs=1")
 
 
 def test_a_single_episode_is_cloned_and_its_measures_are_marked(
