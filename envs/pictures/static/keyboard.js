@@ -2,13 +2,23 @@
 
 export const BITS = { q: 1, w: 2, o: 4, p: 8 };
 
+// The characters of other keys than letters and digits, on an American keyboard.
+const MARKS = {
+  Backquote: "`", Minus: "-", Equal: "=", BracketLeft: "[", BracketRight: "]", Backslash: "\\", Semicolon: ";", Quote: "'",
+  Comma: ",", Period: ".", Slash: "/",
+};
+
+const WITHOUT_CHARACTER = ["Dead", "Process", "Unidentified"]; // accents, input methods, unknown layouts
+
 // The name of the key that an event is about, of those given or its own. The character decides if it is one of them or a
-// Latin letter; on other keyboards the position does, by the letter or digit that is there on an American one: Russian
-// letters, the digits of a French keyboard.
+// Latin letter; on other keyboards the position does, by the character that is there on an American one: Russian letters,
+// the digits of a French keyboard, any key of an input method.
 export function nameOf(event, names) {
-  const own = event.key.toLowerCase();
-  if (names.includes(own) || /^[a-z]$/.test(own) || (event.key.length > 1 && event.key !== "Dead")) return own;
-  const place = /^(?:Key|Digit)([A-Z0-9])$/.exec(event.code ?? "")?.[1].toLowerCase();
+  const key = event.key ?? ""; // which a browser's own suggestions lack
+  const own = key.toLowerCase();
+  const named = key.length > 1 && !WITHOUT_CHARACTER.includes(key);
+  if (names.includes(own) || /^[a-z]$/.test(own) || named) return own;
+  const place = MARKS[event.code] ?? /^(?:Key|Digit)([A-Z0-9])$/.exec(event.code ?? "")?.[1].toLowerCase();
   return names.includes(place) ? place : own;
 }
 

@@ -50,15 +50,19 @@ def masks(events: list[list[Any]], names: list[str] | None = None, *, folder: Pa
         ("w", "KeyZ", "w"),  # French: the letter decides
         ("z", "KeyW", None),
         ("Dead", "KeyW", "w"),
+        ("Process", "KeyW", "w"),  # an input method, as for Japanese
+        (";", "Semicolon", ";"),
+        ("ж", "Semicolon", ";"),
+        (None, "KeyW", "w"),
         ("ArrowLeft", "ArrowLeft", "arrowleft"),
         ("End", "Digit1", None),
         ("5", "Digit5", None),
     ],
 )
 def test_the_position_of_a_key_decides_where_its_character_is_no_latin_letter(
-    key: str, code: str, name: str | None, tmp_path: Path
+    key: str | None, code: str, name: str | None, tmp_path: Path
 ) -> None:
-    names = ["1", "w", "arrowleft"]
+    names = ["1", "w", "arrowleft", ";"]
     expected = 0 if name is None else 1 << names.index(name)
     assert masks([["keydown", key, code, {}]], names, folder=tmp_path) == [expected]
 
