@@ -7,6 +7,7 @@ observation that ended its episode, as `Dataset.steps()` has them. These number 
 environment takes, so where `action_name` holds names of its actions, these decide.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,18 +156,27 @@ def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[s
     made = {}
     for name in known[:-1]:
         listed = [one for one in found if one == name or one.startswith(f"{name}.")]
-        made[name] = given.get(name) or [one for one in listed if one not in others]
+        made[name] = given.get(name) or _by_number([one for one in listed if one not in others])
     for name, aliases in ALIASES.items():
         made[name] = made[name] or [one for one in aliases if one in found and one not in others][:1]
     if not made["action"]:
         raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
     used = {one for names in (*made.values(), *ALIASES.values(), KNOWN) for one in names}
     rest = [one for one in found if one not in used and one not in index and not _is_index(one)]
-    made["observation"] = given.get("observation") or [one for one in rest if one.startswith("obs")] or rest
+    made["observation"] = given.get("observation") or _by_number([one for one in rest if one.startswith("obs")] or rest)
     if not made["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
     by_name = NAME in found and NAME not in others and "action" not in given
     return {**made, "action_name": [NAME] if by_name else []}
+
+
+def _by_number(names: list[str]) -> list[str]:
+    """The columns obs.0, obs.1, …, obs.10 in the order of their numbers, where a tool has sorted them as texts; others
+    in the file's order."""
+    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+    numbers = {part[0]: int(part[2]) for part in parts if part}
+    alike = len(numbers) == len(names) and len({part[1] for part in parts if part}) == 1
+    return sorted(names, key=numbers.__getitem__) if alike else names
 
 
 def _names_of_actions(

@@ -142,6 +142,12 @@ def test_columns_may_have_the_names_of_other_tools(
     require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
 
 
+def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table = table_of(played).rename(columns={f"x{i}": f"obs.{i + 8}" for i in range(4)})
+    table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs.10, obs.11, obs.8, obs.9
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
 def test_columns_that_are_left_out_are_named(
     tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
