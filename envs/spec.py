@@ -1,5 +1,6 @@
 """Environments and their observations as data, stored with episodes and policies."""
 
+import inspect
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -250,10 +251,12 @@ class EnvironmentSpec:
                 entry_point = gymnasium.envs.registration.load_env_creator(entry_point)
             except ImportError:
                 return NONE
-        if not isinstance(entry_point, Capable):
+        # A class method; other packages may use the name for anything.
+        if not isinstance(entry_point, Capable) or not inspect.ismethod(entry_point.capabilities):
             return NONE
         with self.refusing():
-            return entry_point.capabilities(**self.settings)
+            found: object = entry_point.capabilities(**self.settings)
+        return found if isinstance(found, Capabilities) else NONE
 
     @property
     def all_settings(self) -> dict[str, Any]:

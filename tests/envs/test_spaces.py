@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.actions import action_at, action_count, action_names, index_of_action
+from qwop.envs.capabilities import Capabilities
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from qwop.envs.vector import make_vector
 from qwop.evaluation.film import film_actions
@@ -479,6 +480,17 @@ def test_an_environment_may_use_any_name_in_its_infos(odd: Make) -> None:
         *_, infos = env.step(np.zeros(2, np.int64))
     assert not {*told} & {*infos}
     assert not {*told} & {*infos["final_info"]}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [["walk"], lambda env: ["walk"], property(lambda env: ["walk"]), classmethod(lambda cls: {"walk": True})],
+    ids=["list", "method", "property", "class method"],
+)
+def test_an_environment_may_have_capabilities_of_its_own(odd: Make, own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Odd, "capabilities", own, raising=False)
+    assert odd().capabilities == Capabilities()
+    assert odd().interface() == (ObservationSpec((3,)), 2)
 
 
 def test_an_observation_that_the_environment_changes_later_is_kept_as_it_was(odd: Make) -> None:
