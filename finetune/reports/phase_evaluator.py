@@ -102,9 +102,9 @@ class PhaseEvaluator:
         said = f"{name}: {_line(self._last.figures)}"
         if (better := self._last.figures.get("worse_than")) is None:
             return said
-        worse = f"the policy after {phase.name} is clearly worse than that of {better} ({_line(before[better])})"
+        worse = f"clearly worse than {better} ({_line(before[better])})"
         if self._keeps_best:
-            return f"{said}\nnote: {worse}; the run goes on, and keeps the best policy in the end"
+            return f"{said}\nnote: {worse}; in the end the run keeps its best policy"
         return f"{said}\nwarning: {worse}; the run keeps its last policy, with schedule.keep=best its best one"
 
     def forget_after(self, decisions: int) -> None:
