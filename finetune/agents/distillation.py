@@ -1,6 +1,5 @@
 """Distillation of a policy, on its own play, into a network that a learner can continue (Rusu et al. 2016)."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ..run import Run
 
 DECISIONS, AT_ONCE = 40_000, 8
-"""Decisions of the policy's own play, or as many as a shorter schedule has, and games played side by side."""
+"""Decisions of the policy's own play, at least, and games played side by side."""
 
 PASSES = 20
 
@@ -71,7 +70,7 @@ def distilled_values(
     network.scaler.fit(rows.observations)
     update, shown = begin(network), demonstrated_transitions(games, run.algorithm, run.gammas[0])
     now, generator = PhaseValues(run.gammas[0], imitation=1.0), np.random.default_rng(seed)
-    for _ in range(updates(run, UPDATES)):
+    for _ in range(UPDATES):
         update(shown[generator.integers(len(shown), size=BATCH)], now)
     with torch.no_grad():
         best = network(torch.from_numpy(rows.observations).to(run.device)).argmax(-1).cpu().numpy()
@@ -85,24 +84,15 @@ def note(run: "Run[Discounted, LiveSettings]", decisions: int, result: str) -> N
     run.observer.note(f"note: distilled on {decisions:,} decisions of its own play, {result}")
 
 
-def updates(run: "Run[Discounted, LiveSettings]", usual: int) -> int:
-    """Number of updates, in proportion to the decisions that are shown."""
-    return math.ceil(usual * _decisions(run) / DECISIONS)
-
-
-def _decisions(run: "Run[Discounted, LiveSettings]") -> int:
-    return min(DECISIONS, run.schedule.planned)
-
-
 def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
     """Whole games that the run's policy plays with drawn actions in the environment of the first phase, of `DECISIONS`
-    or more in all, or as many as a shorter schedule has. Prints a note first, because distillation takes a minute."""
+    or more in all. Prints a note first, because distillation takes a minute."""
     run.observer.note(
         f"note: the policy's network ({run.policy.network.architecture}) does not fit the algorithm; it is distilled "
         "on its own play first"
     )
     policy, environment, games = run.policy, run.environments.specs[0], list[Episode]()
-    while sum(map(len, games)) < _decisions(run):
+    while sum(map(len, games)) < DECISIONS:
         played = play(
             policy,
             episodes=AT_ONCE,

@@ -18,7 +18,7 @@ from ...experience.sequences import Sequences, discounted_returns
 from ...replay.demonstrations import Demonstrations
 from ...schedules.phase import PhaseValues
 from ..agent import Makes
-from ..distillation import note, own_play, updates
+from ..distillation import note, own_play
 from ..learner import LiveLearner
 from ..losses import kickstarting_loss
 from .learner import Objective, Objectives, S, Unroll
@@ -96,8 +96,8 @@ def distilled(
     nn.init.constant_(head.bias, float(returns.mean()))  # returns far from 0 would otherwise shape all layers at first
     objective = Distillation(network.to(run.device), STREAMS, float(returns.std()) or 1.0)
     learner, alike = begin(network, replace(run.algorithm, **TAUGHT), seed, run.device, objective), []
-    for update in range(in_all := updates(run, UPDATES)):
-        rate = (1 + math.cos(math.pi * update / in_all)) / 2
+    for update in range(UPDATES):
+        rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
         learner.update(replace(shown.next(STREAMS), state=objective.state), PhaseValues(gamma, learning_rate=rate))
         alike.append(objective.alike)
     whole = math.ceil(len(shown) / (STREAMS * STEPS))  # updates that show every decision once

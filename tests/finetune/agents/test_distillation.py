@@ -45,14 +45,11 @@ def network(kind: str) -> Network:
     return RecurrentActorCritic(4, 2, (16,), 8, generator)
 
 
-def run_of(policy: Policy, planned: int = 1000) -> Any:
+def run_of(policy: Policy) -> Any:
     """A run, as far as distillation needs one."""
     settings = SimpleNamespace(seed=0, max_idle_frames=0)
     environments = SimpleNamespace(specs=(policy.environment,))
-    schedule = SimpleNamespace(planned=planned)
-    return SimpleNamespace(
-        policy=policy, settings=settings, environments=environments, observer=Observer(), schedule=schedule
-    )
+    return SimpleNamespace(policy=policy, settings=settings, environments=environments, observer=Observer())
 
 
 def test_own_play_is_whole_games_with_the_probabilities_that_actions_were_drawn_with() -> None:
@@ -61,12 +58,6 @@ def test_own_play_is_whole_games_with_the_probabilities_that_actions_were_drawn_
     assert rows.probabilities is not None
     np.testing.assert_allclose(rows.probabilities.sum(axis=1), 1, rtol=1e-5)
     assert (rows.previous == -1).sum() % distillation.AT_ONCE == 0  # games are whole
-
-
-def test_a_schedule_shorter_than_the_usual_play_is_distilled_on_as_many_decisions() -> None:
-    short = run_of(Policy(network("q"), SPEC, ObservationSpec((4,))), planned=30)
-    assert 30 <= sum(map(len, distillation.own_play(short))) < 300
-    assert [distillation.updates(short, 2000), distillation.updates(run_of(short.policy), 2000)] == [200, 2000]
 
 
 def test_transitions_of_own_play_are_its_games_as_demonstrations() -> None:

@@ -44,7 +44,6 @@ def run_of(policy: Policy, **more: Any) -> Any:
     return SimpleNamespace(
         policy=policy, settings=SimpleNamespace(seed=0, max_idle_frames=0),
         environments=SimpleNamespace(specs=(policy.environment,)), gammas=(0.9,),
-        schedule=SimpleNamespace(planned=10_000),
         device=CPU, rehearsed=False, observer=SimpleNamespace(note=lambda line: None), **more,
     )  # fmt: skip
 
