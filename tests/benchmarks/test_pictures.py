@@ -37,7 +37,7 @@ def test_the_way_there(tmp_path: Path) -> None:
     ]
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = draw("way_there.py", tmp_path, "--picture", tmp_path / "way.svg")
-    assert "| half of the games finished | race | 0.0 M | – | 0 h 33 min |" in table
+    assert "| half of the games finished | race | 2,000 | – | 0:33:20 |" in table
     picture = (tmp_path / "way.svg").read_text()
     assert picture.startswith("<svg xmlns=")
     assert "share of games finished" in picture
@@ -56,7 +56,7 @@ def test_the_way_of_runs_that_continue_each_other_goes_on_counting(tmp_path: Pat
         (tmp_path / run).mkdir()
         (tmp_path / run / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = draw("way_there.py", tmp_path / "first", tmp_path / "second")
-    assert "| half of the games finished | second | 12.0 M | 24.0 M | 0 h 40 min |" in table
+    assert "| half of the games finished | second | 12,000,000 | 24,000,000 | 0:40:00 |" in table
 
 
 def test_learning_curves_have_a_chart_for_each_environment_and_a_line_for_each_seed(tmp_path: Path) -> None:
