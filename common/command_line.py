@@ -12,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .checks import Declaration
 from .files import own_name
-from .imports import SETTING, imported
+from .imports import SETTING, imported, unremembered
 from .overrides import UNREADABLE
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
@@ -35,7 +35,10 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 
 def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
-    return f"next: {shlex.join([*program.split(), *(override(name, value) for name, value in settings.items())])}"
+    words = [override(name, value) for name, value in settings.items()]
+    if modules := unremembered():
+        words.append(override(SETTING, modules))
+    return f"next: {shlex.join([*program.split(), *words])}"
 
 
 def override(name: str, value: object) -> str:

@@ -31,6 +31,9 @@ HELP = (
 
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+_VERSION = re.compile(r"-v\d+$")
+"""Of an id, which may be given without it."""
+
 
 def import_asked(arguments: Sequence[str]) -> list[str]:
     """The command line without `imports=[…]`, whose modules have been imported; BadInput for what is no module."""
@@ -75,7 +78,8 @@ def without_module(id: str, said: str) -> str:
 
 def import_remembered(id: str) -> None:
     """Import the module that the user named for this id before, if there was one; BadInput if it cannot be imported."""
-    found = _remembered().get(id)
+    known = _remembered()
+    found = known.get(id) or next((one for name, one in known.items() if _VERSION.sub("", name) == id), None)
     if not isinstance(found, dict):
         return
     name, folder = found.get("module"), found.get("folder")
@@ -126,5 +130,15 @@ def _remember(ids: Iterable[str], module: str, folder: str | None) -> None:
     new = {id: {"module": module, "folder": folder} for id in ids}
     if new.items() <= known.items():
         return
-    with suppress(OSError, BadInput):  # a home that cannot be written: the module has to be named again
+    try:
         write_atomic(_memory(), json.dumps({**known, **new}, indent=1) + "\n")
+    except (OSError, BadInput):  # a home that cannot be written
+        _unremembered[module] = None
+
+
+_unremembered: dict[str, None] = {}
+
+
+def unremembered() -> list[str]:
+    """The modules that have to be named again, because they could not be remembered."""
+    return [*_unremembered]

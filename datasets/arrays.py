@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import named_path
-from ..envs.actions import Space, action_at, action_of_numbers, index_of_action, plain_data
+from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
 from ..envs.observed import plain_observation, problem_of, without_texts
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import Unknown, imported_episode, info_of
@@ -174,7 +174,7 @@ class ArrayForm:
     def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
         if isinstance(given, np.ndarray):
             numbers = self._whole_numbers(given.reshape(len(given), -1) if given.ndim else given.reshape(1, 1))
-            rows = [action_of_numbers(self.actions, row.tolist()) for row in numbers]
+            rows = [value_of_numbers(self.actions, row.tolist()) for row in numbers]
         else:
             rows = _rows(self.actions, given, "actions")
         found = [index_of_action(self.actions, row) for row in rows]
@@ -199,13 +199,23 @@ class ArrayForm:
             raise BadInput(f"observations are {seen.dtype} {list(seen.shape)}, expected numbers [T + 1, …]")
         if seen.shape[1:] != wanted.shape:
             if not isinstance(own, Box):
-                return self._plain_rows([*_whole(seen)])
+                return self._plain_rows(self._values(seen))
             if seen[:1].size != wanted.size:
                 raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
             seen = seen.reshape(len(seen), *wanted.shape)
         if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
             raise BadInput("observations are no whole numbers from 0 to 255")
         return seen
+
+    def _values(self, seen: NDArray[Any]) -> list[Any]:
+        """Observations that are no `Box`, from numbers: those of a `Dict` or `Tuple` are side by side."""
+        space = without_texts(self.observations)
+        if not isinstance(space, Tuple | Dict):
+            return [*_whole(seen)]
+        values = [value_of_numbers(space, row) for row in seen.reshape(len(seen), -1).tolist()]
+        if None in values:
+            raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected what {space} has")
+        return values
 
     def _plain_rows(self, rows: Sequence[Any]) -> NDArray[Any]:
         space = without_texts(self.observations)
@@ -285,8 +295,8 @@ def _ending(name: str, given: Any, decisions: int) -> bool:
     flags = np.asarray(given)
     if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
         raise BadInput(f"{name} is {quoted(given)}, expected true or false")
-    if not flags.ndim:
-        return bool(flags)
+    if flags.size == 1:
+        return bool(flags.item())
     if flags.size != decisions:
         raise BadInput(f"{name} has shape {list(flags.shape)}, expected one truth, or one for each decision")
     flags = flags.reshape(-1).astype(np.bool_)

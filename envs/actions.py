@@ -114,25 +114,28 @@ def _index_of_parts(space: Any, action: Any) -> int | None:
     return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
 
-def action_of_numbers(space: Space, numbers: Sequence[int]) -> Any:
-    """The action whose numbers are given side by side, in the order of the parts; None for another count of them."""
+def value_of_numbers(space: Space, numbers: Sequence[float]) -> Any:
+    """The action or observation whose numbers are given side by side, in the order of the parts; None for another
+    count of them."""
     return _shaped(space, iter(numbers)) if len(numbers) == _numbers_in(space) else None
 
 
 def _numbers_in(space: Space) -> int:
-    """Numbers that an action has."""
+    """Numbers that a value of a space has."""
     if isinstance(space, Tuple | Dict):
         return sum(map(_numbers_in, _parts(space)))
     return prod(space.shape or ())
 
 
-def _shaped(space: Space, numbers: Iterator[int]) -> Any:
+def _shaped(space: Space, numbers: Iterator[float]) -> Any:
     if isinstance(space, Dict):
         return {name: _shaped(part, numbers) for name, part in space.spaces.items()}
     if isinstance(space, Tuple):
         return tuple(_shaped(part, numbers) for part in space.spaces)
     shape = space.shape or ()
-    return np.array([*islice(numbers, prod(shape))]).reshape(shape)
+    taken = np.array([*islice(numbers, prod(shape))]).reshape(shape)
+    whole = not isinstance(space, Box) and (taken == np.rint(taken)).all()  # also where others are not
+    return taken.astype(np.int64) if whole else taken
 
 
 def action_names(env: Env) -> tuple[str, ...] | None:

@@ -27,6 +27,8 @@ def repeat_last(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:
 
     The other actions share 1 − r in proportion to their frequencies. First decisions get `majority`.
     """
+    if actions == 1:
+        return np.ones((len(rows), 1))
     frequencies = _frequencies(train, actions)
     followers = train.previous != NONE
     repeats = (train.actions == train.previous)[followers].sum()

@@ -5,6 +5,7 @@ Both have a row for each decision, episode after episode: `observations`, `actio
 decisions; without them, `observations` may have a row more for each episode.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,13 @@ LARGEST = 2048 * MEGABYTE
 
 NAMES = {
     "observations": ("observations", "observation", "obs"),
-    "actions": ("actions", "action", "acts"),
-    "rewards": ("rewards", "reward", "rews"),
+    "actions": ("actions", "action", "acts", "act"),
+    "rewards": ("rewards", "reward", "rews", "rew"),
     "terminated": ("terminations", "terminated", "terminals", "terminal", "dones", "done"),
-    "truncated": ("truncations", "truncated", "timeouts", "timeout"),
-    "following": ("next_observations", "next_obs"),
+    "truncated": ("truncations", "truncated", "timeouts", "timeout", "dones", "done"),
+    "following": ("next_observations", "next_obs", "obs_next"),
 }
-"""Names that arrays go by, the first being the one to give them."""
+"""Names that arrays go by, the first being the one to give them. Beside the terminations, `dones` have all endings."""
 
 NEEDED = ("observations", "actions")
 
@@ -51,7 +52,7 @@ def read_npz(path: Path, unknown: Unknown) -> Imported:
     with naming(path):
         chosen = _chosen(array_names(path, LARGEST, EXPECTED))
     arrays = read_arrays(path, [*chosen.values()], LARGEST, EXPECTED)
-    return _imported(path, form, unknown, {own: arrays[name] for own, name in chosen.items()})
+    return _imported(path, form, unknown, chosen, arrays)
 
 
 def is_d4rl(path: Path) -> bool:
@@ -77,19 +78,25 @@ def read_hdf5(path: Path, unknown: Unknown) -> Imported:
         size = sum(file.array(name).nbytes for name in chosen.values())
         if size > LARGEST:
             raise BadInput(f"arrays of {size / MEGABYTE:,.0f} MB, expected {LARGEST / MEGABYTE:,.0f} at most")
-        arrays = {own: file.numbers(name) for own, name in chosen.items()}
-    return _imported(path, form, unknown, arrays)
+        arrays = {name: file.numbers(name) for name in chosen.values()}
+    return _imported(path, form, unknown, chosen, arrays)
 
 
-def _imported(path: Path, form: ArrayForm, unknown: Unknown, arrays: dict[str, NDArray[Any]]) -> Imported:
+def _imported(
+    path: Path, form: ArrayForm, unknown: Unknown, chosen: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]
+) -> Imported:
     with naming(path):
-        parts = parts_of(*(arrays.get(name) for name in NAMES))  # type: ignore[arg-type]
+        parts = parts_of(*(arrays.get(chosen.get(own, "")) for own in NAMES))  # type: ignore[arg-type]
+    if chosen.get("truncated") in NAMES["terminated"]:
+        parts = [part._replace(truncated=part.truncated and not part.terminated) for part in parts]
     return imported(parts, form, unknown, path)
 
 
 def _chosen(found: list[str]) -> dict[str, str]:
     """The name in the file of each array that it has; BadInput if a needed one is missing."""
-    chosen = {own: next((name for name in names if name in found), "") for own, names in NAMES.items()}
+    chosen: dict[str, str] = {}
+    for own, names in NAMES.items():
+        chosen[own] = next((name for name in names if name in found and name not in chosen.values()), "")
     if missing := [own for own in NEEDED if not chosen[own]]:
         raise BadInput(f"has {quoted(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
     return {own: name for own, name in chosen.items() if name}

@@ -88,9 +88,9 @@ def imported_episode(
         **known,
     }
     with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which `Episode` refuses
-        seen = info.observation.array(observations)
+        seen, earned = info.observation.array(observations), rewards.astype(np.float32)
     try:
-        return Episode(seen, taken, rewards=rewards.astype(np.float32), **fields)
+        return Episode(seen, taken, rewards=earned, **fields)
     except ValueError as error:
         raise BadInput(str(error)) from None
 

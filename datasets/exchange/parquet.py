@@ -1,8 +1,9 @@
 """Parquet files that another tool wrote: the columns that are needed, within a bounded memory."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,10 +21,16 @@ BROKEN = (OSError, KeyError, ValueError, OverflowError, pa.ArrowException)
 """Raised by PyArrow, and by what is built on it, for damaged and for strange files."""
 
 
+def numbered(path: PurePath) -> tuple[list[list[str | int]], PurePath]:
+    """Key that sorts paths by the numbers in them: part.2 before part.10."""
+    parts = [re.split(r"(\d+)", part) for part in path.parts]
+    return [[int(one) if at % 2 else one for at, one in enumerate(part)] for part in parts], path
+
+
 def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files in a folder and those within it, in the order of their paths, without hidden ones."""
+    """The Parquet files in a folder and those within it, in the order of their numbers, without hidden ones."""
     found = (path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_")))
-    return sorted(found)
+    return sorted(found, key=numbered)
 
 
 @contextmanager

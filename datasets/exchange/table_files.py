@@ -15,16 +15,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from gymnasium.spaces import Dict
 from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
+from ...envs.actions import Space
 from ..arrays import ArrayForm
 from ..folder import episode_name
 from ..reader import Dataset
 from ..schema import DatasetInfo
 from ..step_table import step_table
 from .imported import Imported, Unknown
+from .parquet import numbered
 from .parts import Part, imported
 from .table_reading import read_table
 
@@ -41,9 +44,13 @@ ALIASES = {
     "reward": ("next.reward", "rewards"),
     "episode": ("episode_index", "episode_id"),
     "terminated": ("done", "next.done", "terminal", "terminals"),
-    "truncated": ("timeout", "timeouts"),
+    "truncated": ("timeout", "timeouts", "done", "next.done"),
 }
-"""Names that other tools give to these columns, taken where a table lacks our own."""
+"""Names that other tools give to these columns, taken where a table lacks our own, each for one column: beside
+`terminated`, `done` has the other endings."""
+
+STEPS = ("step", "frame_index")
+"""Names of the column that numbers the rows of an episode."""
 
 NAME = "action_name"
 """Column of the actions' names."""
@@ -87,7 +94,7 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
         left_out.update(dict.fromkeys(one for one in found if one not in names and not _is_index(one)))
         return names
 
-    table, starts = read_table(path, _files(path), needed)
+    table, starts = read_table(path, _files(path), needed, texts=(NAME,))
     made = imported_table(table, columns, form, unknown, path, starts)
     if not left_out:
         return made
@@ -95,9 +102,11 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a table: those of a folder but the hidden ones, which file managers leave there, and Spark's marks
-    (`_SUCCESS`)."""
-    return sorted(one for one in path.iterdir() if not one.name.startswith((".", "_"))) if path.is_dir() else [path]
+    """The files of a table: those of a folder, in the order of their numbers, but the hidden ones, which file managers
+    leave there, and Spark's marks (`_SUCCESS`)."""
+    if not path.is_dir():
+        return [path]
+    return sorted((one for one in path.iterdir() if not one.name.startswith((".", "_"))), key=numbered)
 
 
 def columns_of(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> list[str]:
@@ -126,19 +135,32 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, fil
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
     action = _names_of_actions(table, names["action_name"], decisions, form)
     if action is None:
-        action = _stacked(table, names["action"])
+        action = _stacked(table, _by_part(names["action"], form.actions))
     ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
-    observations = _stacked(table, names["observation"])
+    if names["truncated"] and names["truncated"][0] in ALIASES["terminated"]:
+        ends["truncated"] = ends["truncated"] & ~ends["terminated"]
+    observations = _stacked(table, _by_part(names["observation"], form.observations))
     rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
     parts = []
     for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"], files):
         made = rows[decisions[rows]]
+        _require_order(table, names["step"], rows)
         if not len(made) or (~decisions[rows][:-1]).any():
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
         seen = observations[rows]
         earned = None if rewards is None else rewards[made]
         parts.append(Part(seen, action[made], earned, *(bool(flags[made[-1]]) for flags in ends.values())))
     return parts
+
+
+def _require_order(table: pd.DataFrame, names: Sequence[str], rows: NDArray[np.int64]) -> None:
+    """BadInput for rows of an episode whose steps are not in their order."""
+    steps = pd.to_numeric(table[names[0]].iloc[rows], errors="coerce").to_numpy() if names else np.zeros(0)
+    if len(back := np.flatnonzero(np.diff(steps) < 0)):
+        raise BadInput(
+            f"row {rows[back[0] + 1]}: {names[0]} goes back from {steps[back[0]]:g} to {steps[back[0] + 1]:g} within "
+            "an episode; sort the rows by episode and step, or name the column of the episodes with columns.episode=…"
+        )
 
 
 def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> dict[str, list[str]]:
@@ -153,12 +175,14 @@ def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[s
         if name not in found:
             raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found))}")
     others = {name for names in given.values() for name in names}
-    made = {}
+    made: dict[str, list[str]] = {}
     for name in known[:-1]:
         listed = [one for one in found if one == name or one.startswith(f"{name}.")]
         made[name] = given.get(name) or _by_number([one for one in listed if one not in others])
     for name, aliases in ALIASES.items():
-        made[name] = made[name] or [one for one in aliases if one in found and one not in others][:1]
+        free = (one for one in aliases if one in found and one not in {*others, *made["terminated"]})
+        made[name] = made[name] or [*free][:1]
+    made["step"] = [one for one in STEPS if one in found and one not in others][:1]
     if not made["action"]:
         raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
     used = {one for names in (*made.values(), *ALIASES.values(), KNOWN) for one in names}
@@ -171,12 +195,35 @@ def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[s
 
 
 def _by_number(names: list[str]) -> list[str]:
-    """The columns obs.0, obs.1, …, obs.10 in the order of their numbers, where a tool has sorted them as texts; others
-    in the file's order."""
-    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+    """The columns obs.0, obs.1, …, obs.10 or obs[0], … in the order of their numbers, where a tool has sorted them as
+    texts; others in the file's order."""
+    parts = [re.fullmatch(r"(.*?)(\d+)(\D*)", name) for name in names]
     numbers = {part[0]: int(part[2]) for part in parts if part}
-    alike = len(numbers) == len(names) and len({part[1] for part in parts if part}) == 1
+    alike = len(numbers) == len(names) and len({(part[1], part[3]) for part in parts if part}) == 1
     return sorted(names, key=numbers.__getitem__) if alike else names
+
+
+def _by_part(names: list[str], space: Space) -> list[str]:
+    """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
+    several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
+    found = [
+        name
+        for part in _part_names(space)
+        for name in _by_number([one for one in names if re.fullmatch(_COLUMN_OF.format(re.escape(part)), one)])
+    ]
+    return found if sorted(found) == sorted(names) else names
+
+
+_COLUMN_OF = r"((obs|observation|action)[._])?{}([._]\d+)?"
+"""Pattern of the columns of a part with this name."""
+
+
+def _part_names(space: Space, place: str = "") -> list[str]:
+    """Names of all parts of a `Dict`, with dots between them where it holds another."""
+    if not isinstance(space, Dict):
+        return [place] if place else []
+    before = f"{place}." if place else ""
+    return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]
 
 
 def _names_of_actions(
@@ -185,7 +232,7 @@ def _names_of_actions(
     """The name of each row's action; None unless all decisions have one that is an action's of this environment."""
     if not names:
         return None
-    texts = table[names[0]].convert_dtypes().astype("string").fillna("")  # a .csv has the name "-1" as -1.0
+    texts = table[names[0]].convert_dtypes().astype("string").fillna("")  # a name such as "-1" may be there as -1.0
     known = texts.isin(form.action_numbers.keys()).to_numpy(dtype=np.bool_)
     return texts.where(known, "").to_numpy(dtype=np.str_) if known[decisions].all() else None
 

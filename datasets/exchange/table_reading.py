@@ -34,10 +34,13 @@ Needed = Callable[[Sequence[str], Collection[str]], Collection[str]]
 if one is missing."""
 
 
-def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.DataFrame, list[int]]:
+def read_table(
+    path: Path, files: Sequence[Path], needed: Needed, texts: Collection[str] = ()
+) -> tuple[pd.DataFrame, list[int]]:
     """The needed columns of these files, one or more, of the table that is called `path`; and the first row of each.
 
-    BadInput for files that are no tables, or take more memory than is permitted for their size.
+    texts: columns that hold texts, which a `.csv` does not say. BadInput for files that are no tables, or take more
+    memory than is permitted for their size.
     """
     if not files:
         raise BadInput(f"{path}: has no files of rows")
@@ -51,9 +54,9 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
             total += size
             if total > LARGEST:
                 raise BadInput(f"larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several parts")
-            read = _parquet if file.suffix.lower() == ".parquet" else _csv
+            is_parquet = file.suffix.lower() == ".parquet"
             try:
-                table, needs = read(opened, size, needed)
+                table, needs = _parquet(opened, size, needed) if is_parquet else _csv(opened, size, needed, texts)
             except UnicodeDecodeError:
                 raise BadInput("is not UTF-8 text; save it as UTF-8") from None
             if tables and (differ := [*{*table.columns} ^ {*tables[0].columns}]):
@@ -65,8 +68,8 @@ def read_table(path: Path, files: Sequence[Path], needed: Needed) -> tuple[pd.Da
     return pd.concat(tables, ignore_index=True), starts
 
 
-def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a `.csv` file of this size, and its bytes."""
+def _csv(file: BinaryIO, size: int, needed: Needed, texts: Collection[str]) -> tuple[pd.DataFrame, int]:
+    """The needed columns of a `.csv` file of this size, and its bytes; `texts` as they are, None and NA included."""
     first = file.readline(LONGEST_LINE)
     if len(first) == LONGEST_LINE:
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
@@ -83,7 +86,15 @@ def _csv(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, int]:
     chosen = [*needed(names, ())]
     _require_names_for_all(file, separator, len(names))
     file.seek(0)
-    return pd.read_csv(file, usecols=chosen, sep=separator, skipinitialspace=True), size
+    table = pd.read_csv(file, usecols=chosen, sep=separator, skipinitialspace=True)
+    for name in texts:
+        if name in chosen:
+            file.seek(0)
+            column = pd.read_csv(
+                file, usecols=[name], sep=separator, skipinitialspace=True, dtype=str, keep_default_na=False
+            )
+            table[name] = column[name]
+    return table, size
 
 
 def _require_names_for_all(file: BinaryIO, separator: str, names: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 from qwop.common import imports
+from qwop.common.command_line import next_command
 from qwop.common.errors import BadInput
 from qwop.common.imports import import_asked, imported, without_module
 from qwop.envs.spec import EnvironmentSpec
@@ -25,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
     monkeypatch.setattr(imports, "_added", [])
+    monkeypatch.setattr(imports, "_unremembered", {})
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(imports.VARIABLE, "")
     yield tmp_path
@@ -47,14 +49,27 @@ def test_one_setting_imports_modules_in_every_command(folder: Path, written: str
     assert "Named-v0" in gymnasium.registry
 
 
-def test_an_id_whose_module_was_named_once_is_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_module("named_environments:Named-v0", "environment")
+@pytest.mark.parametrize("id", ["Named-v0", "Named"])
+def test_an_id_whose_module_was_named_once_is_found_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, id: str
+) -> None:
+    import_asked(["imports=[named_environments]"])
     gymnasium.registry.pop("Named-v0")
     sys.modules.pop("named_environments")
     monkeypatch.setenv(imports.VARIABLE, "")
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    assert EnvironmentSpec("Named-v0").interface()[1] == 2
+    assert EnvironmentSpec(id).interface()[1] == 2
+    assert next_command("qwop-watch") == "next: qwop-watch"
+
+
+def test_the_next_command_names_a_module_that_cannot_be_remembered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "home").write_text("")  # no folder
+    monkeypatch.setattr(imports, "_memory", lambda: folder / "home" / "modules.json")
+    without_module("named_environments:Named-v0", "environment")
+    assert next_command("qwop-watch") == "next: qwop-watch 'imports=[named_environments]'"
 
 
 def test_the_variable_names_modules_for_a_whole_shell(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

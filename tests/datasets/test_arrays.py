@@ -36,6 +36,9 @@ def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
             seed=3,
         )
     assert path.name == "episode-000001.parquet"
+    # An environment may give its truths as arrays of one.
+    qwop.write_episode(tmp_path / "own", observations, actions, environment="CartPole-v1", terminated=np.array([True]))
+    assert open_dataset(tmp_path / "own")[0].terminated
     dataset = open_dataset(tmp_path)
     np.testing.assert_array_equal(dataset[0].observations, np.array(observations, np.float32))
     assert dataset[0].actions.tolist() == actions

@@ -23,3 +23,7 @@ def test_repeat_last_gives_the_last_action_the_share_of_repeats() -> None:
     assert table[1, 1] == pytest.approx(3 / 5)
     assert table[1, 0] == pytest.approx(2 / 5 * (4 / 7) / (5 / 7))
     np.testing.assert_allclose(table.sum(axis=1), 1)
+
+
+def test_the_only_action_is_certain() -> None:
+    assert repeat_last(rows([0, 0]), rows([0, 0, 0]), actions=1).tolist() == [[1]] * 3

@@ -1,14 +1,17 @@
 """Datasets from NumPy's arrays, D4RL's HDF5 and tables with named columns."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import qwop
+from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
@@ -146,16 +149,85 @@ def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played
     table = table_of(played).rename(columns={f"x{i}": f"obs.{i + 8}" for i in range(4)})
     table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs.10, obs.11, obs.8, obs.9
     require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+    table = table_of(played).rename(columns={f"x{i}": f"obs[{i + 8}]" for i in range(4)})
+    table[sorted(table)].to_parquet(tmp_path / "mine.parquet")
+    (tmp_path / "dataset").rename(tmp_path / "first")
+    require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
+
+
+def test_numbered_files_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    table = table_of(played).drop(columns="episode")
+    for row in range(len(table)):  # eleven files; as texts, part.10 comes before part.2
+        table[row : row + 1].to_parquet(folder / f"part.{row}.parquet")
+    require_equal(brought(folder), played, last=False)
+
+
+class Parts(gymnasium.Env[Any, Any]):
+    """An environment of named parts, which Gymnasium sorts."""
+
+    def __init__(self) -> None:
+        box = spaces.Box(-9, 9, (2,), np.float32)
+        where = spaces.Dict({"place": spaces.Discrete(3), "at": box})
+        self.observation_space = spaces.Dict({"x": box, "where": where, "told": spaces.Text(9)})
+        self.action_space = spaces.Dict({"steer": spaces.Discrete(3), "gas": spaces.Discrete(3)})
+
+    def get_action_meanings(self) -> list[str]:
+        return ["None", "NA", *"bcdefgh"]
+
+
+@pytest.fixture
+def parts() -> Iterator[str]:
+    gymnasium.register("Parts-v0", Parts)
+    yield "Parts-v0"
+    gymnasium.registry.pop("Parts-v0")
+
+
+def test_columns_named_as_the_parts_of_an_environment_have_their_order(tmp_path: Path, parts: str) -> None:
+    columns = {
+        "obs.x.1": [0.25, 0.5],
+        "obs.x.0": [0.125, 0.0],
+        "obs.where.place": [2, 1],
+        "obs.where.at.0": [7.0, 8.0],
+        "obs.where.at.1": [5.0, 6.0],
+        "action.steer": [0, 2],
+        "action.gas": [1, 0],
+    }
+    pd.DataFrame(columns).to_csv(tmp_path / "mine.csv", index=False)
+    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
+    (episode,) = open_dataset(tmp_path / "out")
+    assert episode.actions.tolist() == [3, 2]  # gas, then steer
+    assert episode.observations[:2].tolist() == [[7, 5, 0, 0, 1, 0.125, 0.25], [8, 6, 0, 1, 0, 0, 0.5]]
+
+
+def test_other_columns_keep_the_order_of_the_file(tmp_path: Path, parts: str) -> None:
+    columns = {"at": [7.0], "b": [5.0], "place": [2], "c": [1.0], "x": [0.5], "action.0": [1], "action.1": [0]}
+    pd.DataFrame(columns).to_csv(tmp_path / "mine.csv", index=False)
+    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
+    (episode,) = open_dataset(tmp_path / "out")
+    assert (episode.actions[0], episode.observations[0].tolist()) == (3, [7, 5, 0, 0, 1, 1, 0.5])
+
+
+def test_a_csv_may_have_actions_called_none(tmp_path: Path, parts: str) -> None:
+    seen = [[0.0] * 7] * 3
+    qwop.write_episode(tmp_path / "data", seen, np.array([[0, 0], [0, 1]]), environment=parts)
+    # Without the names, the numbers would be those that the environment takes.
+    table = open_dataset(tmp_path / "data").steps().assign(action=[8, 8, None])
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
+    (episode,) = open_dataset(tmp_path / "out")
+    assert episode.actions.tolist() == [0, 1]
 
 
 def test_columns_that_are_left_out_are_named(
     tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = table_of(played).rename(columns={f"x{i}": f"obs_{i}" for i in range(4)})
-    table.assign(step=0, weather=1.0).to_csv(tmp_path / "mine.csv")
+    table.assign(time=0, weather=1.0).to_csv(tmp_path / "mine.csv")
     brought(tmp_path / "mine.csv")
     said = capsys.readouterr().out.splitlines()
-    assert "left out: step, weather" in said
+    assert "left out: time, weather" in said
     assert not any("one episode of all rows" in line for line in said)
 
 
@@ -183,6 +255,24 @@ def test_a_csv_may_have_other_separators(
     require_equal(brought(tmp_path / name), played, last=False)
 
 
+@pytest.mark.parametrize("name", ["mine.csv", "mine.npz"])
+def test_beside_terminations_done_has_the_other_endings(
+    tmp_path: Path, played: list[dict[str, Any]], name: str
+) -> None:
+    table = table_of([{**one, "terminated": number == 0} for number, one in enumerate(played)])
+    table["done"] = table["episode"].diff(-1) != 0
+    table = table.drop(columns="episode")
+    if name.endswith("csv"):
+        table.to_csv(tmp_path / name, index=False)
+    else:
+        ends = {"terminated": table["terminated"].astype(bool), "done": table["done"]}
+        seen = table[[f"x{i}" for i in range(4)]]
+        np.savez(tmp_path / name, obs=seen, act=table["action"], rew=table["reward"], **ends)  # as Tianshou's
+    found = brought(tmp_path / name)
+    assert [len(one) for one in found] == [len(one["actions"]) for one in played]
+    assert [(one.terminated, one.truncated) for one in found] == [(True, False), (False, True), (False, True)]
+
+
 @pytest.mark.parametrize(
     "words", [("T", "F"), ("y", "n"), ("True ", " False"), ("on", "off"), (1.0, 0.0), ("yes", None)]
 )
@@ -206,8 +296,16 @@ def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any
             lambda table: table.assign(episode=[0, 1] * 5 + [0], terminated=0),
             "episode 0 goes on in row 2, after others",
         ),
+        (
+            lambda table: table.assign(frame_index=[0, 1, 2, 3, 0, 0, 1, 3, 2, 4, 5]),
+            "row 8: frame_index goes back from 3 to 2 within an episode; sort",
+        ),
+        (
+            lambda table: table.assign(step=[0, 1, 2, 3, 0, *range(6)]).drop(columns=["episode", "terminated"]),
+            "row 4: step goes back from 3 to 0 within an episode; sort the rows by .*, or name the column",
+        ),
     ],
-    ids=range(4),
+    ids=range(6),
 )
 def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[pd.DataFrame], pd.DataFrame], said: str
