@@ -44,6 +44,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
 @pytest.mark.parametrize("by_name", [False, True])
 def test_a_file_is_on_the_disk_before_it_has_its_name_and_then_the_name_is(
     by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

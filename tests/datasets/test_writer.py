@@ -106,6 +106,7 @@ def test_a_disk_that_fails_leaves_no_file_of_that_name(
     assert writer.write(make_episode()).name == "episode-000000.parquet"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
 def test_an_episode_is_on_the_disk_once_it_is_written_and_so_is_its_name(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:

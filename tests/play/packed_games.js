@@ -1,4 +1,4 @@
-// The functions of packed.js and keys_file.js, for tests.
+// Functions of the page's scripts, for tests.
 
 import { Board } from "./board.js";
 import { ROW } from "./engine.js";
