@@ -208,7 +208,7 @@ def relabelled(
     else:
         first, last = first_frame(episode, game), len(game.states) - 1
         if from_first_key:
-            first = max(first, min(int(np.argmax(_keys(episode) != 0)), last - 1))
+            first = max(first, int(np.argmax(_keys(episode) != 0)))
         frames = FRAMES_A_SECOND / rate if rate else QWOPTask(**info.environment.settings).frames_per_step
         bounds = np.append(np.arange(first, last, frames).round().astype(np.int64), last)
     made = episode_from_keys(

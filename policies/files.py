@@ -119,7 +119,7 @@ def parse_header(data: bytes) -> dict[str, Any]:
     ValueError unless the lengths that it names are those of the file.
     """
     length = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or length > min(LARGEST_HEADER, len(data) - 8):
+    if length > min(LARGEST_HEADER, len(data) - 8):
         raise ValueError(f"a header of {length:,} bytes in a file of {len(data):,}")
     header = parse_json(data[8 : 8 + length])
     if not isinstance(header, dict) or not all(isinstance(entry, dict) for entry in header.values()):

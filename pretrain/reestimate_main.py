@@ -84,6 +84,12 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
     """The episodes with new probabilities, in the dataset's order. Shows its progress."""
     cloning, device = chosen.cloning, choose_device(chosen.device)
     episodes = list(dataset)
+    for path, episode in zip(dataset.files, episodes, strict=True):
+        if episode.shares_control:
+            raise BadInput(
+                f"{path}: a policy and a person shared control, and the policy's probabilities are exact; leave such "
+                "games out with qwop-dataset drop"
+            )
     found: dict[int, Episode] = {}
     with progress_bar("passes", console) as progress:
         task = progress.add_task("cloning", total=chosen.folds * cloning.epochs)

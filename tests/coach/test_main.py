@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from qwop.coach.settings import CoachSettings
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -121,6 +123,46 @@ def test_a_round_interrupted_while_it_learned_is_not_played_on(
     for _ in range(2):  # Ctrl-C had ended the play early, and then the learning
         assert run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}").code == 130
     assert played == [tmp_path / "rounds" / "round-1" / "games"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "better"),
+    [
+        ((3, 50.0), (4, 60.0), True),
+        ((3, 50.0), (3, 49.0), True),
+        ((3, 50.0), (3, 50.0), False),
+        ((3, 50.0), (2, 40.0), False),
+    ],
+)
+def test_a_round_replaces_the_policy_only_by_a_better_one(
+    policy: Path,
+    tmp_path: Path,
+    run_command: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    before: tuple[int, float],
+    after: tuple[int, float],
+    better: bool,
+) -> None:
+    out, learned = tmp_path / "rounds", untrained(load_policy(policy).environment, tmp_path / "learned", seed=2)
+    asked: list[EvaluationSettings] = []
+
+    def played(one: Policy, games: EvaluationSettings, **more: object) -> Mock:
+        asked.append(games)
+        same = torch.equal(one.network.policy_head.weight, load_policy(policy).network.policy_head.weight)
+        finishes, median = before if same else after
+        figures = {"episodes": 4, "finishes": finishes, "median_seconds": median, "mean_metres": 90.0}
+        return Mock(summary=lambda: figures)
+
+    monkeypatch.setattr("qwop.coach.main.record_round", lambda *_: True)
+    monkeypatch.setattr("qwop.coach.main.is_corrected", lambda folder: True)
+    monkeypatch.setattr("qwop.coach.main._learn", lambda *_: learned)
+    monkeypatch.setattr("qwop.coach.main.evaluate", played)
+    done = run_command(main, f"policy={policy}", f"out={out}", "games=4", "seed=3")
+    assert done.code == 0, done.err
+    assert asked == [EvaluationSettings(episodes=4, seed=3, greedy=False)] * 2
+    assert ("the policy before stays" in done.out) is not better
+    assert (out / "policy.safetensors").read_bytes() == (learned if better else policy).read_bytes()
+    assert json.loads((out / "round-1" / "result.json").read_text())["better"] is better
 
 
 @pytest.mark.slow

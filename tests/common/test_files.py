@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.files import beside, cannot_be_written, require_writable_folder, with_home, write_atomic
+from qwop.common.files import atomic_file, beside, cannot_be_written, require_writable_folder, with_home, write_atomic
 
 
 @pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
@@ -42,6 +42,27 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
         write_atomic(tmp_path / "file", "text")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_file_is_on_the_disk_before_it_has_its_name_and_then_the_name_is(
+    by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[int, bool]] = []
+    path, fsync = tmp_path / "file", os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        synced.append((os.fstat(descriptor).st_ino, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    if by_name:
+        with atomic_file(path) as partial:
+            partial.write_text("text")
+    else:
+        write_atomic(path, "text")
+    assert synced == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
 
 
 def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.imported import Unknown
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import SHARED_CONTROL
+from qwop.datasets.verification.branches import first_difference
 from qwop.datasets.verification.files import Verification
 
 MakeEpisode = Callable[..., Episode]
@@ -144,9 +145,9 @@ def test_a_takeover_costs_the_decision_before_it(line: Episode) -> None:
 
 
 def test_the_summary_counts_who_acted_once(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
-    summary = dataset_of(tmp_path, shared, line, branch_of(line, 3)).summary()
+    summary = dataset_of(tmp_path, shared, line, branch_of(line, 2)).summary()  # it begins with a takeover
     (said,) = [found for name, found in summary.rows() if name == "who acted"]
-    assert said == "a person in 5 of 9 decisions (56%); takeovers 3, branches 1"
+    assert said == "a person in 6 of 10 decisions (60%); takeovers 4, branches 1"
     describe(tmp_path)
     assert "who acted" in (tmp_path / "README.md").read_text()
 
@@ -170,6 +171,21 @@ def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, shared
         "rewards before row 3 differs from episode-000000.parquet, which it left"
     ]
     assert any("the episode that it left, game 7, is not here" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "said"),
+    [("observations", 3, "observations before row 3"), ("times", 3, "times before row 3"), ("keys", 2, "keys before")],
+)
+def test_what_a_branch_shares_includes_the_moment_in_which_it_left(
+    line: Episode, name: str, row: int, said: str
+) -> None:
+    branch = branch_of(line, 3)
+    values = [np.copy(one) for one in getattr(line, name)]
+    values[row] = np.zeros_like(values[row]) if name != "times" else values[row] - 1e-9
+    changed = tuple(values) if name == "keys" else np.array(values)
+    assert first_difference(branch, line) is None
+    assert first_difference(branch, replace(line, **{name: changed})).startswith(said)  # type: ignore[union-attr,arg-type]
 
 
 def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(

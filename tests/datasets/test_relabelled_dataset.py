@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
@@ -42,6 +43,14 @@ def test_a_persons_decisions_begin_with_the_first_key(games: Dataset) -> None:
             assert episode.actions[0] == games[0].actions[2]
             assert episode.keys is not None
             assert (episode.keys[0][:5] == NONE).all()
+
+
+def test_a_dataset_with_games_of_a_policy_is_not_one_of_people(tmp_path: Path, games: Dataset) -> None:
+    assert played_by_people(games)
+    writer = DatasetWriter(tmp_path / "both", games.info)
+    for episode in (games[0], replace(games[1], probabilities_from=RECORDED)):
+        writer.write(episode)
+    assert not played_by_people(open_dataset(tmp_path / "both"))
 
 
 def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:

@@ -64,6 +64,8 @@ def test_embedded_games_relabelled_as_they_were_are_the_same(observation: str) -
     shared = min(again.observations.shape[1], game.observations.shape[1])
     np.testing.assert_array_equal(again.observations[:, :shared], game.observations[:, :shared])
     assert (again.outcome, again.terminated, again.metres) == (game.outcome, game.terminated, game.metres)
+    for name in ("player", "source", "origin", "seed", "max_idle_frames", "created", "software_version"):
+        assert getattr(again, name) == getattr(game, name) is not None
 
 
 def test_states_along_a_game_are_those_of_the_environment() -> None:

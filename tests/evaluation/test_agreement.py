@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from qwop.envs import replay
 from qwop.envs.engine.libraries import TRIGONOMETRIES
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.observations import observe_as
 from qwop.envs.qwop.task import outcome_of
 from qwop.evaluation.agreement import compare, described
 from qwop.evaluation.keys_game import in_simulator, most_alike
@@ -23,12 +23,14 @@ def keys() -> NDArray[np.uint8]:
     return np.array(read_keys(keys_path("champion")), dtype=np.uint8)
 
 
-def played(keys: NDArray[np.uint8], trigonometry: str) -> Game:
-    """A game of these keys in a browser with this library."""
+def played(keys: NDArray[np.uint8], trigonometry: str, kind: str = "features", lag: int = 0) -> Game:
+    """A game of these keys in a browser with this library, whose observations are of this kind, so many frames late."""
     found = replay(keys, trigonometry=trigonometry)
     frames = len(found.states) - 1
+    assert found.hidden is not None
+    last = frames - lag
     return Game(
-        observations=observe(found.states[-1])[None],
+        observations=observe_as(kind, found.states[last], found.events[last], found.hidden[last])[None],
         actions=np.zeros(1, dtype=np.int16),
         probabilities=np.ones((1, 1), dtype=np.float32),
         rewards=np.zeros(1, dtype=np.float32),
@@ -49,10 +51,19 @@ def test_a_game_agrees_by_the_library_of_its_browser(keys: NDArray[np.uint8], na
     found = compare(game, {})
     assert found.agrees
     assert (found.trigonometry, found.index, found.frames) == (name, 3, len(np.concatenate(game.keys or ())))
-    for key, value in (("outcome", "stopped"), ("info", {"score": 1.0}), ("observations", game.observations + 1)):
+    higher = game.observations.copy()
+    higher[0, 5] += 1
+    for key, value in (("outcome", "stopped"), ("info", {"score": 1.0}), ("observations", higher)):
         other = compare(replace(game, **{key: value}), {})  # type: ignore[arg-type]
         assert not other.agrees
         assert other.trigonometry == "current"
+
+
+def test_observations_are_compared_of_their_kind_and_as_late_as_they_are(keys: NDArray[np.uint8]) -> None:
+    game = played(keys[:60], TRIGONOMETRIES[0], "full", lag=1)
+    game = replace(game, outcome="stopped")
+    assert compare(game, {"observation": "full", "observation_lag": 1}).agrees
+    assert not compare(game, {"observation": "full"}).agrees
 
 
 def test_the_libraries_play_different_games_and_it_is_said_which_agree(keys: NDArray[np.uint8]) -> None:
@@ -70,4 +81,5 @@ def test_keys_are_compared_by_the_library_with_which_they_are_the_same(keys: NDA
         assert there.same_as(here)
         assert here.trigonometry == name
     neither = replace(in_simulator(keys[:50]), trigonometry="unknown")
+    assert neither.outcome == "stopped"
     assert most_alike(neither, keys).trigonometry == "current"

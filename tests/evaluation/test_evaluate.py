@@ -87,6 +87,7 @@ def test_a_bootstrap_interval_is_that_of_the_mean() -> None:
     assert high == pytest.approx(values.mean() + half, abs=0.02)
     assert bootstrap_interval(values) == (low, high)
     assert bootstrap_interval([3.0]) == (3.0, 3.0)
+    assert bootstrap_interval([0.0] + [1.0] * 9, ["one"] + ["other"] * 9) == (0.0, 1.0)  # of games of unequal weight
 
 
 def test_an_interval_of_a_share_has_a_width_where_all_games_finish() -> None:
@@ -174,6 +175,12 @@ def test_greedy_games_with_the_same_start_count_as_one_in_the_interval() -> None
     assert same_start["mean_seconds_interval"] == [50.0, 51.0]
     low, high = different["mean_seconds_interval"]
     assert 50.2 < low < high < 50.8
+    falls = [run(place, 3.0, 4.0, "fell") for place in range(100, 140)]
+    with_falls = of(*falls, *(replace(one, idle_frames=one.index % 2) for one in repeated)).summary()
+    assert with_falls["mean_seconds_interval"] == [50.0, 51.0]
+    late = EnvironmentSpec("QWOP-v1", {**QWOP.settings, "delay": 0.3})  # the same start, and yet another game
+    drawn = replace(of(*(replace(one, idle_frames=one.index % 2) for one in repeated)), environment=late).summary()
+    assert drawn["mean_seconds_interval"] == different["mean_seconds_interval"]
 
 
 def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way_and_that_than_a_high_return() -> None:
@@ -208,6 +215,11 @@ def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> No
     assert result_of(evaluation.best) == evaluation.results[evaluation.best.index]
 
 
+def test_of_equal_games_the_first_is_the_best(policy: Policy) -> None:
+    settings = EvaluationSettings(episodes=3, max_idle_frames=0)  # greedy games from the same start
+    assert evaluate(policy, settings).best.index == 0
+
+
 def test_progress_and_games_are_reported_one_by_one(policy: Policy) -> None:
     counts: list[int] = []
     games: list[Game] = []
@@ -240,6 +252,8 @@ def test_a_game_that_landed_past_100_metres_is_a_finish() -> None:
     result = result_of(landed)
     assert result.finished
     assert (result.metres, result.seconds, result.idle_frames) == (101.2, 47.3, 4)
+    elsewhere = result_of(landed, runs=False)  # whose infos mean what they like
+    assert (elsewhere.metres, elsewhere.seconds, elsewhere.idle_frames) == (None, None, None)
 
 
 def test_a_policy_with_a_state_is_evaluated_and_its_best_game_replays(

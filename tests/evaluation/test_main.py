@@ -151,6 +151,8 @@ def test_a_card_has_the_figures_and_the_command_that_verifies_them(
     policy_file: Path, tmp_path: Path, evaluate: Evaluate
 ) -> None:
     asked = [f"policy={policy_file}", "episodes=2", "late=0", "video=false", "card=true"]
+    (tmp_path / "hub").mkdir()
+    (tmp_path / "hub" / "policy.safetensors").write_bytes(b"an older one")
     assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 0
     card = (tmp_path / "hub" / "README.md").read_text()
     assert (tmp_path / "hub" / "policy.safetensors").read_bytes() == policy_file.read_bytes()

@@ -32,6 +32,17 @@ def test_an_episode_is_shown_as_its_keys_play_it(folder: Path) -> None:
     assert clip.title.startswith("episode 1: two, ")
 
 
+def test_episodes_keep_their_numbers_where_one_was_set_aside(folder: Path) -> None:
+    (folder / "episode-000000.parquet").unlink()
+    (folder / "SHA256SUMS").unlink()
+    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=1))
+    assert clip.title.startswith("episode 1: two, ")
+    assert [one.title.split(":")[0] for one in clips_of(WatchSettings(dataset=str(folder)))] == [
+        "episode 1",
+        "episode 2",
+    ]
+
+
 def test_an_episode_without_keys_is_drawn_from_its_observations(folder: Path) -> None:
     (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=2))
     played = rows_of_game(KEYS)
@@ -60,6 +71,14 @@ def test_a_policy_plays_from_the_start_that_was_asked_for() -> None:
     assert not keys[:8].any()
     assert keys[8:11].any()
     assert "finished" in clip.title
+
+
+def test_drawn_games_are_those_of_the_seed() -> None:
+    one, again, other = (
+        clips_of(WatchSettings(policy="champion", greedy=False, seed=seed))[0].rows for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(

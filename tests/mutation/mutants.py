@@ -1,12 +1,13 @@
-"""Mutation testing of the learning code: faults, put into a copy of the source one by one, and tests to notice.
+"""Mutation testing: faults, put into a copy of the source one by one, and tests to notice.
 
     python tests/mutation/mutants.py
     python tests/mutation/mutants.py --only acer --out mutants.md
     python tests/mutation/mutants.py --generated 150 --seed 0
+    python tests/mutation/mutants.py --generated 50 --folders datasets/editing evaluation
 
 A mutant is killed if the tests beside the changed file fail, or take for ever. Without `--generated`, which draws
-mechanical faults from all of the learning code, they are those of `named_faults.py`. Prints a line for each and the
-score, and exits with 1 if one survives.
+mechanical faults from all of the learning code or from `--folders`, they are those of `named_faults.py`. Prints a line
+for each and the score, and exits with 1 if one survives.
 
 The tests of each folder first run without a fault. Then a fork of this process, which has imported what is never
 changed, runs them for each mutant, the quick ones first; those that take longer than `--longest` are left out.
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,19 +38,15 @@ COPIED = shutil.ignore_patterns(
 )
 
 LEARNING = ("finetune/agents", "finetune/replay", "finetune/experience", "finetune/schedules")
-"""Folders whose code is changed mechanically."""
+"""Folders whose code is changed mechanically, unless others are named."""
 
-UNCHANGED = (
-    "torch",
-    "torch._dynamo",  # the first optimiser imports it
-    "hydra",
-    "hypothesis",
-    "qwop.envs",
-    "qwop.policies.files",
-    "qwop.datasets.writer",
-    "qwop.evaluation.evaluate",
-)
-"""Imported once, before any mutant: slow to import, and never changed."""
+LIBRARIES = ("torch", "torch._dynamo", "hydra", "hypothesis")
+"""Slow to import; the first optimiser imports `torch._dynamo`."""
+
+BELOW = ("qwop.policies.files", "qwop.datasets.writer", "qwop.evaluation.evaluate")
+"""Modules below the learning code, as slow to import; they are of `BELOW_FOLDERS`, as is all that they import."""
+
+BELOW_FOLDERS = ("common", "envs", "policies", "datasets", "evaluation")
 
 PATIENCE = 60.0
 """Seconds more than three times what the tests take without a fault, before a mutant counts as one that never ends."""
@@ -94,18 +92,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generated", type=int, metavar="N", help="N mechanical mutants instead of the named ones")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of mechanical mutants")
+    parser.add_argument("--folders", nargs="+", default=LEARNING, help="folders of mechanical mutants")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     parser.add_argument("--longest", type=float, default=5.0, help="seconds of a test that may take part")
     parser.add_argument("--out", type=Path, help="write the lines to this file, too")
     asked = parser.parse_args()
-    faults = FAULTS if asked.generated is None else sample(ROOT, LEARNING, asked.generated, asked.seed)
+    if missing := [folder for folder in asked.folders if not (ROOT / folder).is_dir()]:
+        parser.error(f"--folders {missing[0]}: no such folder")
+    faults = FAULTS if asked.generated is None else sample(ROOT, asked.folders, asked.generated, asked.seed)
     chosen = [fault for fault in faults if asked.only in fault.name]
     out = None if asked.out is None else asked.out.resolve()
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "source"
         shutil.copytree(ROOT, copy, symlinks=True, ignore=COPIED)
-        prepare(copy)
+        prepare(copy, preloaded(chosen))
         runs = {tests: without_fault(tests) for tests in dict.fromkeys(map(tests_beside, chosen))}
         start = time.perf_counter()
         for fault in chosen:
@@ -121,13 +122,19 @@ def main() -> int:
     return int(number < len(chosen))
 
 
-def prepare(copy: Path) -> None:
-    """Go to the copy, whose package comes before the installed one from now on, and import what no mutant changes."""
+def preloaded(faults: Sequence[Fault]) -> tuple[str, ...]:
+    """Modules to import once, before any mutant: slow to import, and changed by none of these."""
+    changes_below = any(fault.file.split("/")[0] in BELOW_FOLDERS for fault in faults)
+    return LIBRARIES if changes_below else (*LIBRARIES, *BELOW)
+
+
+def prepare(copy: Path, modules: Sequence[str]) -> None:
+    """Go to the copy, whose package comes before the installed one from now on, and import the modules."""
     os.chdir(copy)
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(copy / ".typing"))
-    for name in UNCHANGED:
+    for name in modules:
         importlib.import_module(name)
 
 
@@ -187,7 +194,8 @@ def _work(tests: str, plugin: Tests, told: Path) -> None:
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     files = sorted(map(str, Path(tests).glob("test_*.py"))) if tests in OWN_FILES_ONLY else [tests]
-    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", *files]
+    # Whole commands may take longer than pytest permits where others use the cores, too; the caller has its own limit.
+    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", "--timeout=0", *files]
     code = int(pytest.main(arguments, plugins=[plugin]))
     told.write_text(json.dumps(plugin.seconds))
     os._exit(code)

@@ -20,6 +20,13 @@ def test_every_fault_has_its_place_and_is_code(mutant: Any) -> None:
     assert list((ROOT / MUTANTS.tests_beside(mutant)).glob("test_*.py"))
 
 
+def test_no_module_is_imported_before_it_is_changed() -> None:
+    assert set(MUTANTS.preloaded(MUTANTS.FAULTS)) > set(MUTANTS.LIBRARIES)
+    for file in ("policies/scaling.py", "common/files.py", "datasets/editing/drop.py"):
+        fault = MUTANTS.Mutant("one", file, "", "")
+        assert MUTANTS.preloaded([*MUTANTS.FAULTS, fault]) == MUTANTS.LIBRARIES
+
+
 def test_a_fault_without_a_place_is_refused() -> None:
     mutant = MUTANTS.Mutant("nowhere", "finetune/loop.py", "no such line", "")
     with pytest.raises(ValueError, match="occurs 0 times"):

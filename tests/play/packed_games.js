@@ -1,10 +1,14 @@
-// The functions of packed.js and keys_file.js, for tests.
+// Functions of the page's scripts, for tests.
 
 import { Board } from "./board.js";
+import { ROW } from "./engine.js";
+import { pacer, Recorded } from "./ghosts.js";
 import { openKeys, readKeys, writeKeys } from "./keys_file.js";
 import { dateOf, today } from "./list.js";
 import { pack, play, prove, runsOf, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
+import { bestOf } from "./ranking.js";
+import { splitsOf } from "./splits.js";
 
 const without = ({ rows, checks, ...rest }) => rest;
 
@@ -71,3 +75,37 @@ export const boardRuns = (module, files) => files.map(([name, text]) => {
   const { keys, refused, rows, checks, packed: _, ...run } = new Board(module).open(name, text);
   return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys).sha256 };
 });
+
+export const best = (module, games) => bestOf(games);
+
+export const splits = (module, keys) => {
+  const { rows, outcome } = play(module, keys);
+  return splitsOf(rows, ROW, ROW - 3, outcome);
+};
+
+// The clock of a ghost, seconds after your first key: of a game's own pace, and of half of it.
+export const ghostClocks = (module, keys, seconds) => {
+  const { rows } = play(module, keys);
+  return [1, 0.5].map((tempo) => new Recorded("", rows, tempo).at(0, seconds)[ROW - 2]);
+};
+
+export const paces = (module, record, bests) => bests.map((best) => pacer({ rows: new Float32Array(2 * ROW), ...record }, best).tempo);
+
+// The numbers of the games that the browser keeps, of as many as it may: after another was played, and after the sixth
+// was removed and had back.
+export const numbersKept = async (module, packed, result) => {
+  const stored = new Map([["qwop.games", JSON.stringify(packed.map((text, index) => ({ number: index + 1, packed: text, seconds: 1 })))]]);
+  const [getItem, setItem, removeItem] = [(name) => stored.get(name) ?? null, (name, text) => stored.set(name, text), (name) => stored.delete(name)];
+  globalThis.localStorage = { getItem, setItem, removeItem };
+  globalThis.navigator ??= {};
+  const { Games } = await import("./games.js");
+  const numbers = () => JSON.parse(stored.get("qwop.games")).map(({ number }) => number);
+  const games = new Games(module);
+  games.add(result, null);
+  const added = numbers();
+  const sixth = games.list[5];
+  games.remove(sixth);
+  const removed = numbers();
+  games.restore(sixth);
+  return { added, removed, restored: numbers() };
+};

@@ -47,10 +47,11 @@ def test_an_actor_comes_back(tmp_path: Path, architecture: type[Actor]) -> None:
     assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 
-def test_the_way_to_play_comes_back(tmp_path: Path) -> None:
-    path = save_policy(tmp_path / "policy.safetensors", replace(make_policy(), greedy=False, sharpness=5.0))
+@pytest.mark.parametrize("sharpness", [0.5, 5.0])
+def test_the_way_to_play_comes_back(tmp_path: Path, sharpness: float) -> None:
+    path = save_policy(tmp_path / "policy.safetensors", replace(make_policy(), greedy=False, sharpness=sharpness))
     found = load_policy(path)
-    assert (found.greedy, found.sharpness) == (False, 5.0)
+    assert (found.greedy, found.sharpness) == (False, sharpness)
 
 
 def test_values_come_back_beside_the_policy_they_were_learned_with(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert "a folder" in refused(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"hello, this is text and not a policy", b"\x00" * 64])
+@pytest.mark.parametrize("content", [b"", b"short", b"hello, this is text and not a policy", b"\x00" * 64])
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "p.safetensors").write_bytes(content)
     assert "not a safetensors file" in refused(tmp_path / "p.safetensors")
@@ -193,10 +194,11 @@ def test_a_description_that_does_not_fit_the_weights_is_refused(
     assert said in refused(rewritten(save_policy(tmp_path / "p", make_policy()), **changes))
 
 
-def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path, number: float) -> None:
     policy = make_policy()
     with torch.no_grad():
-        policy.network.q_head.bias[3] = float("nan")
+        policy.network.q_head.bias[3] = number
     assert "q_head.bias: not finite" in refused(save_policy(tmp_path / "p", policy))
 
 

@@ -19,7 +19,7 @@ from qwop.policies.networks import (
 )
 from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
+from qwop.policies.scaling import ROWS_AT_ONCE, ObservationScaler, PixelScaler, RunningStatistics
 
 
 def test_published_size_has_54166_parameters() -> None:
@@ -42,12 +42,29 @@ def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biase
     assert all(not layer.bias.any() for layer in (network.trunk[0], network.trunk[2], network.policy_head))
 
 
-def test_generator_decides_the_weights() -> None:
-    def weights(seed: int) -> torch.Tensor:
-        return ActorCritic(4, 2, generator=torch.Generator().manual_seed(seed)).trunk[0].weight
+@pytest.mark.parametrize(
+    ("architecture", "observation"),
+    [
+        *((one, ObservationSpec((4,))) for one in (ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, EnsembleQ)),
+        *((one, ObservationSpec((36, 36), "uint8")) for one in (ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ)),
+    ],
+)
+def test_generator_decides_the_weights(architecture: type[LayeredNetwork], observation: ObservationSpec) -> None:
+    def weights(seed: int) -> list[torch.Tensor]:
+        network = architecture(observation, 3, (8,), generator=torch.Generator().manual_seed(seed))
+        return [one for one in network.parameters() if one.ndim > 1 and one.std() > 0]  # biases are all alike
 
-    assert torch.equal(weights(1), weights(1))
-    assert not torch.equal(weights(1), weights(2))
+    first, again, other = weights(1), weights(1), weights(2)
+    assert len(first) >= 2
+    assert all(map(torch.equal, first, again))
+    assert not any(map(torch.equal, first, other))
+
+
+def test_heads_of_values_have_gain_one_and_do_not_see_beyond_eight_deviations() -> None:
+    values = Values(4, (16,), torch.Generator().manual_seed(0))
+    for head in (values.head, ValuedActor(4, 2, (16,)).value_head):
+        assert head.weight.norm().item() == pytest.approx(1.0, abs=1e-5)
+    assert torch.equal(values(torch.full((1, 4), 1e9)), values(torch.full((1, 4), SCALED_LIMIT)))
 
 
 def test_scaler_changes_nothing_until_it_is_fitted() -> None:
@@ -68,6 +85,19 @@ def test_constant_column_is_centred_not_divided_by_zero(constant: float) -> None
     scaler = ObservationScaler(1).fit(rows)
     assert scaler(torch.from_numpy(rows)).abs().max() == 0
     assert scaler(torch.tensor([[constant + 1]])).abs().max() == 1
+
+
+def test_rounding_of_a_large_constant_is_not_stretched() -> None:
+    rows = np.float32([[1e6], [1e6 + 0.0625]] * 5)  # neighbours in float32
+    assert ObservationScaler(1).fit(rows).std == 1
+
+
+def test_statistics_are_of_all_rows_of_a_large_dataset() -> None:
+    rows = np.random.default_rng(0).normal([5.0, -300.0], [0.1, 20.0], size=(ROWS_AT_ONCE + 10, 2)).astype(np.float32)
+    rows[ROWS_AT_ONCE - 1 :] += 1e6
+    scaler = ObservationScaler(2).fit(rows)
+    np.testing.assert_allclose(scaler.mean, rows.mean(0, dtype=np.float64), rtol=1e-6)
+    np.testing.assert_allclose(scaler.std, rows.std(0, dtype=np.float64), rtol=1e-6)
 
 
 def test_running_statistics_are_those_of_everything_so_far() -> None:

@@ -1,5 +1,6 @@
 """Cloning: exact losses, and what it may and may not learn."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +106,33 @@ def test_noisy_inputs_keep_the_bounds_of_play() -> None:
     network = Actor(71, 11, (8,), torch.Generator().manual_seed(0))
     (batch,) = cloning_batches(network, far, replace(PLAIN, epochs=1, input_noise=0.1), 0)
     assert batch.inputs.abs().max() == SCALED_LIMIT
+
+
+def test_updates_equal_a_reference() -> None:
+    """AdamW without decay of the biases, its rate falling along half a cosine, and a weight for each row."""
+    rows = rows_of_random(10, np.random.default_rng(1).integers(0, 11, 10))
+    rows = replace(rows, weights=np.random.default_rng(2).uniform(0.5, 2, 10).astype(np.float32))
+    settings = replace(PLAIN, epochs=3, batch_size=4, weight_decay=0.5, label_smoothing=0.1, input_noise=0.0)
+    network, expected = network_for(rows), network_for(rows)
+    list(cloning_epochs(network, rows, settings, seed=5))
+
+    parameters = [*expected.trunk.parameters(), *expected.policy_head.parameters()]
+    matrices, biases = ([one for one in parameters if (one.ndim > 1) is wanted] for wanted in (True, False))
+    optimisers = [torch.optim.AdamW(matrices, weight_decay=0.5), torch.optim.AdamW(biases, weight_decay=0.0)]
+    order, update = torch.Generator().manual_seed(5), 0
+    for _ in range(3):
+        for batch in torch.randperm(10, generator=order).split(4):
+            logits = expected.logits(torch.from_numpy(rows.observations)[batch])
+            labels, v = torch.from_numpy(rows.actions)[batch], torch.from_numpy(rows.weights)[batch]
+            losses = torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.1, reduction="none")
+            expected.zero_grad()
+            ((v * losses).sum() / v.sum()).backward()
+            for optimiser in optimisers:
+                optimiser.param_groups[0]["lr"] = 2e-3 * (1 + math.cos(math.pi * update / 9)) / 2
+                optimiser.step()
+            update += 1
+    for found, wanted in zip(network.parameters(), expected.parameters(), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-6)
 
 
 def test_64_rows_are_learned_by_heart() -> None:

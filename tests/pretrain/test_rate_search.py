@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from qwop.datasets import DatasetInfo
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
@@ -12,10 +15,12 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.evaluation.evaluate import Evaluation, evaluate
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy, save_policy
+from qwop.pretrain import rate_search
 from qwop.pretrain.clone import Clone
 from qwop.pretrain.command import main
 from qwop.pretrain.main import run
 from qwop.pretrain.rate_search import Trial, best, games_for_scaling, rates_to_try, runs_greedily
+from qwop.pretrain.settings import CloningSettings, PretrainSettings
 
 
 def games_of_a_beginner(folder: Path, count: int = 4) -> Dataset:
@@ -60,6 +65,27 @@ def test_a_clone_is_sharpened_where_it_finishes_more_games_so() -> None:
     assert marked((0, 3.0), (12, 70.0), (13, 60.0)) == (5.0, False)
     assert marked((13, 3.0), (12, 70.0), (13, 60.0)) == (5.0, True)
     assert marked((0, 3.0), (12, 70.0), (12, 80.0)) == (1.0, True)
+
+
+def test_clones_and_the_games_of_trials_have_seeds_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else clones of the same games would be alike, and the best one chosen by the games that it is measured in."""
+    seeds: list[int] = []
+
+    def noted(games: Dataset, info: DatasetInfo, cloning: CloningSettings, seed: int, **more: Any) -> Clone:
+        seeds.append(seed)
+        return Clone(load_policy("champion"), ())
+
+    monkeypatch.setattr(rate_search, "clone", noted)
+    monkeypatch.setattr(rate_search, "evaluate", lambda policy, how: how)
+    chosen = PretrainSettings(seed=7, max_idle_frames=12)
+    games, cpu = games_of_a_beginner(tmp_path / "me", 1), torch.device("cpu")
+    tried = [rate_search.try_clone(games, 3, number, chosen, cpu) for number in range(2)]
+    assert len({*seeds, tried[0].greedy.seed, chosen.seed}) == 3  # type: ignore[attr-defined]
+    assert seeds[0] == chosen.seed
+    assert {one.max_idle_frames for one in (tried[0].greedy, tried[0].drawn)} == {12}  # type: ignore[attr-defined]
+    assert [one.greedy for one in (tried[0].greedy, tried[0].drawn, tried[0].sharpened)] == [True, False, False]  # type: ignore[attr-defined]
 
 
 def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:

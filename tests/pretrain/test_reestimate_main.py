@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.datasets.schema import SHARED_CONTROL
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate_command import main
 from qwop.pretrain.reestimate_main import run
@@ -121,6 +123,16 @@ def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[
     with pytest.raises(BadInput, match=message):
         reestimate(f"dataset={people}", f"out={tmp_path / 'new'}", *(text.format(people=people) for text in overrides))
     assert contents(people) == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_games_of_shared_control_are_refused_before_anything_is_cloned(people: Path, tmp_path: Path) -> None:
+    writer = DatasetWriter(tmp_path / "coached", replace(INFO, version=SHARED_CONTROL))
+    alone, other = list(open_dataset(people))[:2]
+    for episode in (alone, replace(other, actors=np.ones(len(other), dtype=np.int8))):
+        writer.write(episode)
+    with pytest.raises(BadInput, match=r"episode-000001\.parquet: a policy and a person shared control"):
+        run(main.read([f"dataset={writer.folder}", f"out={tmp_path / 'new'}", "folds=2"]))
     assert not (tmp_path / "new").exists()
 
 

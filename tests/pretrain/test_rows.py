@@ -26,5 +26,7 @@ def test_only_exact_probabilities_of_a_player_that_draws_count(make_dataset: Cal
     assert found is not None
     np.testing.assert_array_equal(found, np.concatenate([one.behaviour_probabilities for one in drawn]))
     assert rows_of([drawn[0], estimated[1]]).probabilities is None
+    assert rows_of([estimated[0], drawn[1]]).probabilities is None
     greedy = [replace(one, behaviour_probabilities=np.eye(2, dtype=np.float32)[one.actions]) for one in drawn]
     assert rows_of(greedy).probabilities is None
+    assert rows_of([drawn[0], greedy[1]]).probabilities is not None

@@ -20,6 +20,10 @@ def test_five_fifths_hold_out_every_episode_once() -> None:
     assert sorted(held_out) == list(range(40))
 
 
+def test_the_share_is_rounded_to_whole_episodes() -> None:
+    assert [len(hold_out(10, share, seed=0)[1]) for share in (0.14, 0.16, 0.19)] == [1, 2, 2]
+
+
 def test_a_single_episode_is_in_both_parts() -> None:
     assert hold_out(1, 0.2, seed=0) == ([0], [0])
 

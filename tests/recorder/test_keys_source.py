@@ -31,13 +31,14 @@ def record(folder: Path, *names: Path, **more: object) -> None:
 
 
 def test_every_file_is_an_episode_with_its_keys(files: Path, tmp_path: Path) -> None:
-    record(tmp_path / "data", files / "*.txt", frames_per_step=2)
+    record(tmp_path / "data", files / "*.txt", frames_per_step=2, epsilon=0.1)
     one, two = open_dataset(tmp_path / "data")
     assert one.keys is not None
     assert two.keys is not None
     np.testing.assert_array_equal(np.concatenate(one.keys), RUN)
     np.testing.assert_array_equal(np.concatenate(two.keys), RUN[:30])
     assert (one.player, one.source, one.outcome, len(two)) == ("ada", "one.txt", "stopped", 15)
+    assert one.probabilities_from == "smoothed(0.1)"
 
 
 def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(files: Path, tmp_path: Path) -> None:

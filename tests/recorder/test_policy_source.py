@@ -8,6 +8,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets.verification.by_replay import ReplayComparison
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -109,6 +110,8 @@ def test_games_of_any_environment_are_recorded_by_a_policy_with_a_state(
     for episode in episodes:
         assert episode.observations.dtype == observation.dtype
         assert len({image.tobytes() for image in episode.observations}) > 1
+        if environment.id == "Pictures-v0":
+            assert episode.rewards.tolist() == episode.actions.tolist()
         state = policy.initial_state(1)
         for seen, recorded in zip(episode.observations, episode.behaviour_probabilities, strict=False):
             probabilities, state = policy.step(seen[None], state)
@@ -152,6 +155,12 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
         assert played.states[-1, 0, 0] / 10 == episode.metres
         assert played.events[frames, -1] == pytest.approx(episode.times[1:])
         assert played.events[-1, 1] == (episode.outcome == "fell")
+        assert [*ReplayComparison(open_dataset(tmp_path).info).differences(episode, played)] == []
+
+
+def test_games_with_other_idle_frames_are_numbered_apart(tmp_path: Path, runner: str) -> None:
+    for most in (3, 5):
+        assert sorted(by_number(record(tmp_path, policy=runner, episodes=2, max_idle_frames=most))) == [0, 1]
 
 
 @pytest.mark.parametrize(

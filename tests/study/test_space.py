@@ -79,5 +79,8 @@ def test_a_line_for_each_trial_and_the_best_stand_out() -> None:
     assert drawn.count("<polyline") == 3
     assert drawn.count('stroke-opacity="0.95"><title>algorithm.learning_rate=0.001') == 1
     assert "return 3</title></polyline><line" in drawn  # the best is drawn last, over the others
+    less = parallel_coordinates(parse_space(SPACE), points, "time", best=1, sign=-1)
+    assert 'stroke-opacity="0.95"><title>algorithm.learning_rate=0.001' in less
+    assert "time 1</title></polyline><line" in less
     assert parallel_coordinates(parse_space(SPACE), [], "return", best=1, sign=1) == ""
     assert isinstance(parse_space(SPACE)[0], Parameter)

@@ -9,6 +9,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets import describe_command as describe
+from qwop.datasets.control import Branch
 from qwop.datasets.editing import drop, merge, relabel, split, upgrade
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import SHARED_CONTROL
@@ -105,6 +106,14 @@ def test_every_episode_is_in_one_part(mine: Path, tmp_path: Path) -> None:
     assert sorted(arrays(train + test)) == sorted(arrays(list(open_dataset(mine))))
 
 
+def test_the_seed_deals_the_episodes_and_shares_are_rounded() -> None:
+    shares = {"few": 0.29, "many": 0.71}  # 28.999999999999996 of 100
+    dealt = split.deal(100, shares, 3)
+    assert dealt == split.deal(100, shares, 3)
+    assert dealt != split.deal(100, shares, 4)
+    assert len(dealt["few"]) == 29
+
+
 @pytest.mark.parametrize(
     ("given", "names"), [([], {"train", "test"}), (["parts={first: 0.4, rest: 0.6}"], {"first", "rest"})]
 )
@@ -142,6 +151,15 @@ def test_dropping_leaves_the_others(mine: Path, tmp_path: Path, setting: str, le
     assert arrays(verified(tmp_path / "out")) == arrays([old[number] for number in left])
 
 
+@pytest.mark.parametrize(("setting", "left"), [("players=[you]", [0, 1]), ("outcomes=[stopped]", [1, 2])])
+def test_games_of_a_player_or_an_outcome_are_dropped(tmp_path: Path, setting: str, left: list[int]) -> None:
+    folder = make(make(tmp_path / "ours", range(2)), range(2, 3), "you")
+    old = list(open_dataset(folder))
+    assert [one.outcome for one in old] == ["stopped", "fell", "fell"]
+    drop.run(drop.command.read([f"dataset={folder}", f"out={tmp_path / 'out'}", setting]))
+    assert arrays(list(open_dataset(tmp_path / "out"))) == arrays([old[number] for number in left])
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
@@ -171,16 +189,25 @@ def test_another_reward_keeps_the_decisions(mine: Path, tmp_path: Path) -> None:
         assert (new.rewards != old.rewards).any()
 
 
-@pytest.mark.parametrize("setting", ["reward=race", "frames_per_step=2"])
-def test_games_of_shared_control_are_relabelled_with_who_acted(mine: Path, tmp_path: Path, setting: str) -> None:
+@pytest.mark.parametrize(("setting", "step"), [("reward=race", 10), ("frames_per_step=2", 15)])
+def test_games_of_shared_control_are_relabelled_with_who_acted(
+    mine: Path, tmp_path: Path, setting: str, step: int
+) -> None:
     game = open_dataset(mine)[0]
     actors = (np.arange(len(game)) >= 10).astype(np.int8)
     info = replace(open_dataset(mine).info, version=SHARED_CONTROL)
-    DatasetWriter(tmp_path / "coached", info).write(replace(game, actors=actors))
+    asked = game.behaviour_probabilities[::-1].copy()
+    coached = replace(game, actors=actors, policy_probabilities=asked, branch=Branch(7, 10))
+    DatasetWriter(tmp_path / "coached", info).write(coached)
     relabel.run(relabel.command.read([f"dataset={tmp_path / 'coached'}", f"out={tmp_path / 'out'}", setting]))
     (found,) = open_dataset(tmp_path / "out")
     assert found.actors is not None
     assert found.times[1:][found.actors == 0].max() == game.times[10]
+    assert found.branch == Branch(7, step)
+    if step == 10:  # what the policy would have done at other moments is not known
+        np.testing.assert_array_equal(found.policy_probabilities, asked)
+    else:
+        assert found.policy_probabilities is None
 
 
 @pytest.mark.parametrize(("rate", "setting"), [(30, "frames_per_step=1"), (15, "frames_per_step=2")])

@@ -8,11 +8,13 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from qwop.common.errors import BadInput
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.arrow import identity
+from qwop.datasets.exchange import huggingface
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings
@@ -44,6 +46,20 @@ def test_formats_that_hold_everything_return_it_to_the_bit(
     dataset: Dataset = request.getfixturevalue(kind)
     back = there_and_back(dataset, to, tmp_path / "there-v0")
     assert back.info == dataset.info
+    assert [identity(episode) for episode in back] == [identity(episode) for episode in dataset]
+
+
+@pytest.mark.parametrize("kind", ["games", "pictures"])
+def test_a_large_dataset_is_divided_into_files_and_put_together_again(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset: Dataset = request.getfixturevalue(kind)
+    rows = (dataset.lengths() + 1).tolist()
+    monkeypatch.setattr(huggingface, "SHARD", rows[0] + rows[1] - 1)  # the second episode begins a file
+    monkeypatch.setattr(huggingface, "BATCH", 4)
+    back = there_and_back(dataset, "huggingface", tmp_path / "hub")
+    files = sorted((tmp_path / "hub" / "steps").iterdir())
+    assert [pq.read_metadata(file).num_rows for file in files] == rows
     assert [identity(episode) for episode in back] == [identity(episode) for episode in dataset]
 
 

@@ -12,11 +12,13 @@ from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.report.command import ReportSettings, run
 from qwop.datasets.report.pictures import FRAME, LANE, key_raster, strobe
-from qwop.datasets.report.sample import best_of, distances, sample
+from qwop.datasets.report.sample import best_of, distances, sample, speeds
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.summary import facts_in, summarise
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import KEY_O, KEY_Q
+from qwop.envs.pictures.frame_rows import ROW
+from qwop.envs.pictures.player import Clip
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 INFO = qwop_info(frames_per_step=3, reward="speed")
@@ -85,6 +87,16 @@ def test_distance_ends_where_few_games_are_left() -> None:
     clips = [clip_of(played(keys), INFO, "") for keys in (long, short, short, short)]
     assert [seconds for seconds, _ in distances(tuple(clips), 0.5)] == [0.0]
     assert len(distances(tuple(clips[:3]), 0.5)) == 7  # every half second of 100 frames
+
+
+def test_speed_is_that_over_the_two_metres_around_a_place() -> None:
+    def running(metres_a_second: float, frames: int) -> Clip:
+        rows = np.zeros((frames, ROW), dtype=np.float32)
+        rows[:, 0] = np.arange(frames) * metres_a_second / 30 * 10 + 0.001  # units
+        return Clip("", rows)
+
+    games = (running(3.0, 61), running(2.0, 61), running(1.0, 121))
+    assert dict(speeds(games)) == {1: pytest.approx(2.0), 2: pytest.approx(2.0), 3: pytest.approx(2.0, abs=1.0)}
 
 
 def test_a_raster_shows_a_key_while_it_is_down() -> None:

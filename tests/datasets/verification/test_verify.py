@@ -100,6 +100,11 @@ def changed(name: str, place: Any, value: Any) -> Callable[[Episode], Episode]:
         (changed("times", 0, 0.0), "row 0, time: 0.0, by replay"),
         (changed("actions", 2, 10), "row 2, action: 10, which is not what the keys of its frames do"),
         (lambda one: replace(one, metres=12.0), "metres: 12.0, by replay"),
+        (lambda one: replace(one, outcome="stopped"), "outcome: stopped, by replay fell"),
+        (
+            lambda one: replace(one, keys=(*one.keys[:-1], np.append(one.keys[-1], [9, 9]).astype(np.uint8))),
+            "keys: the game ends after",
+        ),
         (lambda one: replace(one, terminated=False, truncated=True), "terminated: False, by replay True"),
     ],
 )

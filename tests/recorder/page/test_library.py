@@ -51,6 +51,13 @@ def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:
     assert best["name"] == f"episode-{(SHORT, LONG).index(farthest):06d}"
 
 
+def test_the_newest_games_are_listed_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwop.recorder.page.library.LISTED", 2)
+    record(tmp_path / "own", SHORT, LONG, SHORT)
+    names = [entry.name for entry in Library(tmp_path / "own", {}).entries()]
+    assert names == ["episode-000002", "episode-000001"]
+
+
 def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
     library = Library(tmp_path / "own", {})
     assert library.entries() == []

@@ -16,6 +16,8 @@ END = {"type": "end", "game": GAME, "frames": 9, "sha256": "0" * 64}
 def test_every_message_is_read() -> None:
     assert parse(json.dumps(BEGIN)) == Begin(GAME, "ada", 0.5, None)
     assert parse(json.dumps({**BEGIN, "file": "a.txt"})) == Begin(GAME, "ada", 0.5, "a.txt")
+    for tempo in (0.25, 1):  # the slowest pace of the page, and the game's own
+        assert parse(json.dumps({**BEGIN, "tempo": tempo})) == Begin(GAME, "ada", float(tempo), None)
     assert parse(json.dumps(FRAMES)) == Frames(GAME, 3, b"\1\xff")
     assert parse(json.dumps(END)) == End(GAME, 9, "0" * 64)
     assert parse('{"type": "discard", "name": "x"}') == Discard("x")

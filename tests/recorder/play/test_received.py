@@ -43,12 +43,15 @@ def test_a_game_is_recorded_with_its_keys(receiver: Receiver, tmp_path: Path, ga
     assert (episode.player, episode.source, episode.outcome) == ("ada", "page at 0.5 times the pace", "stopped")
 
 
-def test_a_game_that_is_sent_again_is_recorded_once(tmp_path: Path, game_of: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("file", [None, "mine.txt"])
+def test_a_game_that_is_sent_again_is_recorded_once(
+    tmp_path: Path, game_of: Callable[..., Any], file: str | None
+) -> None:
     game = game_of(KEYS)
     for _ in range(2):  # the second receiver finds the game in the dataset
         receiver = made(tmp_path, [])
         for frames in (None, 20, None):
-            assert receiver.record(received(game, frames)).name == "episode-000000"
+            assert receiver.record(received(game, frames, file=file)).name == "episode-000000"
     assert len(open_dataset(tmp_path)) == 1
 
 
@@ -94,6 +97,15 @@ def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
     for path, line in zip(paths, said, strict=True):
         assert read_keys(path).tolist() == KEYS
         assert str(path) in line
+
+
+def test_a_game_that_went_on_in_the_browser_after_its_end_is_kept_apart(
+    receiver: Receiver, game_of: Callable[..., Any]
+) -> None:
+    game = received(game_of([4] * 200))  # falls
+    last = len(game.frames)
+    game.frames += b"\4\4"
+    assert str(receiver.record(game).problem).endswith(f"from frame {last + 1} on")
 
 
 def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_of: Callable[..., Any]) -> None:
