@@ -1,5 +1,6 @@
 """The error for input that the user can correct."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,8 +19,15 @@ class EnvironmentFailed(BadInput):
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Context manager: prefix errors with a name, such as a policy's file, unless they contain it."""
+    """Context manager: prefix errors with a name, such as a policy's file, unless they begin a part with it.
+
+    The errors of an environment stay as they are, for they name it.
+    """
     try:
         yield
+    except EnvironmentFailed:
+        raise
     except BadInput as error:
-        raise (error if str(name) in str(error) else BadInput(f"{name}: {error}")) from error.__cause__
+        if re.search(rf"(^|\s){re.escape(str(name))}[:/\\]", str(error)) is None:
+            error.args = (f"{name}: {error}",)
+        raise

@@ -47,11 +47,15 @@ def action_count(space: Space, name: str) -> int:
     """Number of actions of environment `name`; BadInput for a space that is not discrete, or has too many."""
     found = _count(space)
     if found is None:
-        continuous = isinstance(space, Box)
-        other = "; for continuous actions take Stable-Baselines3 (SAC, PPO) or CleanRL" if continuous else ""
+        continuous = isinstance(space, Box) and space.dtype.kind == "f"
+        other = (
+            "for continuous actions take Stable-Baselines3 (SAC, PPO) or CleanRL"
+            if continuous
+            else "wrap the environment so that it takes these (gymnasium.ActionWrapper)"
+        )
         raise BadInput(
             f"{name}: its actions are {space}{', which are continuous' if continuous else ''}; expected Discrete(n), "
-            f"MultiBinary, MultiDiscrete, or a Tuple or Dict of these{other}"
+            f"MultiBinary, MultiDiscrete, or a Tuple or Dict of these; {other}"
         )
     most = MOST_ACTIONS if isinstance(space, Discrete) else MOST_JOINT
     if found > most:

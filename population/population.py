@@ -75,7 +75,7 @@ class Population:
             if not number and FRAMES in self._genes:  # the first agent decides at the races' rate
                 genes[FRAMES] = float(self._settings.race.frames_per_step)
             rewards = initial_rewards(self._settings.rewards, random)
-            name, policy = start[number] if number < len(start) else ("", None)
+            name, policy = start[number] if number < len(start) else (f"agent {number}", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
             self.members.append(member)
             with naming(name):

@@ -16,7 +16,13 @@ from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import checkpoint_to_resume, require_same_settings, restoring, saying_how_to_continue
+from ..common.resume import (
+    checkpoint_to_resume,
+    removed_unless_begun,
+    require_same_settings,
+    restoring,
+    saying_how_to_continue,
+)
 from ..common.same_settings import settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
@@ -80,22 +86,27 @@ class Run:
                 self._saved = self._population.round
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
-            write_configuration(settings, self._out)
-            if state is None:
-                self._save_first()
-            else:
-                self._first_agents()  # which the final races need: told now, not after hours
-            self._history = History(self._out, None if state is None else self._population.round)
-            with saying_how_to_continue(self._console, self._how_far, lambda: True):
-                try:
-                    self._rounds(newest)
-                except KeyboardInterrupt:
-                    if self._history.rows:
-                        self._save_policies()
-                        self._report()
-                    raise
+            with removed_unless_begun(self._out, lambda: self._population.round > 0):
+                self._train(newest)
             self._save_policies()
             self._end(against)
+
+    def _train(self, newest: Path | None) -> None:
+        """Play the rounds, from the newest checkpoint on if there is one."""
+        write_configuration(self._settings, self._out)
+        if newest is None:
+            self._save_first()
+        else:
+            self._first_agents()  # which the final races need: told now, not after hours
+        self._history = History(self._out, None if newest is None else self._population.round)
+        with saying_how_to_continue(self._console, self._how_far, lambda: self._population.round > 0):
+            try:
+                self._rounds(newest)
+            except KeyboardInterrupt:
+                if self._history.rows:
+                    self._save_policies()
+                    self._report()
+                raise
 
     def _save_first(self) -> None:
         for member in self._population.members:

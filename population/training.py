@@ -132,10 +132,19 @@ class AgentTrainer:
         network = self._new_network(_frozen(genes), seed)
         if policy is not None:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
-            _take_weights(network, policy, columns)
+            _take_weights(network, policy, columns, self._uses(policy, genes))
         learner = self._new_learner(network, _frozen(genes), seed)
         state: dict[str, Any] = _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
         return state
+
+    def _uses(self, policy: Policy, genes: Genes) -> str:
+        """Advice on the other settings that take a policy; empty if none does."""
+        if FRAMES in genes:  # rivals and teachers decide at one rate
+            return ""
+        teaches = self._is_race or policy.environment.id == self.environment.id
+        rival = "make it a rival (rivals=[…]), or " if self._is_race else ""
+        teacher = "" if policy.network.initial_state(1) or not teaches else "make it a teacher (teachers=[…]), or "
+        return rival + teacher
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
@@ -261,8 +270,11 @@ def _on_cpu(state: Any) -> Any:
     return type(state)(map(_on_cpu, state)) if type(state) in (list, tuple) else state
 
 
-def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) -> None:
-    """Copy the policy's weights to these columns of the network's observations; the other columns get weight 0."""
+def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64], uses: str) -> None:
+    """Copy the policy's weights to these columns of the network's observations; the other columns get weight 0.
+
+    uses: advice for a policy that does not fit, which is BadInput.
+    """
     given, wanted = policy.network.state_dict(), network.state_dict()
     if columns.size < network.observation.size:
         given = {name: _widened(name, tensor, wanted.get(name), columns) for name, tensor in given.items()}
@@ -271,8 +283,7 @@ def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) 
     if policy.network.architecture != network.architecture or found != shapes:
         raise BadInput(
             f"a policy ({_form(policy.network)}), which an agent of this population ({_form(network)}) cannot begin "
-            "with; make it a rival instead (rivals=[…]), or its pupil (teachers=[…]), or choose agent= and its widths "
-            "to fit"
+            f"with; {uses}choose agent= and its widths to fit"
         )
     network.load_state_dict(given)
 

@@ -51,7 +51,7 @@ def open_policy(
     first = max(games_of(folder, games), default=-1) + 1
     notes = [f"{settings.policy}: playing {environment}", *limit_note(environment)]
     if first:
-        notes.append(f"{folder} already has games of this policy and seed: continuing with game {first}")
+        notes.append(f"{folder} already has games of this policy and seed: continuing with game {first + 1}")
     if settings.greedy and settings.episodes > 1 and capabilities.idle_start and not settings.max_idle_frames:
         notes.append("all greedy games from the same start are the same: set source.max_idle_frames, for example to 30")
     return Source(

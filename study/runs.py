@@ -14,7 +14,7 @@ from typing import Any
 from ..common.checks import quoted
 from ..common.command import Command
 from ..common.ends import GONE, NO_ROOM, lacks_memory
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput, EnvironmentFailed, naming
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, NotReadNow, read_json
 from .settings import ObjectiveSettings
@@ -43,7 +43,7 @@ class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
     Until it is over, a run's folder has another name, so that a killed one starts anew, as does one during which the
-    machine failed: that is not the fault of its values.
+    machine or the environment failed: that is not the fault of its values.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class CommandRun:
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
         """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt.
 
-        OSError or BadInput if the machine failed (a full disk, no memory): nothing is recorded, and the run can be
-        repeated.
+        OSError or BadInput if the machine (a full disk, no memory) or the environment failed: nothing is recorded, and
+        the run can be repeated.
         """
         if not folder.exists():
             self._run(values, seed, folder)
@@ -102,7 +102,7 @@ class CommandRun:
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:
-                if machine_failed(error):
+                if isinstance(error, EnvironmentFailed) or machine_failed(error):
                     shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
                     raise _in_a_line(error, folder) from error
                 _record(unfinished, error)
@@ -148,7 +148,8 @@ def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
         return error
     if isinstance(error, OSError) and error.errno in NO_ROOM | GONE:
         return OSError(error.errno, error.strerror, error.filename or str(folder))
-    return BadInput(f"{folder}: {quoted(str(error) or 'out of memory', 200)}; the same command goes on with this run")
+    why = str(error) if isinstance(error, EnvironmentFailed) else quoted(str(error) or "out of memory", 200)
+    return BadInput(f"{folder}: {why}; the same command goes on with this run")
 
 
 def _record(folder: Path, error: Exception) -> None:

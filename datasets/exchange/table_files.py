@@ -4,7 +4,7 @@ CSV or one Parquet file. A row is a decision.
 `action` is needed; `reward`, `terminated`, `truncated` and `episode` (a mark of its own for each) are taken where they
 are, and the numbers of an observation are the columns `observation…`, or all others. A row without an action is the
 observation that ended its episode, as `Dataset.steps()` has them. These number the actions from 0, whatever the
-environment takes, so where `action_name` holds names of its actions, these decide.
+environment takes, so where `action_name` holds names of its actions, these decide; `action` may hold names, too.
 """
 
 import re
@@ -40,7 +40,11 @@ TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
 """Words in a column that says if an episode ended, in lower case; an empty cell is false, too."""
 
+NAME = "action_name"
+"""Column of the actions' names."""
+
 ALIASES = {
+    "action": (NAME,),
     "reward": ("next.reward", "rewards"),
     "episode": ("episode_index", "episode_id"),
     "terminated": ("done", "next.done", "terminal", "terminals"),
@@ -51,9 +55,6 @@ ALIASES = {
 
 STEPS = ("step", "frame_index")
 """Names of the column that numbers the rows of an episode."""
-
-NAME = "action_name"
-"""Column of the actions' names."""
 
 KNOWN = (
     "episode", "step", "time", "action", NAME, "reward", "terminated", "truncated", "actor", "probability",
@@ -133,9 +134,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, fil
     if not len(table):
         raise BadInput("has no rows")
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
-    action = _names_of_actions(table, names["action_name"], decisions, form)
-    if action is None:
-        action = _stacked(table, _by_part(names["action"], form.actions))
+    action = _actions(table, names, decisions, form)
     ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
     if names["truncated"] and names["truncated"][0] in ALIASES["terminated"]:
         ends["truncated"] = ends["truncated"] & ~ends["terminated"]
@@ -203,7 +202,7 @@ def _by_number(names: list[str]) -> list[str]:
     return sorted(names, key=numbers.__getitem__) if alike else names
 
 
-def _by_part(names: list[str], space: Space) -> list[str]:
+def _by_part(names: Sequence[str], space: Space) -> Sequence[str]:
     """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
     several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
     found = [
@@ -226,15 +225,29 @@ def _part_names(space: Space, place: str = "") -> list[str]:
     return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]
 
 
-def _names_of_actions(
-    table: pd.DataFrame, names: Sequence[str], decisions: NDArray[np.bool_], form: ArrayForm
-) -> NDArray[np.str_] | None:
-    """The name of each row's action; None unless all decisions have one that is an action's of this environment."""
-    if not names:
-        return None
-    texts = table[names[0]].convert_dtypes().astype("string").fillna("")  # a name such as "-1" may be there as -1.0
-    known = texts.isin(form.action_numbers.keys()).to_numpy(dtype=np.bool_)
-    return texts.where(known, "").to_numpy(dtype=np.str_) if known[decisions].all() else None
+def _actions(
+    table: pd.DataFrame, names: Mapping[str, Sequence[str]], decisions: NDArray[np.bool_], form: ArrayForm
+) -> NDArray[Any]:
+    """Each row's action: its name, where all decisions have one in `action_name` or in `action` itself; else its
+    numbers."""
+    own = [table[name] for name in names["action"]]
+    holds_texts = len(own) == 1 and pd.api.types.is_string_dtype(own[0].dropna())
+    for column in (*(table[name] for name in names["action_name"]), *(own if holds_texts else ())):
+        texts = column.convert_dtypes().astype("string").fillna("")  # a name such as "-1" may be there as -1.0
+        known = texts.isin(form.action_numbers.keys()).to_numpy(dtype=np.bool_)
+        if known[decisions].all():
+            named: NDArray[np.str_] = texts.where(known, "").to_numpy(dtype=np.str_)
+            return named
+    try:
+        return _stacked(table, _by_part(names["action"], form.actions))
+    except BadInput as error:
+        if not (holds_texts and form.action_numbers):
+            raise
+        strange = next(text for text in own[0].dropna() if text not in form.action_numbers)
+        raise BadInput(
+            f"column {quoted(names['action'][0])} holds {quoted(strange)}, expected only numbers, or only names of "
+            f"actions ({quoted(', '.join(form.action_numbers), LONGEST_REASON)})"
+        ) from error
 
 
 def _is_index(name: str) -> bool:

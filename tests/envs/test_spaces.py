@@ -133,6 +133,10 @@ def test_names_are_the_environments_own_or_those_of_a_well_known_one_or_the_acti
     ("actions", "said"),
     [
         (spaces.Box(-1, 1, (2,)), r"continuous; expected Discrete\(n\), MultiBinary.*Stable-Baselines3"),
+        (
+            spaces.Box(0, 255, (2,), np.uint8),
+            r"uint8\); expected Discrete\(n\), .* or Dict of these; wrap the environment",
+        ),
         (spaces.MultiBinary(16), "65,536 in all, expected at most 1,024; wrap"),
         (spaces.Discrete(100_000), "100,000 in all, expected at most 32,767"),
         (spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1))), r"expected Discrete\(n\), MultiBinary"),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 from qwop.common.command import CONFIGURATION
 from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy, save_policy
@@ -198,6 +199,39 @@ def test_any_environment_is_played_alone(population: Command, small: tuple[str, 
     assert "mean return" in said
     assert load_policy(tmp_path / "cart/best.safetensors").environment.id == "CartPole-v1"
     assert "Rewards of their own" not in (tmp_path / "cart/report.html").read_text()
+
+
+def test_an_environment_that_fails_in_the_first_round_leaves_no_folder(
+    population: Command, small: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: CartPoleEnv, action: object) -> None:
+        raise RuntimeError("no such level")
+
+    run = (*small, "environment=CartPole-v1", "rounds=1", "evaluation.games=0", "out=cart")
+    with monkeypatch.context() as failing:
+        failing.setattr(CartPoleEnv, "step", fail)
+        code, said, wrong = population(*run)
+    assert code == 2
+    assert "its step failed" in wrong
+    assert "resume=true" not in said
+    assert not (tmp_path / "cart").exists()
+    assert population(*run)[0] == 0
+
+
+def test_an_environment_that_fails_later_is_not_the_fault_of_a_checkpoint(
+    population: Command, small: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: CartPoleEnv, action: object) -> None:
+        raise RuntimeError("no such level")
+
+    run = (*small, "environment=CartPole-v1", "evaluation.games=0", "out=cart")
+    assert population(*run, "rounds=1")[0] == 0
+    monkeypatch.setattr(CartPoleEnv, "step", fail)
+    code, said, wrong = population(*run, "rounds=2", "resume=true")
+    assert code == 2
+    assert wrong.startswith("qwop-population: environment CartPole-v1(): its step failed")
+    assert "stopped after round 1; the same command with resume=true continues from the last checkpoint" in said
+    assert checkpoints(tmp_path / "cart/checkpoints")
 
 
 def test_an_interrupted_run_names_the_checkpoint_that_it_continues_from(

@@ -228,8 +228,25 @@ def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
     policy = trainer.policy(task.genes, task.rewards, task.learner, {})
     state = trainer.begin(genes_of(agents, 3), 9, policy)
     assert equal(dict(state["network"]), dict(task.learner["network"]))
-    with pytest.raises(BadInput, match=r"an agent of this population .recurrent-actor-critic.* a rival instead"):
-        trainer.begin(task.genes, 0, load_policy("champion"))
+
+
+def test_a_policy_that_no_agent_can_begin_with_gets_only_uses_that_are_permitted() -> None:
+    champion, agents = load_policy("champion"), AGENTS["vtrace"]
+    genes = genes_of(agents, 3)
+    with pytest.raises(
+        BadInput, match=r"an agent of this population .recurrent.* a rival .* a teacher .* choose agent="
+    ):
+        AgentTrainer(RACE, agents, WORK).begin(genes, 0, champion)
+    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):  # rates evolve: neither can race
+        AgentTrainer(RACE, agents, WORK).begin({**genes, "frames_per_step": 2.0}, 0, champion)
+    alone = AgentTrainer(EnvironmentSpec("CartPole-v1"), agents, WORK)
+    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):  # another game
+        alone.begin(genes, 0, champion)
+    small = AgentTrainer(EnvironmentSpec("CartPole-v1"), PpoAgents(hidden=(8,)), WORK)
+    begun = small.begin(genes_of(PpoAgents(), 3), 0)
+    policy = small.policy(genes_of(PpoAgents(), 3), {}, begun, {})
+    with pytest.raises(BadInput, match=r"begin with; make it a teacher .* or choose agent="):
+        alone.begin(genes, 0, policy)
 
 
 def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:

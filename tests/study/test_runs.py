@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 from qwop.common.command import Command
-from qwop.common.errors import BadInput
+from qwop.common.errors import BadInput, EnvironmentFailed
 from qwop.common.files import cannot_be_written, require_writable_folder
 from qwop.common.reading import NotReadNow
 from qwop.common.settings import Settings, setting
@@ -186,6 +186,20 @@ def test_a_figure_that_cannot_be_read_at_present_is_no_failure(
         broken.setattr("qwop.study.runs.read_json", Mock(side_effect=NotReadNow("x: too many open files")))
         with pytest.raises(NotReadNow):
             play({"x": "0.5"}, 3, tmp_path / "run")
+    assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
+
+
+def test_a_run_whose_environment_fails_is_repeated_once_it_is_mended(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = make()
+    with monkeypatch.context() as broken:
+        broken.setattr(TOY, "run", Mock(side_effect=EnvironmentFailed("environment Odd-v0: its step failed; mend it")))
+        with pytest.raises(
+            BadInput, match="run: environment Odd-v0: its step failed; mend it; the same command goes on"
+        ):
+            play({}, 0, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
     assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
 
 

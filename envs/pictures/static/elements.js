@@ -8,8 +8,11 @@ export function element(name, text, more = {}) {
   return made;
 }
 
+// A button. A key that ends its text, as in "Run again (R)", is hidden where fingers play.
 export const button = (text, action, more = {}) => {
-  const made = element("button", text, more);
+  const [, said, key] = text.match(/^(.*?)( \((?:Backspace|Esc|[A-Z])\))?$/s);
+  const made = element("button", said, more);
+  if (key) made.append(element("span", key, { className: "key" }));
   made.addEventListener("click", action);
   return made;
 };

@@ -2,7 +2,8 @@
 
 import { button, element } from "./elements.js";
 
-export const numberOf = (game) => Number(game.name.split("-").pop());
+// The number of a game for people, who count from 1; files count from 0.
+export const numberOf = (game) => Number(game.name.split("-").pop()) + 1;
 
 export class GameList {
   // cells(game): its figures. discard(game): takes it out of the dataset.

@@ -151,6 +151,28 @@ def test_columns_may_have_the_names_of_other_tools(
     require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
 
 
+@pytest.mark.parametrize("column", ["action", "action_name", "key"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_actions_may_be_given_by_their_names_alone(
+    tmp_path: Path, played: list[dict[str, Any]], column: str, suffix: str
+) -> None:
+    table = table_of(played).rename(columns={"action": column})
+    table[column] = table[column].map({0: "push left", 1: "push right"})
+    path = tmp_path / f"mine{suffix}"
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    columns = {"action": column} if column == "key" else {}
+    require_equal(brought(path, columns=columns), played, last=False)
+
+
+def test_a_text_that_is_no_actions_name_is_named(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table = table_of(played)
+    table["action"] = table["action"].map({0: "push left", 1: "push rigth"})
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    said = r"column action holds push rigth, expected only numbers, or only names of actions .push left, push right."
+    with pytest.raises(BadInput, match=said):
+        brought(tmp_path / "mine.csv")
+
+
 def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
     table = table_of(played).rename(columns={f"x{i}": f"obs.{i + 8}" for i in range(4)})
     table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs.10, obs.11, obs.8, obs.9

@@ -55,7 +55,7 @@ def test_a_game_played_by_keys_is_in_the_dataset(open_page: Callable[..., Record
     page.keys().key_up(RIGHT).perform()
     (episode,) = open_dataset(page.folder)
     assert set(episode.actions.tolist()) == {1}
-    assert page.text("detail") == "Recorded as game 0."
+    assert page.text("detail") == "Recorded as game 1."
     assert page.text("title") == f"Game over: return {len(episode)}.0 in {len(episode)} steps"
     assert page.browser.get_log("browser") == []
     assert "terminated 1" in page.stop()
@@ -73,6 +73,7 @@ def test_a_game_is_played_by_touch_alone(tmp_path: Path) -> None:
         lift(phone)
         (episode,) = open_dataset(page.folder)
         assert set(episode.actions.tolist()) == {1}
+        assert page.text("choices").split("\n") == ["Keep and play again", "Discard"]  # without keys, which a phone lacks
     finally:
         page.stop()
         phone.quit()
