@@ -226,3 +226,21 @@ def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield f":{number}"
     server.terminate()
     server.wait()
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[tuple[int, bool]]]:
+    """Note, from now on, what is synced to the disk: its inode, and whether this path exists by then."""
+
+    def note(path: Path) -> list[tuple[int, bool]]:
+        found: list[tuple[int, bool]] = []
+        fsync = os.fsync
+
+        def noted(descriptor: int) -> None:
+            fsync(descriptor)
+            found.append((os.fstat(descriptor).st_ino, path.exists()))
+
+        monkeypatch.setattr(os, "fsync", noted)
+        return found
+
+    return note

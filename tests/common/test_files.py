@@ -1,6 +1,7 @@
 """Files that appear whole or not at all; folders tried before anything is written."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,22 +48,16 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
 @pytest.mark.parametrize("by_name", [False, True])
 def test_a_file_is_on_the_disk_before_it_has_its_name_and_then_the_name_is(
-    by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    by_name: bool, tmp_path: Path, synced: Callable[[Path], list[tuple[int, bool]]]
 ) -> None:
-    synced: list[tuple[int, bool]] = []
-    path, fsync = tmp_path / "file", os.fsync
-
-    def noted(descriptor: int) -> None:
-        fsync(descriptor)
-        synced.append((os.fstat(descriptor).st_ino, path.exists()))
-
-    monkeypatch.setattr(os, "fsync", noted)
+    path = tmp_path / "file"
+    found = synced(path)
     if by_name:
         with atomic_file(path) as partial:
             partial.write_text("text")
     else:
         write_atomic(path, "text")
-    assert synced == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    assert found == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
 
 
 def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:

@@ -108,19 +108,16 @@ def test_a_disk_that_fails_leaves_no_file_of_that_name(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
 def test_an_episode_is_on_the_disk_once_it_is_written_and_so_is_its_name(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    info: DatasetInfo,
+    make_episode: Callable[..., Episode],
+    synced: Callable[[Path], list[tuple[int, bool]]],
 ) -> None:
-    synced: list[tuple[int, bool]] = []
-    path, fsync = tmp_path / "episode-000000.parquet", os.fsync
-
-    def noted(descriptor: int) -> None:
-        fsync(descriptor)
-        synced.append((os.fstat(descriptor).st_ino, path.exists()))
-
+    path = tmp_path / "episode-000000.parquet"
     writer = DatasetWriter(tmp_path, info)
-    monkeypatch.setattr(os, "fsync", noted)
+    found = synced(path)
     assert writer.write(make_episode()) == path
-    assert synced == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    assert found == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
 
 
 def test_a_dataset_with_other_settings_is_refused_naming_them(
