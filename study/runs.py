@@ -43,7 +43,7 @@ class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
     Until it is over, a run's folder has another name, so that a killed one starts anew, as does one during which the
-    machine or the environment failed: that is not the fault of its values.
+    machine failed, or an environment of whose settings none is searched: that is not the fault of its values.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class CommandRun:
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
         """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt.
 
-        OSError or BadInput if the machine (a full disk, no memory) or the environment failed: nothing is recorded, and
-        the run can be repeated.
+        OSError or BadInput if the machine (a full disk, no memory) failed, or an environment of whose settings none is
+        searched: nothing is recorded, and the run can be repeated.
         """
         if not folder.exists():
             self._run(values, seed, folder)
@@ -102,7 +102,7 @@ class CommandRun:
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:
-                if isinstance(error, EnvironmentFailed) or machine_failed(error):
+                if machine_failed(error) or (isinstance(error, EnvironmentFailed) and not _of_environment(values)):
                     shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
                     raise _in_a_line(error, folder) from error
                 _record(unfinished, error)
@@ -140,6 +140,11 @@ def machine_failed(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def _of_environment(values: Values) -> bool:
+    """True if settings of an environment are among those searched."""
+    return any("environment" in name.split(".") for name in values)
 
 
 def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:

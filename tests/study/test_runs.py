@@ -203,6 +203,15 @@ def test_a_run_whose_environment_fails_is_repeated_once_it_is_mended(
     assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
 
 
+def test_an_environment_that_fails_with_the_values_tried_is_a_failed_run(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TOY, "run", Mock(side_effect=EnvironmentFailed("environment Odd-v0: its step failed; mend it")))
+    monkeypatch.setattr(CommandRun, "_read", lambda *_: None)
+    with pytest.raises(RunFailed, match="its step failed"):
+        make()({"schedule.phases.alone.environment.size": "3"}, 0, tmp_path / "run")
+
+
 @pytest.mark.parametrize("error", [OSError("of a library"), BadInput("of a setting"), ConnectionError(111, "refused")])
 def test_other_errors_are_the_runs(
     error: Exception, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
