@@ -69,7 +69,8 @@ def read_table(
 
 
 def _csv(file: BinaryIO, size: int, needed: Needed, texts: Collection[str]) -> tuple[pd.DataFrame, int]:
-    """The needed columns of a `.csv` file of this size, and its bytes; `texts` as they are, None and NA included."""
+    """The needed columns of a `.csv` file of this size, and its bytes; `texts` as they are, None and NA included,
+    and missing only where they are empty."""
     first = file.readline(LONGEST_LINE)
     if len(first) == LONGEST_LINE:
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} bytes, expected the names of columns")
@@ -91,8 +92,9 @@ def _csv(file: BinaryIO, size: int, needed: Needed, texts: Collection[str]) -> t
         if name in chosen:
             file.seek(0)
             column = pd.read_csv(
-                file, usecols=[name], sep=separator, skipinitialspace=True, dtype=str, keep_default_na=False
-            )
+                file, usecols=[name], sep=separator, skipinitialspace=True, dtype=str, keep_default_na=False,
+                na_values=[""],
+            )  # fmt: skip
             table[name] = column[name]
     return table, size
 

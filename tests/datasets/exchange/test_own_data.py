@@ -164,6 +164,15 @@ def test_actions_may_be_given_by_their_names_alone(
     require_equal(brought(path, columns=columns), played, last=False)
 
 
+@pytest.mark.parametrize("column", ["action", "action_name"])
+def test_a_row_without_an_actions_name_is_the_observation_that_ended_its_episode(tmp_path: Path, column: str) -> None:
+    table = pd.DataFrame({f"x{i}": [0.1, 0.2, 0.3] for i in range(4)})
+    table[column] = ["push left", "push right", None]
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    (episode,) = brought(tmp_path / "mine.csv")
+    assert (episode.actions.tolist(), len(episode.observations)) == ([0, 1], 3)
+
+
 def test_a_text_that_is_no_actions_name_is_named(tmp_path: Path, played: list[dict[str, Any]]) -> None:
     table = table_of(played)
     table["action"] = table["action"].map({0: "push left", 1: "push rigth"})
