@@ -346,18 +346,17 @@ _BY_FILE = {
         ("demonstrations: cursors are forgotten on resuming",
          '        self._cursors = np.array(state["cursors"], dtype=np.int64)\n', ""),
     ),
+    "finetune/replay/memory.py": (
+        ("memory: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),
+    ),
     "finetune/replay/prioritised_memory.py": (
         ("priorities: the largest is forgotten on resuming", '        self._largest = float(state["largest"])\n', ""),
         ("priorities: the largest outlives the memory",
          "        super().clear()\n        self._largest = 1.0", "        super().clear()"),
     ),
     "finetune/replay/sequence_memory.py": (
-        ("sequences: slots are moved on resuming", ', int(state["start"]))', ")"),
         ("sequences: final observations are forgotten on resuming",
          '        self._hold(slots, TruncatedObservations(**state["finals"]))\n', ""),
-    ),
-    "finetune/replay/transition_memory.py": (
-        ("transitions: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),
     ),
     "finetune/run.py": (
         ("run: every phase has the discount of the first",
