@@ -366,12 +366,6 @@ _BY_FILE = {
          "            self.settings.max_idle_frames,\n", "            0,\n"),
         ("run: phases are not scaled", " lengths.scale,", " 1.0,"),
     ),
-    "finetune/schedules/demonstrated_states.py": (
-        ("demonstrated states: a frame late", "states_along(episode, frames - 1)", "states_along(episode, frames)"),
-        ("demonstrated states: another key in the last frame",
-         "env.advance(int(keys[frame - 1]))", "env.advance(int(keys[frame - 2]))"),
-        ("demonstrated states: keys of a frame less", "keys[: frame - 1]", "keys[: frame - 2]"),
-    ),
     "finetune/schedules/environments.py": (
         ("environments: changes hold for one phase",
          "        first = EnvironmentSpec(first.id, {**first.settings, **phase.environment})\n        specs.append(first)",
@@ -406,6 +400,10 @@ _BY_FILE = {
         ("saved states: recent ones are forgotten on resuming",
          '        self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in '
          'state["recent"]]\n', ""),
+        ("demonstrated states: a frame late", "states_along(episode, frames - 1)", "states_along(episode, frames)"),
+        ("demonstrated states: another key in the last frame",
+         "env.advance(int(keys[frame - 1]))", "env.advance(int(keys[frame - 2]))"),
+        ("demonstrated states: keys of a frame less", "keys[: frame - 1]", "keys[: frame - 2]"),
     ),
     "finetune/schedules/schedule.py": (
         ("schedule: ramps stand still within a phase", "self.phase.at(self.progress,", "self.phase.at(0.0,"),
