@@ -39,14 +39,13 @@ from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
 from qwop.pretrain.command import main as pretrain
 from qwop.recorder.command import main as record
-from repeated import markdown
+from repeated import QUIET, markdown
 
 GAMES = 13
 """Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
 
 MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
 ROWS = ("corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone")
-QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
 SMALL = (
     "algorithm=ppo-small",
     "loop.steps=64",
@@ -118,8 +117,7 @@ def slider(folder: Path, seed: int) -> Path:
         f"policy={folder / 'untrained.safetensors'}", "algorithm=ppo", "schedule=demonstrations-throughout",
         "schedule.phases.mixed.decisions=405120", "schedule.phases.mixed.environment={reward: race}",
         "schedule.phases.mixed.demonstrations=0", "schedule.phases.mixed.entropy=[1,0]", "loop.num_envs=16",
-        "algorithm.minibatch=512", f"seed={seed}", "video=false", "evaluation.episodes=0", "evaluation.drawn=0",
-        f"out={folder / 'slider'}", "tracker=none",
+        "algorithm.minibatch=512", f"seed={seed}", f"out={folder / 'slider'}", *QUIET,
     ]  # fmt: skip
     finetune.run(finetune.read(words))
     return folder / "slider" / "policy.safetensors"

@@ -38,7 +38,7 @@ from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.recorder.page.environment_play import EnvironmentPlay
-from repeated import Results, markdown
+from repeated import QUIET, Results, markdown
 
 SHOWN = (True, False)
 """Runs with demonstrations, and without."""
@@ -150,11 +150,8 @@ RLPD = (
     "loop.updates_per_decision=4",
     "schedule=demonstrations-throughout",
     "schedule.phases.mixed.learning_rate=[1,0.05]",
-    "evaluation.episodes=0",
-    "evaluation.drawn=0",
-    "tracker=none",
-    "video=false",
     "device=cpu",
+    *QUIET,
 )
 
 GIVEN = {True: ("demonstrations=1", "imitation=[1,0.05]"), False: ("demonstrations=0",)}
