@@ -44,6 +44,10 @@ class Memory(Generic[Items]):
         self._refill(self._state_of(kept))
         return len(by_age) - len(kept)
 
+    def clear(self) -> None:
+        """Remove all items."""
+        self._refill(self._state_of(np.zeros(0, dtype=np.int64)))
+
     def shares(self) -> dict[str, float]:
         """The share of each source in the stored items; all 0 if the memory is empty."""
         return source_shares(self._columns["source"][: len(self)])

@@ -55,10 +55,6 @@ class TransitionMemory(Memory[Transitions]):
         slots = generator.integers(len(self), size=n)
         return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
 
-    def clear(self) -> None:
-        """Remove all transitions."""
-        self._refill(self._state_of(np.zeros(0, dtype=np.int64)))
-
     def _read(self, slots: NDArray[np.int64]) -> Transitions:
         both = self._observations.take(slots)
         columns = {name: column[slots] for name, column in self._columns.items()}
