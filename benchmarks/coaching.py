@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
+from hard_exploration import Task, demonstrations, land
 from qwop.datasets import embedded_dataset, open_dataset
-from qwop.datasets.arrays import write_episode
 from qwop.datasets.editing.drop import DropSettings
 from qwop.datasets.editing.drop import run as drop
 from qwop.datasets.editing.relabel import RelabelSettings
@@ -40,14 +39,13 @@ from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
 from qwop.pretrain.command import main as pretrain
 from qwop.recorder.command import main as record
-from repeated import markdown
+from repeated import QUIET, markdown
 
 GAMES = 13
 """Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
 
 MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
 ROWS = ("corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone")
-QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
 SMALL = (
     "algorithm=ppo-small",
     "loop.steps=64",
@@ -79,6 +77,9 @@ ELSEWHERE = {
     "cartpole": Elsewhere("CartPole-v1", 475.0, 6_000, 80_000, 40_000),
     "lander": Elsewhere("LunarLander-v3", 200.0, 50_000, None, 150_000),
 }
+
+RULE = Task("LunarLander-v3", 200.0, land, careless=0.0, shown=100, decisions=0, reward_scale=1.0)
+"""The rule of thumb, and its games."""
 
 
 class Stopwatch:
@@ -116,8 +117,7 @@ def slider(folder: Path, seed: int) -> Path:
         f"policy={folder / 'untrained.safetensors'}", "algorithm=ppo", "schedule=demonstrations-throughout",
         "schedule.phases.mixed.decisions=405120", "schedule.phases.mixed.environment={reward: race}",
         "schedule.phases.mixed.demonstrations=0", "schedule.phases.mixed.entropy=[1,0]", "loop.num_envs=16",
-        "algorithm.minibatch=512", f"seed={seed}", "video=false", "evaluation.episodes=0", "evaluation.drawn=0",
-        f"out={folder / 'slider'}", "tracker=none",
+        "algorithm.minibatch=512", f"seed={seed}", f"out={folder / 'slider'}", *QUIET,
     ]  # fmt: skip
     finetune.run(finetune.read(words))
     return folder / "slider" / "policy.safetensors"
@@ -157,9 +157,9 @@ def elsewhere(task: Elsewhere, seed: int, folder: Path, clock: Stopwatch) -> dic
     person = folder.parent / f"person-{task.environment}"
     if not (person / "policy.safetensors").exists():
         if task.person is None:
-            rule_of_thumb(person.with_name(f"{person.name}-games"))
-            words = [f"dataset={person.with_name(f'{person.name}-games')}", f"out={person}", "games=0", "tracker=none"]
-            pretrain.run(pretrain.read([*words, "seed=0"]))
+            shown = demonstrations(RULE, person.with_name(f"{person.name}-games"), seed=0)
+            words = [f"dataset={shown.folder}", f"out={person}", "games=0", "tracker=none", "seed=0"]
+            pretrain.run(pretrain.read(words))
         else:
             finetune.run(finetune.read([*scratch, f"schedule.decisions={task.person}", "seed=101", f"out={person}"]))
         clock.lap("person")
@@ -202,25 +202,6 @@ def returns_of(phases: Path) -> dict[int, float]:
     """Mean returns of a run's evaluations, by the decisions made until then."""
     found = [json.loads(path.read_text()) for path in phases.glob("*.json")]
     return dict(sorted((one["decisions"], one["mean_return"]) for one in found))
-
-
-def rule_of_thumb(games: Path) -> None:
-    """Games of the rule of thumb that Gymnasium has for LunarLander."""
-    from gymnasium.envs.box2d.lunar_lander import heuristic
-
-    env = gymnasium.make("LunarLander-v3")
-    for seed in range(100):
-        seen, actions, rewards, over = [env.reset(seed=seed)[0]], [], [], False
-        while not over:
-            actions.append(int(heuristic(env.unwrapped, seen[-1])))
-            observation, reward, terminated, truncated, _ = env.step(actions[-1])
-            seen.append(observation)
-            rewards.append(float(reward))
-            over = terminated or truncated
-        write_episode(
-            games, seen, actions, rewards, environment="LunarLander-v3", terminated=terminated, player="rule", seed=seed
-        )
-    env.close()
 
 
 def table(folder: Path) -> None:

@@ -16,6 +16,7 @@ Every result is kept in `results.jsonl`, and a result that is there is not compu
 """
 
 import argparse
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable
@@ -27,7 +28,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
@@ -35,16 +35,10 @@ from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import Run, build
-from qwop.finetune.schedules.phase import FULL, Phase, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
-from qwop.policies.policy import Policy
+from qwop.finetune.main import main as finetune
+from qwop.policies.files import load_policy
 from qwop.recorder.page.environment_play import EnvironmentPlay
-from repeated import Results, markdown
+from repeated import QUIET, Results, markdown
 
 SHOWN = (True, False)
 """Runs with demonstrations, and without."""
@@ -145,12 +139,23 @@ TASKS = {
     "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 3_000, 10.0),
 }
 
-FALLING = Ramp(1.0, 0.05)
-
-RLPD = RlpdSettings(
-    gamma=0.99, hidden=(64, 64), members=3, learning_rate=2e-3, epsilon_start=0.1, epsilon_end=0.02, tau=0.02
+RLPD = (
+    "algorithm=rlpd",
+    "algorithm.hidden=[64,64]",
+    "algorithm.members=3",
+    "algorithm.learning_rate=2e-3",
+    "algorithm.epsilon_start=0.1",
+    "algorithm.epsilon_end=0.02",
+    "algorithm.tau=0.02",
+    "loop.updates_per_decision=4",
+    "schedule=demonstrations-throughout",
+    "schedule.phases.mixed.learning_rate=[1,0.05]",
+    "device=cpu",
+    *QUIET,
 )
-"""An hour without a clock is 9 decisions a second, γ's own rate, so γ is that of each decision."""
+
+GIVEN = {True: ("demonstrations=1", "imitation=[1,0.05]"), False: ("demonstrations=0",)}
+"""Settings of the phase with demonstrations, and without."""
 
 
 def main() -> None:
@@ -159,7 +164,6 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--out", type=Path, default=Path("runs/hard_exploration"))
     asked = parser.parse_args()
-    torch.set_num_threads(1)
     results = Results(asked.out)
     for seed in range(asked.seeds):
         for task, shown in product(asked.tasks, SHOWN):
@@ -207,22 +211,12 @@ def play(task: Task, env: Env, info: DatasetInfo, random: np.random.Generator, s
 
 def learn(task: Task, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:
     """Mean return of fifty greedy episodes after learning."""
-    info, learning = dataset.info, replace(RLPD, reward_scale=task.reward_scale)
-    make = ALGORITHMS["rlpd"].new_network(learning)
-    network = make(info.observation.size, info.actions, torch.Generator().manual_seed(seed))
-    # Both are given the scale of what can be seen, so that the demonstrations themselves are the difference.
-    network.scaler.fit(np.concatenate([episode.observations for episode in dataset]))
-    policy = Policy(network, task.spec, info.observation)
-    phase = Phase("learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING)
-    if shown:
-        phase = replace(phase, demonstrations=FULL, imitation=FALLING)
-    loop = RlpdLoopSettings(updates_per_decision=4)
-    schedule = ScheduleSettings(phases=(phase,))
-    settings = FinetuneSettings(schedule=schedule, algorithm=learning, loop=loop, seed=seed)
-    log = RunLog(folder)
-    log.open()
-    build(Run(settings, policy, dataset if shown else None, torch.device("cpu"), log, folder / "checkpoints")).run()
-    log.close()
+    shutil.rmtree(folder, ignore_errors=True)  # one that was interrupted
+    # Both runs name them, for the scale of what can be seen, so that learning from them is the difference.
+    words = ["policy=scratch", f"demonstrations={dataset.folder}", f"seed={seed}", f"out={folder}", *RLPD]
+    words += [f"schedule.phases.mixed.{one}" for one in (f"decisions={task.decisions}", *GIVEN[shown])]
+    finetune.run(finetune.read([*words, f"algorithm.reward_scale={task.reward_scale}"]))
+    policy = load_policy(folder / "policy.safetensors")
     return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
 
 

@@ -34,6 +34,7 @@ from qwop.common.charts import Interval, line_chart, side_by_side
 from qwop.common.command import Command
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.figures import wilson_interval
 from qwop.evaluation.settings import DRAWN, EvaluationSettings
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
@@ -319,20 +320,16 @@ def _chart(title: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], demonst
         for (count,), found in sorted(_grouped(cells, "games").items()):
             shares = [100 * one["solved"] for one in found]
             place = float(COUNTS.index(count))
-            low, high = (min(shares), max(shares)) if len(shares) > 1 else wilson(shares[0], found[0]["judged"])
+            low, high = min(shares), max(shares)
+            if len(shares) == 1:
+                games = np.arange(found[0]["judged"])
+                low, high = (100 * end for end in wilson_interval(games < round(len(games) * found[0]["solved"])))
             means[name].append((place, float(np.mean(shares))))
             areas[name].append((place, low, high))
     places = {float(place): str(count) for place, count in enumerate(COUNTS)}
     return line_chart(
         f"{title}: % of games solved", means, [], "games", around=areas, places=places, heights=(0.0, 100.0)
     )
-
-
-def wilson(percent: float, games: int) -> tuple[float, float]:
-    """The 95 % interval of a share of games, in percent (Wilson 1927)."""
-    p, z = percent / 100, 1.96
-    middle, half = p + z**2 / (2 * games), z * (p * (1 - p) / games + z**2 / (4 * games**2)) ** 0.5
-    return 100 * (middle - half) / (1 + z**2 / games), 100 * (middle + half) / (1 + z**2 / games)
 
 
 def main() -> None:

@@ -29,6 +29,9 @@ FIGURES = {"finishes": "finished", "mean_metres": "metres", "median_seconds": "m
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 """Variables with which a command computes with one thread."""
 
+QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
+"""Settings of a `qwop-finetune` that learns and no more."""
+
 
 def cpu_seconds(who: int = resource.RUSAGE_CHILDREN) -> float:
     """Processor seconds of the processes that this one has started and that have ended, or of another of `who`."""

@@ -25,7 +25,7 @@ from qwop.envs.actions import Env
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
-from repeated import Results, markdown
+from repeated import QUIET, Results, markdown
 
 EPISODES = 100
 """Of an evaluation; their first seed is `SEED`."""
@@ -56,8 +56,7 @@ def ours(algorithm: str) -> Callable[[Task, int, Path], float]:
     def learn(task: Task, seed: int, out: Path) -> float:
         folder = out / f"{algorithm}-{task.environment}-{seed}"
         line = [f"algorithm={algorithm}", f"environment={task.environment}", f"schedule.decisions={task.decisions}"]
-        quiet = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none", "device=cpu"]
-        finetune.run(finetune.read([*line, f"seed={seed}", *quiet, f"out={folder}"]))
+        finetune.run(finetune.read([*line, f"seed={seed}", "device=cpu", *QUIET, f"out={folder}"]))
         games = play(load_policy(folder / "policy.safetensors"), episodes=EPISODES, seed=SEED, greedy=True)
         return float(np.mean([game.rewards.sum() for game in games]))
 

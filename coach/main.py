@@ -19,8 +19,8 @@ from ..common.resume import removed_unless_begun
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.main import main as finetune
-from ..finetune.reports.model_selection import Candidate
-from ..finetune.reports.phase_evaluator import gain
+from ..finetune.reports.model_selection import pace
+from ..finetune.reports.phase_evaluator import gain, success
 from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
@@ -124,7 +124,8 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
         for name, path in (("before", before), ("after", learned)):
             figures[name] = _measured(settings, path, bar.add_task(f"measuring {name}", total=settings.games), bar)
     said = gain(figures["before"], figures["after"])
-    better = _rank(figures["after"]) > _rank(figures["before"])
+    ranks = {name: (success(one), *pace(one)) for name, one in figures.items()}
+    better = ranks["after"] > ranks["before"]
     if better:
         write_atomic(policy, learned.read_bytes())
     else:
@@ -174,8 +175,3 @@ def _measured(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[
     games = EvaluationSettings(episodes=settings.games, seed=settings.seed, greedy=False)
     played = evaluate(load_policy(path), games, progress=lambda done: bar.update(task, completed=done))
     return {**played.summary(), "policy": path.name}
-
-
-def _rank(figures: Mapping[str, Any]) -> tuple[float, ...]:
-    candidate = Candidate(Path(), Path(), figures)
-    return candidate.finished, *candidate.pace

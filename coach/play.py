@@ -1,6 +1,6 @@
 """The play of a round: a person corrects a policy for some minutes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         for note in source.notes:
             console.print(note)
         record(replace(source, episodes=limited(source.episodes, left, fps)), RescuingWriter(writer), console)
-    if not folder.is_dir() or not next_number(folder):
+    if not _episodes(folder):
         return False
     console.print(describe(folder).table(f"{folder}"))
     return True
@@ -68,16 +68,17 @@ def seconds_of(episode: Episode, fps: float) -> float:
 
 def played_in(folder: Path, fps: float) -> float:
     """Seconds of play in a dataset, which may not be there yet."""
-    if not folder.is_dir() or not next_number(folder):
-        return 0.0
-    return sum(seconds_of(episode, fps) for episode in open_dataset(folder))
+    return sum(seconds_of(episode, fps) for episode in _episodes(folder))
 
 
 def is_corrected(folder: Path) -> bool:
     """True if a person acted in any decision of a dataset, which may not be there yet."""
-    if not folder.is_dir() or not next_number(folder):
-        return False
-    return any(corrected(episode).any() for episode in open_dataset(folder))
+    return any(corrected(episode).any() for episode in _episodes(folder))
+
+
+def _episodes(folder: Path) -> Sequence[Episode]:
+    """The episodes of a dataset; none before its first is there."""
+    return open_dataset(folder) if folder.is_dir() and next_number(folder) else ()
 
 
 def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:

@@ -93,10 +93,12 @@ def evaluate(
     """
     spec = environment or policy.environment
     settings = settings.playing(policy.greedy)
-    plan, runs = _plan(settings, spec), spec.capabilities.runs
+    parts, runs = _parts(settings, spec), spec.capabilities.runs
     results: list[GameResult] = []
+    by_start: dict[Start, tuple[GameResult, ...]] = {}
     best: tuple[tuple[float, ...], Game] | None = None
-    for part in plan.parts:
+    for part in parts:
+        before = len(results)
         games = play(
             policy,
             episodes=part.episodes,
@@ -108,7 +110,7 @@ def evaluate(
             idle_limit=settings.idle_limit,
             keep_observations=False,
             environment=spec,
-            first=len(results),
+            first=before,
         )
         for game in games:
             result = result_of(game, splits, runs=runs)
@@ -119,48 +121,39 @@ def evaluate(
             rank = rank_of(result)
             if best is None or rank > best[0]:
                 best = rank, game
+        by_start |= part.by_start(results[before:])
     assert best is not None
-    return Evaluation(spec, settings, tuple(results), best[1], plan.by_start(results), plan.exact)
+    exact = parts[0].idle_frames is not None
+    return Evaluation(spec, settings, tuple(results), best[1], by_start, exact)
 
 
 def games_of(settings: EvaluationSettings, environment: EnvironmentSpec) -> int:
     """Return the number of games that `evaluate` plays."""
-    return sum(part.episodes for part in _plan(settings, environment).parts)
+    return sum(part.episodes for part in _parts(settings, environment))
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Games to play together."""
+    """Games to play together, and the kinds of starts that they count in. idle_frames: of each, unless drawn."""
 
     episodes: int
     max_idle_frames: int
+    starts: Sequence[Start] = ()
     idle_frames: Sequence[int] | None = None
 
-
-@dataclass(frozen=True)
-class _Plan:
-    """The games to play: one part for every number of idle frames, or one for each start that is drawn."""
-
-    parts: tuple[_Part, ...]
-    starts: tuple[Start, ...]
-    exact: bool
-
     def by_start(self, results: Sequence[GameResult]) -> dict[Start, tuple[GameResult, ...]]:
-        """Divide the results by start. Drawn games of `rolling` are separate games, not the subset of `any`."""
-        own = results[: self.parts[0].episodes], results[-self.parts[-1].episodes :]
-        chosen = {
-            start: results if self.exact else own[0] if start.name == "rolling" else own[1] for start in self.starts
-        }
-        return {start: tuple(one for one in games if one.idle_frames in start) for start, games in chosen.items()}
+        """The results of these games by their start."""
+        return {start: tuple(one for one in results if one.idle_frames in start) for start in self.starts}
 
 
-def _plan(settings: EvaluationSettings, spec: EnvironmentSpec) -> _Plan:
-    able = spec.capabilities
+def _parts(settings: EvaluationSettings, spec: EnvironmentSpec) -> list[_Part]:
+    """One part for every number of idle frames, or one for the rolling starts that are drawn and one for any start."""
+    able, most = spec.capabilities, settings.max_idle_frames
     if not able.idle_start:
-        return _Plan((_Part(settings.episodes or DRAWN, 0),), (), False)
-    starts = starts_up_to(settings.max_idle_frames)
+        return [_Part(settings.episodes or DRAWN, 0)]
+    starts = starts_up_to(most)
     if settings.episodes is None and settings.greedy is not False and able.deterministic:
-        every = range(settings.max_idle_frames + 1)
-        return _Plan((_Part(len(every), settings.max_idle_frames, every),), starts, True)
-    drawn = [start for start in starts if start.name != "settled"]
-    return _Plan(tuple(_Part(settings.episodes or DRAWN, start.most) for start in drawn), starts, False)
+        return [_Part(most + 1, most, starts, range(most + 1))]
+    rolling, *longer = starts
+    drawn = [_Part(settings.episodes or DRAWN, rolling.most, [rolling])]
+    return [*drawn, _Part(settings.episodes or DRAWN, most, longer)] if longer else drawn

@@ -15,9 +15,8 @@ from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
 from .evolution import FRAMES
-from .inherited_changes import carried_changes
 from .lineage import STYLE as TREE_STYLE
-from .lineage import agent_colour, family_tree
+from .lineage import agent_colour, carried_changes, family_tree
 from .ratings import ANCHOR
 from .settings import PopulationSettings
 

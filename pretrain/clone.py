@@ -1,22 +1,36 @@
-"""Cloning a player: from episodes to a policy."""
+"""Cloning a player: from episodes to a policy, by maximum likelihood with early stopping.
+
+Episodes are split as a whole: neighbouring decisions are nearly equal, so a split within an episode would leak.
+"""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
 
 from ..common.errors import BadInput
+from ..datasets.reader import Dataset
 from ..datasets.schema import DatasetInfo, Episode
 from ..policies.networks import ActorCritic, TrunkedPolicy
 from ..policies.policy import Policy
 from .cloning import cloning_epochs
 from .d3rlpy_backend import d3rlpy_epochs
-from .early_stopping import Epoch, train_with_early_stopping
-from .rows import rows_of, weights_of
+from .measures import expected_nats, measure
+from .rows import Rows, rows_of, weights_of
 from .settings import CloningSettings
-from .split import chosen, hold_out
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass: its number from 1, its training loss, and the policy's measures on the validation rows after it."""
+
+    number: int
+    training_loss: float
+    validation_nats: float
+    validation_accuracy: float
+    is_best: bool
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,37 @@ def clone(
     return Clone(policy, epochs)
 
 
+def train_with_early_stopping(
+    policy: Policy, epochs: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch], None]
+) -> tuple[Epoch, ...]:
+    """Run `epochs`, each of which trains `policy` in place and yields its loss, and restore the best pass's weights.
+
+    The best pass has the highest likelihood of the validation rows (its mean over all that the player could have done,
+    where the rows have the player's probabilities); training ends after `patience` passes without a
+    better one. `on_epoch` is called after each pass, while the policy still has that pass's weights.
+    """
+    done: list[Epoch] = []
+    best, best_weights = float("inf"), policy.network.state_dict()
+    since_best = 0
+    for number, loss in enumerate(epochs, 1):
+        predicted = policy.probabilities(validation.observations)
+        found = measure(predicted, validation.actions)
+        nats = found.nats
+        if validation.probabilities is not None:
+            nats = expected_nats(predicted, validation.probabilities)
+        is_best = nats < best
+        done.append(Epoch(number, loss, nats, found.accuracy, is_best))
+        if is_best:
+            best, best_weights, since_best = nats, copy.deepcopy(policy.network.state_dict()), 0
+        else:
+            since_best += 1
+        on_epoch(done[-1])
+        if since_best == patience:
+            break
+    policy.network.load_state_dict(best_weights)
+    return tuple(done)
+
+
 def hold_out_cloned(
     episodes: Sequence[Episode], info: DatasetInfo, settings: CloningSettings, share: float, seed: int, part: int = 0
 ) -> tuple[list[int], list[int]]:
@@ -99,6 +144,27 @@ def hold_out_cloned(
         raise BadInput("no decision to clone; record more, or raise policy_weight or person_weight")
     train, held_out = hold_out(len(kept), share, seed, part)
     return [kept[number] for number in train], [kept[number] for number in held_out]
+
+
+def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:
+    """Indices of the training and the held-out episodes, out of `count`; both sorted, neither empty. A single
+    episode is in both: cloning a single game without a check is better than refusing it.
+
+    The episodes are shuffled by `seed` and arranged in a circle, of which `part` p holds out the p-th arc: five parts
+    of a fifth hold out each episode once.
+    """
+    if count < 1:
+        raise BadInput(f"{count} episode(s) cannot be split into two parts; record more games")
+    if count == 1:
+        return [0], [0]
+    size = min(max(round(share * count), 1), count - 1)
+    circle = np.roll(np.random.default_rng(seed).permutation(count), -part * size)
+    return sorted(circle[size:].tolist()), sorted(circle[:size].tolist())
+
+
+def chosen(episodes: Sequence[Episode], indices: Sequence[int]) -> Sequence[Episode]:
+    """Some of the episodes. Those of a dataset are read only when they are used, and not kept."""
+    return episodes.select(indices) if isinstance(episodes, Dataset) else [episodes[index] for index in indices]
 
 
 def untrained(info: DatasetInfo, settings: CloningSettings, generator: torch.Generator) -> ActorCritic:

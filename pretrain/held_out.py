@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..datasets.schema import Episode
 from ..policies.policy import Policy
+from .clone import chosen
 from .measures import Measures, measure
 from .rows import NONE, Rows, rows_of
-from .split import chosen
 
 
 def majority(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:

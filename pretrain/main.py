@@ -26,9 +26,8 @@ from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .advice import next_step, worth
-from .clone import clone, continued, hold_out_cloned
+from .clone import Epoch, clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
-from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
 from .rate_search import (
     GAMES,

@@ -11,7 +11,7 @@ from ..common.page import facts, figures, origin, page, tiles
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.report import best_game, charts
 from ..evaluation.tables import headline
-from .early_stopping import Epoch
+from .clone import Epoch
 from .held_out import CLONE, HeldOut
 from .results import games_table, measures_table
 

@@ -1,4 +1,5 @@
-"""The search: trials from Optuna's sampler, each of several runs, shared with other processes."""
+"""The runs of a study, shared with other processes: the search, trials from Optuna's sampler of several runs each, and
+the finalists' runs with fresh seeds, which decide between them."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,9 +12,9 @@ from optuna.trial import Trial, TrialState
 
 from ..common.errors import BadInput
 from ..common.folder_lock import claimed, lock_waiting
-from .results import STARTS, VALUES, WHY, mean
+from .results import STARTS, VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
 from .runs import RunFailed
-from .seeds import search_seed
+from .seeds import fresh_seed, search_seed
 from .settings import StudySettings
 from .space import Values
 
@@ -157,3 +158,35 @@ class Search(Work):
                 f"{trial_folder(self._out, last.number)}: the first {len(over)} trials all failed, the last one by: "
                 f"{last.user_attrs.get(WHY)}; mend the study and give another out"
             )
+
+
+class FreshRuns(Work):
+    """Runs the finalists again with seeds not used in the search."""
+
+    def run(self) -> StudyResults:
+        """Make the missing runs, wait for those of other processes, and return all results."""
+        while True:
+            results = results_of(self._study, self._settings, self._seed)
+            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
+            if not waiting:
+                return results
+            if not any(self._complete(one) for one in waiting):
+                time.sleep(WAIT)
+
+    def _complete(self, trial: TrialResult) -> bool:
+        """Make a finalist's missing runs; return False if another process is working on them."""
+        with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
+            if not mine:
+                return False
+            for run in range(self._budget.fresh_seeds):
+                key = fresh_key(trial.number, run)
+                if key in self._study.user_attrs:
+                    continue
+                seed = fresh_seed(self._seed, trial.number, run)
+                try:
+                    figure: float | None = self._play(trial.values, seed, run_folder(self._out, trial.number, seed))
+                except RunFailed:
+                    figure = None
+                self._study.set_user_attr(key, figure)
+                self._on_run()
+        return True

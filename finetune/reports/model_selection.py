@@ -1,12 +1,10 @@
 """Selection of a run's final policy among those evaluated."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from .phase_evaluator import START, read_evaluation, success
+from .phase_evaluator import START, Figures, read_evaluation, success
 
 NOISE = 0.02
 """Standard error of a share of 0.96 in 100 games."""
@@ -21,12 +19,7 @@ class Candidate:
 
     policy: Path
     evaluation: Path
-    figures: Mapping[str, Any]
-
-    @property
-    def finished(self) -> float:
-        """Share of the greedy games that finished; without a track, the mean return."""
-        return success(self.figures)
+    figures: Figures
 
     @property
     def drawn(self) -> float:
@@ -34,11 +27,11 @@ class Candidate:
         drawn = self.figures.get("drawn", {})
         return success(drawn) if "finishes" in drawn else 0.0
 
-    @property
-    def pace(self) -> tuple[float, float]:
-        """Sort key of policies that finish alike: lower median time, then metres."""
-        median = self.figures.get("median_seconds")
-        return -math.inf if median is None else -median, self.figures.get("mean_metres", 0.0)
+
+def pace(figures: Figures) -> tuple[float, float]:
+    """Sort key of policies that finish alike: lower median time, then metres."""
+    median = figures.get("median_seconds")
+    return -math.inf if median is None else -median, figures.get("mean_metres", 0.0)
 
 
 def finalists(run: Path, start: Path) -> list[Candidate]:
@@ -47,7 +40,7 @@ def finalists(run: Path, start: Path) -> list[Candidate]:
     start: file of the initial policy, which is one of those evaluated. Raises BadInput for a file that is not an
     evaluation.
     """
-    return sorted(_leaders(run, start), key=lambda one: one.pace, reverse=True)[:FINALISTS]
+    return sorted(_leaders(run, start), key=lambda one: pace(one.figures), reverse=True)[:FINALISTS]
 
 
 def best_policy(run: Path, start: Path) -> Candidate:
@@ -58,7 +51,7 @@ def best_policy(run: Path, start: Path) -> Candidate:
     """
     leaders = _leaders(run, start)
     most = max(one.drawn for one in leaders)
-    return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: one.pace)
+    return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: pace(one.figures))
 
 
 def _leaders(run: Path, start: Path) -> list[Candidate]:
@@ -66,6 +59,6 @@ def _leaders(run: Path, start: Path) -> list[Candidate]:
         Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
         for path in (run / "phases").glob("*.json")
     ]
-    most = max(one.finished for one in found)
-    leaders = [one for one in found if one.finished == most]
+    most = max(success(one.figures) for one in found)
+    leaders = [one for one in found if success(one.figures) == most]
     return sorted(leaders, key=lambda one: one.figures.get("decisions", 0))

@@ -14,9 +14,9 @@ from ...envs.registration import REGISTERED
 from ...envs.spec import EnvironmentSpec
 from ...envs.vector import VectorEnv, make_vector
 from ...policies.policy import Policy
-from .demonstrated_states import demonstrated_states
 from .phase import Phase
 from .restarts import Restarts
+from .saved_states import demonstrated_states
 from .teacher_wrapper import Teacher, TeacherWrapper
 
 

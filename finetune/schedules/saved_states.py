@@ -1,15 +1,21 @@
-"""Saved states as starts of games: their sources, and the choice of which to keep."""
+"""Saved states as starts of games: of earlier games, and which of these to keep, or of demonstrations."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
+from ...datasets.from_keys import states_along
+from ...datasets.reader import Dataset
+from ...datasets.schema import Episode
 from ...envs.names import outcome_name
+from ...envs.qwop.env import QWOPEnv
 from ...envs.qwop.vector import QWOPVectorEnv
+from ...envs.spec import EnvironmentSpec
 from ...envs.vector import Infos
 
 CAPACITY = 256
@@ -20,6 +26,12 @@ KEEP_SHARE = 0.25
 
 NOT_BEFORE, NOT_AFTER = 5, 1
 """Whole seconds before a fall between which states are kept: enough time to prevent it, and little more."""
+
+EVERY = 10
+"""Frames between two states of a demonstration."""
+
+LEFT = 10.0
+"""Minimum seconds from a state to the game's time limit."""
 
 
 @dataclass(frozen=True)
@@ -126,3 +138,49 @@ class StatesBeforeFalls(CollectedStates):
         super().set_state(state)
         self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
         self._steps[:] = state["steps"]
+
+
+def demonstrated_states(
+    dataset: Dataset, environment: EnvironmentSpec, metres: tuple[float, ...]
+) -> tuple[SavedState, ...]:
+    """Replay every episode and save its state every `EVERY` frames between these metres.
+
+    environment: the one in which games will continue; its observations, decision rate and rewards may differ from the
+    dataset's. Raises BadInput if an episode has no keys, or if there is no state between these metres.
+    """
+    env = environment.make(max_idle_frames=0, delay=0.0).unwrapped
+    assert isinstance(env, QWOPEnv)
+    env.reset()
+    low, high = metres
+    latest = env.task.time_limit - LEFT
+    found: list[SavedState] = []
+    for path, episode in zip(dataset.files, dataset, strict=True):
+        if episode.keys is None:
+            raise BadInput(
+                f"{path}: has no keys to replay, so no game can start from its states; leave out restarts.source, or "
+                "give demonstrations with keys"
+            )
+        found += [
+            SavedState(info["distance"], game)
+            for info, game in _states(env, episode)
+            if low <= info["distance"] < high and info["clock"] <= latest
+        ]
+    if not found:
+        raise BadInput(
+            f"restarts.metres={list(metres)}: no demonstration in {dataset.folder} passes there {LEFT:g} s before the "
+            f"phase's time limit of {env.task.time_limit:g} s; widen the stretch, or raise time_limit"
+        )
+    return tuple(found)
+
+
+def _states(env: QWOPEnv, episode: Episode) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the info and the saved game every `EVERY` frames of an episode, to the end of the game."""
+    keys = np.concatenate(episode.keys or ())
+    frames = np.arange(EVERY, len(keys), EVERY)
+    # Play the last frame before each state in `env`, so that it updates its observation and infos.
+    for frame, page in zip(frames, states_along(episode, frames - 1), strict=True):
+        env.continue_from(page, keys[: frame - 1])
+        _, _, terminated, _, info = env.advance(int(keys[frame - 1]))
+        if terminated:
+            return
+        yield info, env.save_game()

@@ -84,9 +84,3 @@ def test_the_figure_has_a_chart_for_each_environment_and_one_for_each_choice_of_
     ]
     texts = ["".join(one.itertext()) for one in charts["QWOP, Kurodo's games, then play: % of games solved"].iter()]
     assert {"0", "1", "3", "10", "40", "as they come", "falls alone", "a beginner"} <= set(texts)
-
-
-def test_the_interval_of_a_share_lies_around_it_and_within_all_games() -> None:
-    low, high = script.wilson(90.0, 100)
-    assert (low, high) == pytest.approx((82.56, 94.48), abs=0.01)
-    assert script.wilson(0.0, 31)[0] == pytest.approx(0.0)

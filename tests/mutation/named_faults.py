@@ -33,7 +33,7 @@ _BY_FILE = {
         ("acer: demonstrations enter however bad", "shown = self._better(shown)", "pass"),
         ("acer: none are better before anything is played",
          "shown is not None and live is not None and", "shown is not None and"),
-        ("acer: memory is kept in another environment", "            self.memory.remove(source)", "            pass"),
+        ("acer: memory is kept in another environment", "        self.memory.clear()\n", ""),
         ("acer: returns are kept in another environment", "        self._returns.restart()\n", ""),
         ("acer: returns of demonstrations do not count",
          "returns.add_episode(episode.rewards, run.schedule.values.gamma)", "pass"),
@@ -346,18 +346,17 @@ _BY_FILE = {
         ("demonstrations: cursors are forgotten on resuming",
          '        self._cursors = np.array(state["cursors"], dtype=np.int64)\n', ""),
     ),
+    "finetune/replay/memory.py": (
+        ("memory: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),
+    ),
     "finetune/replay/prioritised_memory.py": (
         ("priorities: the largest is forgotten on resuming", '        self._largest = float(state["largest"])\n', ""),
         ("priorities: the largest outlives the memory",
          "        super().clear()\n        self._largest = 1.0", "        super().clear()"),
     ),
     "finetune/replay/sequence_memory.py": (
-        ("sequences: slots are moved on resuming", ', int(state["start"]))', ")"),
         ("sequences: final observations are forgotten on resuming",
          '        self._hold(slots, TruncatedObservations(**state["finals"]))\n', ""),
-    ),
-    "finetune/replay/transition_memory.py": (
-        ("transitions: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),
     ),
     "finetune/run.py": (
         ("run: every phase has the discount of the first",
@@ -366,12 +365,6 @@ _BY_FILE = {
         ("run: the limit of idle frames is not passed on",
          "            self.settings.max_idle_frames,\n", "            0,\n"),
         ("run: phases are not scaled", " lengths.scale,", " 1.0,"),
-    ),
-    "finetune/schedules/demonstrated_states.py": (
-        ("demonstrated states: a frame late", "states_along(episode, frames - 1)", "states_along(episode, frames)"),
-        ("demonstrated states: another key in the last frame",
-         "env.advance(int(keys[frame - 1]))", "env.advance(int(keys[frame - 2]))"),
-        ("demonstrated states: keys of a frame less", "keys[: frame - 1]", "keys[: frame - 2]"),
     ),
     "finetune/schedules/environments.py": (
         ("environments: changes hold for one phase",
@@ -407,6 +400,10 @@ _BY_FILE = {
         ("saved states: recent ones are forgotten on resuming",
          '        self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in '
          'state["recent"]]\n', ""),
+        ("demonstrated states: a frame late", "states_along(episode, frames - 1)", "states_along(episode, frames)"),
+        ("demonstrated states: another key in the last frame",
+         "env.advance(int(keys[frame - 1]))", "env.advance(int(keys[frame - 2]))"),
+        ("demonstrated states: keys of a frame less", "keys[: frame - 1]", "keys[: frame - 2]"),
     ),
     "finetune/schedules/schedule.py": (
         ("schedule: ramps stand still within a phase", "self.phase.at(self.progress,", "self.phase.at(0.0,"),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from qwop.population.inherited_changes import Change, carried_changes
+from qwop.population.lineage import Change, carried_changes
 
 
 def history(

@@ -10,7 +10,7 @@ import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.pretrain.early_stopping import Epoch, train_with_early_stopping
+from qwop.pretrain.clone import Epoch, train_with_early_stopping
 from qwop.pretrain.rows import Rows
 
 VALIDATION = Rows(np.zeros((4, 1), dtype=np.float32), np.zeros(4, dtype=np.int64), np.full(4, -1))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.pretrain.split import hold_out
+from qwop.pretrain.clone import hold_out
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 5))

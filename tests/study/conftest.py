@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.settings import read
-from qwop.study.fresh import FreshRuns
 from qwop.study.journal import open_journal
 from qwop.study.results import StudyResults, results_of
-from qwop.study.search import Search
+from qwop.study.search import FreshRuns, Search
 from qwop.study.settings import StudySettings
 
 CALLS = "calls.jsonl"
@@ -112,4 +111,3 @@ def killed_at(tmp_path: Path) -> Callable[..., None]:
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.study.search.WAIT", 0.02)
-    monkeypatch.setattr("qwop.study.fresh.WAIT", 0.02)

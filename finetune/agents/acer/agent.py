@@ -10,7 +10,7 @@ import torch
 from ....common.errors import BadInput
 from ....datasets.control import with_takeover_cost
 from ....policies.networks import Actor, ActorCritic, with_q_head
-from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
+from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, interleave
 from ...metrics import Metrics, UpdateStats
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations, better
@@ -104,8 +104,7 @@ class AcerAgent(Agent):
 
     def change_environment(self) -> None:
         self._returns.restart()
-        for source in range(len(SOURCES)):
-            self.memory.remove(source)
+        self.memory.clear()
 
     def drop_partial_episodes(self) -> None:
         self._returns.drop_partial_episodes()

@@ -20,9 +20,9 @@ from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import build
-from qwop.finetune.schedules.demonstrated_states import EVERY, demonstrated_states
 from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
 from qwop.finetune.schedules.restarts import Restarts
+from qwop.finetune.schedules.saved_states import EVERY, demonstrated_states
 from qwop.policies.policy import Policy
 
 from ..runs import assert_same, make_run, run_until
