@@ -19,8 +19,8 @@ SCRIPTS = Path(__file__).parent / "static"
 
 TILES, BOARD = FOLDERS = ("tiles", "board")
 
-_UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js")
-"""Files of other pages and of comparisons."""
+_UNUSED = ("player.css", "watch.js", "engine.json")
+"""Files of other pages, and what the engine was built from."""
 
 KEYS = "champion_keys.txt"
 """File that only such a page has."""
