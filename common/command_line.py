@@ -8,12 +8,10 @@ from importlib import resources
 from itertools import chain, count
 from pathlib import Path, PurePath
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-
 from .checks import Declaration
 from .files import own_name
 from .imports import SETTING, imported, unremembered
-from .overrides import UNREADABLE
+from .overrides import UNREADABLE, value_of
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
 from .typed_texts import quoted
@@ -133,6 +131,6 @@ def _name_in_words(name: str) -> str:
 def _read(value: str) -> object:
     """The value as Hydra reads it; None if it does not."""
     try:
-        return OverridesParser.create().parse_override(f"x={value}").value()
+        return value_of(value)
     except UNREADABLE:
         return None

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from .checks import one_of, quoted
 from .errors import BadInput, naming
 from .files import with_home
 from .former_names import current_settings
 from .free_names import with_encoded_names
-from .overrides import FROM_FILE, UNREADABLE
+from .overrides import FROM_FILE, UNREADABLE, value_of
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, options_of
 
@@ -64,7 +63,7 @@ def _unquoted(option: str) -> str:
     if option[:1] not in ("'", '"'):
         return option
     try:
-        return str(OverridesParser.create().parse_override(f"x={option}").value())
+        return str(value_of(option))
     except UNREADABLE:
         return option
 

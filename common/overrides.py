@@ -9,7 +9,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from .checks import one_of, quoted, without_none
+from .checks import Declaration, one_of, quoted, without_none
 from .errors import BadInput
 from .free_names import decoded
 from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
@@ -48,10 +48,12 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     overrides = [*overrides[:place], *_unchosen(overrides, settings), *overrides[place:]]
     groups = _groups(settings)
     optional = [name for name, spec in declarations(settings).items() if spec.group]
-    mappings = set(_free_mappings(settings))
+    # Mappings whose keys are not declared, such as an environment's settings.
+    every = _every_setting(settings)
+    mappings = {place for place, kind, spec in every if _is_mapping(kind) and spec.entries is None}
     free = tuple(f"{place}." for place in mappings)
     chosen = [name for name in optional if any(one.lstrip("+").startswith(f"{name}=") for one in overrides)]
-    in_files = {place for group in chosen for place in _declared(type_of(settings, group), group)}
+    in_files = {place for group in chosen for place, *_ in _every_setting(type_of(settings, group), group)}
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -138,6 +140,11 @@ def _explained(error: Exception, overrides: Sequence[str], settings: type[Settin
     if isinstance(error, UNREADABLE):
         return BadInput(quoted(str(error).split("\n")[0], LONGEST_REASON))
     return error
+
+
+def value_of(text: str) -> Any:
+    """A value as Hydra's grammar reads it; raises one of `UNREADABLE` if it does not."""
+    return OverridesParser.create().parse_override(f"x={text}").value()
 
 
 def parsed_override(override: str) -> Override:
@@ -229,15 +236,6 @@ def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[
     return found
 
 
-def _declared(cls: type[Settings], place: str) -> Iterator[str]:
-    """The places of settings, and of those within them: `study.budget.trials`."""
-    for name in declarations(cls):
-        here, kind = dotted(place, name), type_of(cls, name)
-        yield here
-        if is_settings(kind):
-            yield from _declared(kind, here)
-
-
 def _groups(settings: type[Settings]) -> list[str]:
     return [name for name, spec in declarations(settings).items() if spec.tag or spec.group]
 
@@ -258,14 +256,13 @@ def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
             yield from _places(value, here)
 
 
-def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
-    """The places of mappings whose keys are not declared, such as an environment's settings."""
+def _every_setting(cls: type[Settings], place: str = "") -> Iterator[tuple[str, Any, Declaration]]:
+    """The place, type and declaration of each setting, and of those within it, in all options of groups."""
     for name, spec in declarations(cls).items():
-        here, kind = dotted(place, name), without_none(type_of(cls, name))
+        here, kind = place if spec.inline else dotted(place, name), without_none(type_of(cls, name))
+        yield here, kind, spec
         for made in spec.options.values() or ([kind] if is_settings(kind) else []):
-            yield from _free_mappings(made, place if spec.inline else here)
-        if _is_mapping(kind) and spec.entries is None:
-            yield here
+            yield from _every_setting(made, here)
 
 
 def _is_mapping(kind: Any) -> bool:

@@ -12,7 +12,7 @@ from .checks import Declaration, without_none
 from .checks import quoted as shortened
 from .errors import BadInput
 from .free_names import decoded, encoded
-from .overrides import UNREADABLE
+from .overrides import UNREADABLE, value_of
 from .settings import Settings, declarations, is_settings, type_of
 
 SWEEPS = ("-m", "--multirun")
@@ -151,7 +151,7 @@ def _pair(item: str) -> tuple[str, str]:
     """The name, in a form that Hydra reads, and the value of an item in braces. A name may be in quotes."""
     in_quotes = _IN_QUOTES.match(item)
     if in_quotes and item[in_quotes.end() :].lstrip()[:1] == ":":
-        name = encoded(str(OverridesParser.create().parse_override(f"x={in_quotes[0]}").value()))
+        name = encoded(str(value_of(in_quotes[0])))
         return name, item[in_quotes.end() :].lstrip()[1:].strip()
     name, colon, value = (part.strip() for part in item.partition(":"))
     return encoded(name), value if colon else ""  # also 1e3 and 2026_11, which Hydra would take for numbers
@@ -209,7 +209,7 @@ def _has_texts_for_names(value: str) -> bool:
             return all(map(texts, node))
         return not isinstance(node, dict) or all(isinstance(name, str) and texts(one) for name, one in node.items())
 
-    return texts(OverridesParser.create().parse_override(f"x={value}").value())
+    return texts(value_of(value))
 
 
 def _reads(override: str) -> bool:

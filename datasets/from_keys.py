@@ -85,19 +85,14 @@ def episode_from_keys(
     actions = np.array([decision_action(held) for held in deciding], dtype=np.int16)
     seen = Seen.along(game, bounds, settings)
     return Episode(
-        observations=seen.observations,
+        **vars(seen),
         actions=actions,
         behaviour_probabilities=smoothed(actions, info.actions, epsilon),
-        rewards=seen.rewards,
-        times=seen.times,
         keys=tuple(decisions),
-        terminated=seen.terminated,
         truncated=not seen.terminated,
-        outcome=seen.outcome,
         player=player,
         source=source,
         probabilities_from=smoothed_name(epsilon),
-        metres=seen.metres,
         start=start,
         origin=origin,
     )
@@ -105,7 +100,7 @@ def episode_from_keys(
 
 @dataclass(frozen=True)
 class Seen:
-    """The parts of an episode determined by its game and the bounds of its decisions; see `Episode`."""
+    """The fields of an `Episode` that its game and the bounds of its decisions determine."""
 
     observations: NDArray[np.float32]
     rewards: NDArray[np.float32]

@@ -3,15 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
-from ..common.checks import quoted
+from ..common.checks import quoted, without_none
 from ..common.errors import BadInput
-
-_KINDS: dict[str, type] = {
-    "sha256": str, "game": int, "seed": int, "greedy": bool, "played_in": str, "reconstructed": bool,
-    "differs": bool, "page_game": str,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,8 @@ class Origin:
 
 
 NO_ORIGIN = Origin()
+
+_KINDS = {name: without_none(hint) for name, hint in get_type_hints(Origin).items()}
 
 _IN_WORDS = re.compile(
     r"(?P<reconstructed>reconstructed: )?(?P<name>.+) sha256:(?P<sha256>[0-9a-f]{12})"

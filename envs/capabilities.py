@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Abilities that shared code may rely on; by default an environment has none.
+    """Abilities that shared code may rely on; by default an environment has none. Its class declares them, for the
+    settings it is made with, by a class method `capabilities(**settings)`.
 
     decisions_per_second: of the game's clock, if it has one (`info["clock"]`, seconds).
     idle_start: games may begin with up to `max_idle_frames` frames without a key, or with as many as
@@ -58,11 +59,3 @@ class Capabilities:
 
 
 NONE = Capabilities()
-
-
-@runtime_checkable
-class Capable(Protocol):
-    """An environment's class that declares its abilities for the settings it is made with."""
-
-    @classmethod
-    def capabilities(cls, **settings: Any) -> Capabilities: ...

@@ -17,7 +17,7 @@ from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
 from .actions import Env, Space, action_count, action_names, with_indexed_actions
-from .capabilities import NONE, Capabilities, Capable
+from .capabilities import NONE, Capabilities
 from .from_files import environment_in_file, known_form
 from .observed import CheckedEnvironment, with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id
@@ -251,11 +251,11 @@ class EnvironmentSpec:
                 entry_point = gymnasium.envs.registration.load_env_creator(entry_point)
             except ImportError:
                 return NONE
-        # A class method; other packages may use the name for anything.
-        if not isinstance(entry_point, Capable) or not inspect.ismethod(entry_point.capabilities):
+        declare = getattr(entry_point, "capabilities", None)
+        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
             return NONE
         with self.refusing():
-            found: object = entry_point.capabilities(**self.settings)
+            found: object = declare(**self.settings)
         return found if isinstance(found, Capabilities) else NONE
 
     @property

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from safetensors import safe_open
+from safetensors.numpy import save
+
 from ..common.command import CONFIGURATION, DATASET
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -19,8 +22,8 @@ SCRIPTS = Path(__file__).parent / "static"
 
 TILES, BOARD = FOLDERS = ("tiles", "board")
 
-_UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js")
-"""Files of other pages and of comparisons."""
+_UNUSED = ("player.css", "watch.js", "engine.json")
+"""Files of other pages, and what the engine was built from."""
 
 KEYS = "champion_keys.txt"
 """File that only such a page has."""
@@ -44,7 +47,7 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     }
     found["scene.json"] = json.dumps(scene.to_json(), allow_nan=False).encode()
     found |= {f"{TILES}/{name}": image for name, image in scene.tiles.items()}
-    found["champion.safetensors"] = acting_part(policy_path(CHAMPION).read_bytes())
+    found["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     found[KEYS] = keys_path(CHAMPION).read_bytes()
     runs = [run.path for run in read_board(board)]
     found["board.json"] = json.dumps([path.name for path in runs]).encode()
@@ -75,15 +78,8 @@ def _differs(path: Path, content: bytes) -> bool:
     return os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content)
 
 
-def acting_part(policy: bytes) -> bytes:
+def acting_part(policy: Path) -> bytes:
     """A policy's file without the tensors that only learning needs, which are half of the champion's."""
-    length = int.from_bytes(policy[:8], "little")
-    header, data = json.loads(policy[8 : 8 + length]), policy[8 + length :]
-    kept, parts, end = {"__metadata__": header.pop("__metadata__")}, [], 0
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        if not name.startswith(VALUES):
-            parts.append(data[slice(*entry["data_offsets"])])
-            kept[name] = {**entry, "data_offsets": [end, end := end + len(parts[-1])]}
-    described = json.dumps(kept).encode()
-    described += b" " * (-len(described) % 8)  # tensors begin at a multiple of eight bytes
-    return b"".join([len(described).to_bytes(8, "little"), described, *parts])
+    with safe_open(policy, "numpy") as file:
+        kept = {name: file.get_tensor(name) for name in file.keys() if not name.startswith(VALUES)}  # noqa: SIM118
+        return save(kept, file.metadata())

@@ -8,6 +8,7 @@ from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..arrow import identity
+from ..folder import next_number
 from ..reader import Dataset, open_dataset
 from ..schema import Episode
 from ..subcommand import Subcommand
@@ -43,33 +44,26 @@ def run(settings: MergeSettings) -> None:
             )
     newest = max(datasets, key=lambda dataset: dataset.info.version).info
     info, out = replace(first.info, version=newest.written.version), Path(settings.out)
-    episodes = Distinct(datasets, skip=settings.duplicates == "skip")
+    total = sum(map(len, datasets))
     with new_folder(out, [one.folder for one in datasets]) as folder:
-        write_dataset(folder, info, episodes, sum(map(len, datasets)), console, datasets)
-    if episodes.skipped:
-        console.print(f"left out: {episodes.skipped} episodes that are in several of the datasets")
+        write_dataset(folder, info, distinct(datasets, skip=settings.duplicates == "skip"), total, console, datasets)
+        skipped = total - next_number(folder)
+    if skipped:
+        console.print(f"left out: {skipped} episodes that are in several of the datasets")
     finish(out, console)
 
 
-class Distinct:
-    """The episodes of all datasets without those that are there already. skipped: number of them so far."""
-
-    def __init__(self, datasets: Sequence[Dataset], *, skip: bool) -> None:
-        self.datasets, self.skip = datasets, skip
-        self.skipped = 0
-
-    def __iter__(self) -> Iterator[Episode]:
-        found: dict[str, Path] = {}
-        for dataset in self.datasets:
-            for path, episode in zip(dataset.files, dataset, strict=True):
-                own = identity(episode)
-                if own not in found:
-                    found[own] = path
-                    yield episode
-                elif self.skip:
-                    self.skipped += 1
-                else:
-                    raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
+def distinct(datasets: Sequence[Dataset], *, skip: bool) -> Iterator[Episode]:
+    """The episodes of all datasets; of equal ones the first alone if `skip`, else BadInput."""
+    found: dict[str, Path] = {}
+    for dataset in datasets:
+        for path, episode in zip(dataset.files, dataset, strict=True):
+            own = identity(episode)
+            if own not in found:
+                found[own] = path
+                yield episode
+            elif not skip:
+                raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
 
 
 command = Subcommand(

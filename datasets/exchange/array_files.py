@@ -16,7 +16,7 @@ from ...common.errors import BadInput, naming
 from ...common.npz import array_names, read_arrays
 from ...common.reading import MEGABYTE, open_regular, reason
 from ..arrays import ArrayForm
-from .hdf5 import foreign_hdf5, require_h5py
+from .hdf5 import foreign_hdf5
 from .imported import Imported, Unknown
 from .parts import imported, parts_of
 
@@ -64,14 +64,12 @@ def is_d4rl(path: Path) -> bool:
             raise BadInput(f"{path}: {reason(error)}; {EXPECTED}") from None
     if mark != HDF5:
         raise BadInput(f"{path}: not an HDF5 file; {EXPECTED}")
-    require_h5py()
     with foreign_hdf5(path, "h5py", EXPECTED) as file:
         return all(any(name in file for name in NAMES[needed]) for needed in NEEDED)
 
 
 def read_hdf5(path: Path, unknown: Unknown) -> Imported:
     """Open an HDF5 file of arrays, whose environment has to be given; BadInput if h5py is not installed."""
-    require_h5py()
     form = ArrayForm.of(unknown.environment)
     with foreign_hdf5(path, "h5py", EXPECTED) as file:
         chosen = _chosen([*file])

@@ -1,4 +1,4 @@
-"""Expert files of stable-baselines, in which the published recordings come: reading and writing.
+"""To and from the expert files of stable-baselines, in which the published recordings come.
 
 Such a file is an .npz with one row per decision, episode after episode: `obs` [n, *shape], `actions` [n] or [n, 1],
 `rewards` [n], `episode_starts` bool [n], and `episode_returns`, one per episode. The observation after an episode's
@@ -6,7 +6,7 @@ last action is missing.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,10 @@ from ...common.errors import BadInput, naming
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import ACTIONS, FEATURES
-from ..schema import Episode
+from ..origin import Origin
+from ..schema import DatasetInfo, Episode
+from .imported import Imported, Unknown, filled_in, imported_episode, info_of
+from .parts import REPEATED
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 
@@ -30,6 +33,15 @@ LARGEST, MOST_ROWS = 256 * MEGABYTE, 400_000
 
 RETURN_TOLERANCE = 1e-3
 """Largest difference between the sum of a game's rewards and its return, summed in another order and precision."""
+
+
+LOST = (
+    "the observation after the last decision (an import repeats the one before)",
+    "the endings: an import takes an episode for terminated, unless it is as long as the environment permits",
+    "behaviour probabilities, times, keys, and who acted",
+    "player, source, start and outcome",
+)
+"""Content of a dataset that expert files do not hold."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,38 @@ def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), action
         return _recording(path.name, arrays, shape, actions)
 
 
-def write_expert_file(path: Path, episodes: Iterable[Episode]) -> None:
+def read(path: Path, unknown: Unknown) -> Imported:
+    """Open an expert file, whose environment has to be given; numbers are taken as they are.
+
+    Published recordings of QWOP follow conventions of their own, which `qwop-record source=import` converts.
+    """
+    info = info_of(unknown.environment)
+    recording = read_recording(path, info.observation.shape, info.actions)
+    ends = "an episode is terminated, unless it is as long as the environment permits, and then truncated"
+    total = len(recording.games)
+    return Imported(info, _episodes(recording, info, unknown, path), total, filled_in(unknown, REPEATED, ends))
+
+
+def _episodes(recording: Recording, info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
+    most = info.environment.longest_episode
+    for number, rows in enumerate(recording.games):
+        observations = recording.observations[rows]
+        if info.observation.dtype == "uint8" and not np.array_equal(observations, observations.astype(np.uint8)):
+            raise BadInput(f"{path}: episode {number}: observations are no whole numbers from 0 to 255")
+        with naming(f"{path}: episode {number}"):
+            yield imported_episode(
+                info,
+                unknown,
+                np.concatenate([observations, observations[-1:]]),
+                recording.actions[rows],
+                recording.rewards[rows],
+                terminated=most is None or rows.stop - rows.start < most,
+                source=recording.name,
+                origin=Origin(sha256=recording.digest, game=number),
+            )
+
+
+def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
     """Write the decisions of episodes as an expert file, in the types that they have."""
     every = list(episodes)
     starts = [np.arange(len(episode)) == 0 for episode in every]

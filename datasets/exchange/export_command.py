@@ -13,16 +13,15 @@ from ..editing.new_dataset import new_folder, require_outside
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo
 from ..subcommand import Subcommand
-from . import baselines, d3rlpy, huggingface, minari, table_files
-from .expert_file import write_expert_file
+from . import d3rlpy, expert_file, huggingface, minari, table_files
 
 FOLDERS = {"minari": minari.export, "huggingface": huggingface.export, "parquet": table_files.export}
 """Formats that are folders."""
 
-SUFFIXES = {"d3rlpy": ".h5", "baselines": ".npz"}
-"""Formats that are files."""
+FILES = {"d3rlpy": (".h5", d3rlpy.export), "baselines": (".npz", expert_file.export)}
+"""Formats that are files, with the ending of their names."""
 
-LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
+LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": expert_file.LOST}
 
 LOST_OF_SHARED_CONTROL = (
     "the policy's probabilities where a person acted",
@@ -38,7 +37,7 @@ class ExportSettings(Settings):
     to: str = setting(
         help="Format: parquet, minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
         "stable-baselines.",
-        choices=[*FOLDERS, *SUFFIXES],
+        choices=[*FOLDERS, *FILES],
         example="minari",
     )
     out: str = setting(help="New folder or file.", example="minari/me-v0", path=True)
@@ -64,16 +63,14 @@ def run(settings: ExportSettings) -> None:
 
 
 def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:
-    if out.suffix != SUFFIXES[format]:
-        raise BadInput(f"out={out}: expected the name of a file that ends in {SUFFIXES[format]}")
+    suffix, export = FILES[format]
+    if out.suffix != suffix:
+        raise BadInput(f"out={out}: expected the name of a file that ends in {suffix}")
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_outside(out, [dataset.folder])
     with shared_lock(out.parent, "out", beside=True), atomic_file(out) as partial:
-        if format == "d3rlpy":
-            d3rlpy.export(dataset, info, partial)
-        else:
-            write_expert_file(partial, dataset)
+        export(dataset, info, partial)
 
 
 command = Subcommand(

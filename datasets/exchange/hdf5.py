@@ -18,25 +18,22 @@ from ...common.reading import open_regular
 from ..bounds import LARGEST, permitted, require_permitted
 from .foreign import foreign_content, import_extra
 
+INSTALL = "pip install 'qwop[minari]'"
+
 BROKEN = (
     OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError, AttributeError, IndexError, AssertionError,
 )  # fmt: skip
 """Raised by h5py, and by what is built on it, for damaged and for strange files."""
 
 
-def require_h5py() -> None:
-    """BadInput if h5py is not installed."""
-    import_extra("h5py", "pip install 'qwop[minari]'")
-
-
 @contextmanager
 def foreign_hdf5(path: Path, reader: str, expected: str) -> Iterator["ForeignGroup"]:
-    """Context manager: open a file; BadInput, also for errors about the content within the context, names it.
+    """Context manager: open a file; BadInput, also for errors about the content within the context, names it, or says
+    how to install h5py.
 
     reader: name of the tool whose file it should be.
     """
-    import h5py
-
+    h5py = import_extra("h5py", INSTALL)
     with (
         open_regular(path, None, expected) as (_, size),
         foreign_content(path, BROKEN, f"{reader} cannot read it", expected),

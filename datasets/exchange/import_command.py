@@ -15,7 +15,7 @@ from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..folder import is_exported
 from ..subcommand import Subcommand
-from . import array_files, baselines, d3rlpy, huggingface, lerobot, minari, table_files
+from . import array_files, d3rlpy, expert_file, huggingface, lerobot, minari, table_files
 from .imported import Imported, Unknown
 
 EXPECTED = (
@@ -87,7 +87,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     if path.suffix.lower() in (".h5", ".hdf5") and path.is_file():
         return array_files.read_hdf5(path, unknown) if array_files.is_d4rl(path) else d3rlpy.read(path, unknown)
     if path.suffix.lower() == ".npz" and path.is_file():
-        return (array_files.read_npz if array_files.is_arrays(path) else baselines.read)(path, unknown)
+        return (array_files.read_npz if array_files.is_arrays(path) else expert_file.read)(path, unknown)
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 

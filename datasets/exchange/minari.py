@@ -29,7 +29,7 @@ from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from .foreign import import_extra
-from .hdf5 import ForeignGroup, foreign_hdf5, require_h5py
+from .hdf5 import INSTALL, ForeignGroup, foreign_hdf5
 from .imported import Imported, Unknown, filled_in, imported_episode
 
 DATA = "data"
@@ -112,8 +112,8 @@ def read(path: Path, unknown: Unknown) -> Imported:
 
 def _require_minari() -> Any:
     """Minari as a module; BadInput if it, or h5py, is not installed."""
-    require_h5py()
-    return import_extra("minari", "pip install 'qwop[minari]'")
+    import_extra("h5py", INSTALL)
+    return import_extra("minari", INSTALL)
 
 
 def _action_space(info: DatasetInfo) -> Space:

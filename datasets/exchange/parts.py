@@ -21,7 +21,7 @@ ENDLESS = "one episode of all rows, for nothing says where one ends: no episode,
 
 
 class Part(NamedTuple):
-    """Arrays of one episode of T decisions, as `write_episode` takes them."""
+    """Arrays of one episode of T decisions, as `write_episode` and `ArrayForm.episode` take them."""
 
     observations: Any
     actions: NDArray[Any]
@@ -93,14 +93,5 @@ def imported(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Pat
 
 def _episodes(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Iterator[Episode]:
     for number, part in enumerate(parts):
-        ends = {"terminated": part.terminated, "truncated": part.truncated}
         with naming(f"{path}: episode {number}"):
-            yield form.episode(
-                unknown,
-                part.observations,
-                part.actions,
-                part.rewards,
-                **ends,
-                source=path.name,
-                origin=Origin(game=number),
-            )
+            yield form.episode(unknown, **part._asdict(), source=path.name, origin=Origin(game=number))

@@ -13,29 +13,22 @@ from ..from_keys import Seen, decision_action, own_bounds
 from ..schema import DatasetInfo, Episode
 
 
-class ReplayComparison:
-    """Comparison of the episodes of one dataset with their replays. replays: True if its environment replays keys."""
+def can_replay(episode: Episode, info: DatasetInfo) -> bool:
+    """True if the simulator is expected to reproduce the episode from its keys."""
+    return info.environment.capabilities.keys and episode.keys is not None and not episode.origin.differs
 
-    def __init__(self, info: DatasetInfo) -> None:
-        capabilities = info.environment.capabilities
-        self.replays = capabilities.keys
-        self._names = capabilities.observation_names
-        self._task = QWOPTask(**info.environment.settings) if capabilities.keys else QWOPTask()
 
-    def can_replay(self, episode: Episode) -> bool:
-        """True if the simulator is expected to reproduce the episode from its keys."""
-        return self.replays and episode.keys is not None and not episode.origin.differs
-
-    def differences(self, episode: Episode, game: Replay) -> Iterator[str]:
-        """Find values that differ in any bit from an episode's replay: row, field, recorded and replayed value."""
-        played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
-        if played < recorded:
-            row = int(np.searchsorted(np.cumsum(episode.frames), played, side="right"))
-            yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
-            return
-        bounds = np.unique(own_bounds(episode, game))
-        yield from _differences(episode, Seen.along(game, bounds, self._task), self._names)
-        yield from _wrong_actions(episode, self._task, int(bounds[0]))
+def differences(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[str]:
+    """Find values that differ in any bit from an episode's replay: row, field, recorded and replayed value."""
+    played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
+    if played < recorded:
+        row = int(np.searchsorted(np.cumsum(episode.frames), played, side="right"))
+        yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
+        return
+    task = QWOPTask(**info.environment.settings)
+    bounds = np.unique(own_bounds(episode, game))
+    yield from _differences(episode, Seen.along(game, bounds, task), info.environment.capabilities.observation_names)
+    yield from _wrong_actions(episode, task, int(bounds[0]))
 
 
 def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_in, summarise
 from .branches import Place, parent_of, place_of, problems_of_branches
-from .by_replay import ReplayComparison
+from .by_replay import can_replay, differences
 from .problem import Problem
 
 OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, RECORDINGS, "discarded", "set-aside")
@@ -56,7 +56,6 @@ class Verification:
         self.checksums = read_checksums(folder)
         self.names = tuple(episode_numbers(folder).values())
         self.checked: list[Checked] = []
-        self._comparison = ReplayComparison(self.info) if replay else None
 
     def episodes(self) -> Iterator[Checked]:
         """Check every episode's file, several at a time, in the order of their numbers."""
@@ -78,18 +77,18 @@ class Verification:
         """Check some files; their games are replayed together."""
         found = [self._read(name) for name in names]
         checked = [one for one, _ in found]
-        if self._comparison is None:
+        if not self.replay:
             return checked
         playable = {
             place: episode
             for place, (_, episode) in enumerate(found)
-            if episode is not None and self._comparison.can_replay(episode)
+            if episode is not None and can_replay(episode, self.info)
         }
         games = replay_episodes([*playable.values()])
         for (place, episode), game in zip(playable.items(), games, strict=True):
             one = checked[place]
-            differences = (Problem(one.path, text) for text in self._comparison.differences(episode, game))
-            checked[place] = replace(one, problems=(*one.problems, *differences), replayed=True)
+            problems = (Problem(one.path, text) for text in differences(episode, game, self.info))
+            checked[place] = replace(one, problems=(*one.problems, *problems), replayed=True)
         return checked
 
     def _read(self, name: str) -> tuple[Checked, Episode | None]:

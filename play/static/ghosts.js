@@ -1,10 +1,9 @@
 // The runners beside you. A ghost's clock starts with your first key.
 
-import { Game, ROW } from "./engine.js";
+import { Game, POSE, ROW } from "./engine.js";
 import { Player } from "./policy.js";
 import { interpolate, rowAt } from "./rows.js";
 
-const POSE = ROW - 3;
 const SLOWEST = 0.4; // metres a second: the pacer of a beginner
 const QUICKER = 1.1; // the pacer is a little ahead of your best
 

@@ -2,7 +2,6 @@
 
 import { $, button, element, figures } from "./elements.js";
 
-const ENDS = { finished: "finished", fell: "fell", stopped: "stopped" };
 const DAY = 86_400_000; // ms
 
 // Days since 1970 of the player's own calendar, so that no time zone shows another day.
@@ -71,7 +70,7 @@ export class List {
       return tr;
     }
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
-    const ended = entry.board ? entry.kind : ENDS[entry.outcome];
+    const ended = entry.board ? entry.kind : entry.outcome;
     const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}`;
     tr.append(element("td", own ? `${entry.number ?? "…"}` : this.label(entry)), element("td", said));
     if (own || entry.board) tr.append(element("td", dateOf(entry.day)));

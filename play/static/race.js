@@ -1,7 +1,7 @@
 // Your games: the countdown, the run, its pauses and its end.
 
 import { $, figures } from "./elements.js";
-import { Game, ROW } from "./engine.js";
+import { Game, POSE } from "./engine.js";
 import { play } from "./packed.js";
 import { better } from "./ranking.js";
 import { Run } from "./run.js";
@@ -9,7 +9,6 @@ import { MARKS, splitsOf } from "./splits.js";
 
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each
-const POSE = ROW - 3;
 
 export class Race {
   // listed(): called when your list has changed. choices(game): more buttons of the card of a game that has ended.
@@ -153,7 +152,7 @@ export class Race {
     const { best } = this.games;
     if (!best) return null;
     if (!this.splitsOfBest.has(best)) {
-      this.splitsOfBest.set(best, splitsOf(this.opponents.rows(best), ROW, POSE, best.outcome));
+      this.splitsOfBest.set(best, splitsOf(this.opponents.rows(best), best.outcome));
     }
     return this.splitsOfBest.get(best);
   }
@@ -162,7 +161,7 @@ export class Race {
     const best = this.bestSplits();
     const before = this.games.best;
     const game = this.keep();
-    const splits = splitsOf(game.rows, ROW, POSE, game.outcome);
+    const splits = splitsOf(game.rows, game.outcome);
     this.over = { game, best, isBest: !before || better(game, before), splits };
     const finished = game.outcome === "finished";
     this.sound.play(finished ? "finish" : "fall");

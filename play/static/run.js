@@ -1,12 +1,10 @@
 // Your run: the game at the clock's pace, or slower, with pauses; beside you the ghost.
 
-import { Game, ROW } from "./engine.js";
+import { Game, POSE } from "./engine.js";
 import { Sha256, stateBytes } from "./digest.js";
 import { FRAME, LiveGame } from "./live_game.js";
 import { Checks } from "./packed.js";
 import { flat } from "./rows.js";
-
-const POSE = ROW - 3;
 
 export class Run {
   // tempo: 1 for the game's own pace, 0.5 for half of it. now: when the first frame begins, ms.

@@ -1,5 +1,7 @@
 // Times at marks along a run, beside those of the fastest human and of your best game.
 
+import { POSE, ROW } from "./engine.js";
+
 export const MARKS = [10, 25, 50, 75, 100];
 
 // Kurodo's record, 45.53 s; times at 25 m and 75 m lie between known ones.
@@ -14,17 +16,17 @@ export const RECORD = MARKS.map((mark) => {
 export const exact = (index) => KNOWN.some(([metres]) => metres === MARKS[index]);
 
 // Seconds to each mark, null where the run ended before. The last one counts at the landing.
-export function splitsOf(rows, size, pose, outcome) {
-  const frames = rows.length / size;
+export function splitsOf(rows, outcome) {
+  const frames = rows.length / ROW;
   const seconds = MARKS.map(() => null);
   let next = 0;
   for (let frame = 1; frame < frames && next < MARKS.length - 1; frame += 1) {
-    while (next < MARKS.length - 1 && rows[frame * size + pose] >= MARKS[next]) {
-      seconds[next] = rows[frame * size + pose + 1];
+    while (next < MARKS.length - 1 && rows[frame * ROW + POSE] >= MARKS[next]) {
+      seconds[next] = rows[frame * ROW + POSE + 1];
       next += 1;
     }
   }
-  if (outcome === "finished") seconds[MARKS.length - 1] = rows[(frames - 1) * size + pose + 1];
+  if (outcome === "finished") seconds[MARKS.length - 1] = rows[(frames - 1) * ROW + POSE + 1];
   return seconds;
 }
 

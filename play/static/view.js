@@ -1,11 +1,10 @@
 // Everything that the page shows beside the picture: figures, the card, the keys, short messages, announcements.
 
 import { $, button, element } from "./elements.js";
-import { ROW } from "./engine.js";
+import { POSE } from "./engine.js";
 import { BITS } from "./keyboard.js";
 import { difference, exact, MARKS, RECORD } from "./splits.js";
 
-const POSE = ROW - 3;
 const [METRES, SECONDS, KEYS] = [POSE, POSE + 1, POSE + 2];
 const TOAST = 8000; // ms
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
+from ..page import messages
 from ..page.environment_keys import KeyMap
 from ..page.environment_play import EnvironmentPlay
 from .stage import Decision, Facts
@@ -71,6 +72,14 @@ class EnvironmentStage:
 
     def episode(self, decisions: Sequence[Decision], facts: Facts) -> Episode:
         return self.game.episode(facts.player, facts.source, facts.epsilon, facts.origin)
+
+    def shown(self) -> None:
+        """See `Stage`: nothing, for only the last picture is sent."""
+
+    def message(self, number: int, first: int, frames: Sequence[None]) -> bytes:
+        """See `Stage`: the environment's own picture, after the last of the frames."""
+        last = first + len(frames) - 1
+        return messages.picture(number, last, sum(self.game.rewards), self.game.picture())
 
 
 def repeats_games(env: Env, actions: int) -> bool:

@@ -1,23 +1,18 @@
 """A coached game on the page."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
-from ...envs.pictures.frame_rows import ROW, rows_of_states
 from ..page import messages
-from .environment_stage import EnvironmentStage
 from .game import CoachedGame
 from .journal import Journal
 from .qwop_stage import QwopStage
 
 
-class CoachedPageGame(ABC):
+class CoachedPageGame:
     """Shows a coached game; see `PageGame`. back: seconds that one goes back at a time; 0: it cannot go back.
 
     begin: begins the journal of a game, by its number. report: called with what went wrong in an environment.
@@ -86,19 +81,19 @@ class CoachedPageGame(ABC):
         return messages.encode(type="control", game=number, person=control.person, waiting=control.waiting)
 
     def first(self, number: int) -> bytes:
-        return self._frames(number, 0, [self._now()])
+        return self._game.stage.message(number, 0, [self._game.stage.shown()])
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
         self._note().keys(keys)
-        first, seen = self._shown + 1, []
+        stage, first, seen = self._game.stage, self._shown + 1, []
         for held in keys:
             if self.over:
                 break
             self._held = held
             self._play(held)
-            seen.append(self._now())
+            seen.append(stage.shown())
         self._shown += len(seen)
-        return self._frames(number, first, seen)
+        return stage.message(number, first, seen)
 
     def _note(self) -> Journal:
         if self._journal is None:
@@ -117,37 +112,3 @@ class CoachedPageGame(ABC):
         """End the game because of its environment."""
         self._problem = problem
         self._report(f"{problem}; the game is kept as far as it was played")
-
-    @abstractmethod
-    def _now(self) -> Any:
-        """The present frame, as the page shows it."""
-
-    @abstractmethod
-    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
-        """The message with these frames."""
-
-
-class CoachedQwop(CoachedPageGame):
-    """QWOP, as rows of numbers."""
-
-    def _now(self) -> Any:
-        stage = self._game.stage
-        assert isinstance(stage, QwopStage)
-        figures = np.array([[stage.metres, stage.seconds, stage.last_keys]])
-        return rows_of_states(stage.state[None], figures)[0]
-
-    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
-        return messages.frames(number, first, np.stack(seen) if seen else np.empty((0, ROW), dtype="<f4"))
-
-
-class CoachedEnvironment(CoachedPageGame):
-    """Any environment, as its own pictures."""
-
-    def _now(self) -> Any:
-        return None
-
-    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
-        """The last picture alone."""
-        stage = self._game.stage
-        assert isinstance(stage, EnvironmentStage)
-        return messages.picture(number, self._shown, sum(stage.game.rewards), stage.game.picture())

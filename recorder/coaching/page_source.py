@@ -23,7 +23,7 @@ from ..settings import EnvironmentPageSettings, RecorderPageSettings
 from ..source import Source
 from .environment_stage import repeats_games
 from .journal import Journals
-from .page_game import CoachedEnvironment, CoachedQwop
+from .page_game import CoachedPageGame
 from .recording import Recording
 
 COACH_KEYS = ("t", "m")
@@ -48,7 +48,7 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
     journals = Journals(folder)
     server = PageServer(
         Library(folder, {}),
-        lambda: CoachedQwop(recording.new_game(), settings.back, partial(journals.begin, about=recording.about)),
+        lambda: CoachedPageGame(recording.new_game(), settings.back, partial(journals.begin, about=recording.about)),
         {"player": settings.player, "coach": _coach(settings, news, goes_back=True)},
         settings.port,
     )
@@ -109,7 +109,7 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
         back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
         server = environment_server(
             settings, folder, env, keys,
-            lambda: CoachedEnvironment(recording.new_game(), back, begin, plain_console().print),
+            lambda: CoachedPageGame(recording.new_game(), back, begin, plain_console().print),
             _coach(settings, news, goes_back),
         )  # fmt: skip
     except BaseException:

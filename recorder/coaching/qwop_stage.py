@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from ...datasets.from_keys import decision_action, episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTION_KEYS, FRAMES_A_SECOND
+from ...envs.pictures.frame_rows import ROW, rows_of_states
 from ...envs.qwop.env import QWOPEnv
 from ...envs.qwop.pixels import observe_pictures
 from ...envs.qwop.task import PIXELS, QWOPTask
 from ..live_game import FrameByFrame
+from ..page import messages
 from .stage import Decision, Facts
 
 
@@ -75,3 +77,11 @@ class QwopStage(FrameByFrame):
             self.keys, self._info, player=facts.player, source=facts.source, epsilon=facts.epsilon, origin=facts.origin,
             bounds=[*(one.frame for one in decisions), len(self.keys)],
         )  # fmt: skip
+
+    def shown(self) -> Any:
+        figures = np.array([[self.metres, self.seconds, self.last_keys]])
+        return rows_of_states(self.state[None], figures)[0]
+
+    def message(self, number: int, first: int, frames: Sequence[NDArray[np.float32]]) -> bytes:
+        """See `Stage`: rows of numbers, which the page draws."""
+        return messages.frames(number, first, np.stack(frames) if frames else np.empty((0, ROW), dtype="<f4"))

@@ -77,3 +77,11 @@ class Stage(Protocol):
     def episode(self, decisions: Sequence[Decision], facts: Facts) -> Episode:
         """The game so far as an episode, without who acted in it."""
         ...
+
+    def shown(self) -> Any:
+        """The present frame, for `message`."""
+        ...
+
+    def message(self, number: int, first: int, frames: Sequence[Any]) -> bytes:
+        """Encode frames for the page, which numbers the game; first: the index of the first of them."""
+        ...

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,44 +28,22 @@ LONGEST_NAME = 255
 
 @dataclass(frozen=True)
 class Entry:
-    """One game of the list, identified by its collection and name. The page shows the fields."""
+    """One game of the list, identified by its collection and name. figures: those of its result, by the names that the
+    page has for them. rank: sort key, greater is better.
+    """
 
     collection: str
     name: str
     player: str
     created: str
     outcome: str
+    figures: dict[str, float]
+    rank: tuple[float, ...]
 
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Sort key, greater is better."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class QwopEntry(Entry):
-    """A game of QWOP. seconds: from the first key to the end."""
-
-    metres: float
-    seconds: float
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Finished games by time, then the others by distance."""
-        finished = self.outcome == "finished"
-        return (finished, -self.seconds if finished else 0.0, self.metres)
-
-
-@dataclass(frozen=True)
-class EnvironmentEntry(Entry):
-    """A game of any other environment. total: its return. steps: its decisions."""
-
-    total: float
-    steps: int
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        return (self.total,)
+    def to_json(self) -> dict[str, object]:
+        """The entry as the page expects it."""
+        shown = ("collection", "name", "player", "created", "outcome")
+        return {**{name: getattr(self, name) for name in shown}, **self.figures}
 
 
 class Library:
@@ -103,7 +81,7 @@ class Library:
         entries = self.entries()
         own = [entry for entry in entries if entry.collection == "own"]
         best = max(own, key=lambda entry: entry.rank, default=None)
-        return {"games": [asdict(entry) for entry in entries], "best": None if best is None else asdict(best)}
+        return {"games": [entry.to_json() for entry in entries], "best": best and best.to_json()}
 
     def game(self, collection: str, name: str) -> Episode:
         """Read a game, which has keys; KeyError if there is no such game."""
@@ -150,8 +128,9 @@ class Library:
         return self._entries[path]
 
 
-def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry | None:
-    """Read the entry of an episode's file; None if it cannot be replayed from its keys."""
+def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
+    """Read the entry of an episode's file; None if it cannot be replayed from its keys. Finished games rank by their
+    time from the first key, then the others by distance."""
     if not info.environment.capabilities.keys:
         return None
     episode = read_episode(path, info)
@@ -159,15 +138,17 @@ def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry
         return None
     metres = float(replay_episode(episode).events[-1, SCORE])
     seconds = float(seconds_from_first_key(episode.keys_of_frames)[-1])
-    return QwopEntry(*_common(collection, path, episode), metres, seconds)
+    finished = episode.outcome == "finished"
+    rank = (finished, -seconds if finished else 0.0, metres)
+    return _entry(collection, path, episode, {"metres": metres, "seconds": seconds}, rank)
 
 
-def read_environment_entry(collection: str, path: Path, info: DatasetInfo) -> EnvironmentEntry:
-    """Read the entry of an episode's file; BadInput if it is damaged."""
+def read_environment_entry(collection: str, path: Path, info: DatasetInfo) -> Entry:
+    """Read the entry of an episode's file, which ranks by its return; BadInput if it is damaged."""
     episode = read_episode(path, info)
     total = float(episode.rewards.sum(dtype="float64"))
-    return EnvironmentEntry(*_common(collection, path, episode), total, len(episode))
+    return _entry(collection, path, episode, {"total": total, "steps": len(episode)}, (total,))
 
 
-def _common(collection: str, path: Path, episode: Episode) -> tuple[str, str, str, str, str]:
-    return collection, path.stem, episode.player, episode.created or "", episode.outcome
+def _entry(collection: str, path: Path, episode: Episode, figures: dict[str, float], rank: tuple[float, ...]) -> Entry:
+    return Entry(collection, path.stem, episode.player, episode.created or "", episode.outcome, figures, rank)

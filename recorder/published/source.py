@@ -6,8 +6,9 @@ from glob import glob
 from pathlib import Path
 
 from ...common.errors import BadInput, naming
-from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.behaviour_probabilities import smoothed_name
 from ...datasets.exchange.expert_file import EXPECTED, Recording, read_recording
+from ...datasets.exchange.imported import Unknown, imported_episode
 from ...datasets.origin import Origin
 from ...datasets.reconstruction.samples import write_samples
 from ...datasets.schema import DatasetInfo, Episode
@@ -39,9 +40,10 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
         "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
     )
     notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
+    info = DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS))
     return Source(
-        info=DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS)),
-        episodes=_episodes(recordings, converted, settings, folder),
+        info=info,
+        episodes=_episodes(recordings, converted, info, settings, folder),
         total=sum(len(file.games) for file in converted),
         notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
     )
@@ -82,26 +84,22 @@ def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
 
 
 def _episodes(
-    recordings: list[Recording], converted: list[Converted], settings: ImportSettings, folder: Path
+    recordings: list[Recording], converted: list[Converted], info: DatasetInfo, settings: ImportSettings, folder: Path
 ) -> Iterator[Episode]:
     for recording, file in zip(recordings, converted, strict=True):
         # The episodes' float32 would not do for `qwop-dataset reconstruct`.
         write_samples(folder, recording.digest, [recording.observations[rows] for rows in file.rows])
         for number, game in enumerate(file.games):
-            stopped = game.outcome == "stopped"
-            yield Episode(
-                observations=game.observations,
-                actions=game.actions,
-                behaviour_probabilities=smoothed(game.actions, len(ACTIONS), settings.epsilon),
-                rewards=game.rewards,
-                times=game.times,
-                keys=None,
-                terminated=not stopped,
-                truncated=stopped,
-                outcome=game.outcome,
-                player=settings.player,
+            yield imported_episode(
+                info,
+                Unknown(settings.player, settings.epsilon),
+                game.observations,
+                game.actions,
+                game.rewards,
+                terminated=game.outcome != "stopped",
                 source=recording.name,
-                probabilities_from=smoothed_name(settings.epsilon),
-                metres=game.metres,
                 origin=Origin(sha256=recording.digest, game=number),
+                times=game.times,
+                outcome=game.outcome,
+                metres=game.metres,
             )

@@ -80,7 +80,7 @@ export const best = (module, games) => bestOf(games);
 
 export const splits = (module, keys) => {
   const { rows, outcome } = play(module, keys);
-  return splitsOf(rows, ROW, ROW - 3, outcome);
+  return splitsOf(rows, outcome);
 };
 
 // The clock of a ghost, seconds after your first key: of a game's own pace, and of half of it.

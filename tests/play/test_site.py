@@ -42,7 +42,7 @@ def test_every_file_that_the_page_asks_for_is_there() -> None:
 
 def test_the_page_has_the_acting_part_of_the_champion() -> None:
     own = policy_path("champion").read_bytes()
-    part = acting_part(own)
+    part = acting_part(policy_path("champion"))
     assert len(part) < 0.6 * len(own)
     tensors, all_tensors = load(part), load(own)
     assert set(tensors) == {name for name in all_tensors if not name.startswith("values.")}

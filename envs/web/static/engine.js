@@ -7,8 +7,8 @@ export const OBSERVATIONS = { features: [0, 71], full: [1, 94], contact: [2, 112
 
 const [SCORE, LANDED, ENDED] = [STATE, STATE + 3, STATE + 4];
 const FINISH_SCORE = 100;
-const POSE = 3 * BODIES;
-export const ROW = POSE + 3; // as `qwop.envs.pictures.frame_rows` has them
+export const POSE = 3 * BODIES; // numbers of a pose, and of a row, as `qwop.envs.pictures.frame_rows` has them
+export const ROW = POSE + 3;
 
 export async function loadEngine(address = new URL("engine.wasm", import.meta.url)) {
   return WebAssembly.compile(await (await fetch(address)).arrayBuffer());

@@ -1,9 +1,6 @@
 // The list of recorded games.
 
-import { button, element } from "./elements.js";
-
-// The number of a game for people, who count from 1; files count from 0.
-export const numberOf = (game) => Number(game.name.split("-").pop()) + 1;
+import { button, element, numberOf } from "./elements.js";
 
 export class GameList {
   // cells(game): its figures. discard(game): takes it out of the dataset.
@@ -27,9 +24,9 @@ export class GameList {
     this.body.replaceChildren(...this.games.map((game) => {
       const tr = element("tr", "", { className: this.best?.name === game.name ? "best" : "" });
       tr.dataset.name = game.name;
-      tr.append(...[`${numberOf(game)}`, game.player, ...this.cells(game)].map((text) => element("td", text)));
+      tr.append(...[`${numberOf(game.name)}`, game.player, ...this.cells(game)].map((text) => element("td", text)));
       const discard = ({ currentTarget }) => { currentTarget.blur(); this.discard(game); };
-      const title = `Discard game ${numberOf(game)}: remove it from the dataset`;
+      const title = `Discard game ${numberOf(game.name)}: remove it from the dataset`;
       const made = button("discard", discard, { title });
       made.setAttribute("aria-label", title);
       tr.appendChild(element("td", "")).append(made);

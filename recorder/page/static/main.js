@@ -1,8 +1,8 @@
 // The page: its states, and the connection to the engine.
 
 import { Coach, COACH_KEYS } from "./coach.js";
-import { $, button } from "./elements.js";
-import { GameList, numberOf } from "./game_list.js";
+import { $, button, numberOf } from "./elements.js";
+import { GameList } from "./game_list.js";
 import { nameOf } from "./keyboard.js";
 import { Pictures } from "./pictures.js";
 import { Qwop } from "./qwop.js";
@@ -139,7 +139,7 @@ function over() {
   state("over");
   best();
   const status = ended.name
-    ? `Recorded as game ${numberOf(ended)}.`
+    ? `Recorded as game ${numberOf(ended.name)}.`
     : ended.discarded ? "Discarded." : "Not recorded.";
   const again = ended.name ? `Keep and ${game.again.toLowerCase().replace("(r)", "(R)")}` : game.again;
   const choices = [[again, begin, true]];

@@ -1,4 +1,4 @@
-// QWOP on the page: the runner drawn from rows of numbers.
+// QWOP on the page, where a policy is corrected: the runner drawn from rows of numbers.
 
 import { $, figures } from "./elements.js";
 import { BITS, Keyboard } from "./keyboard.js";
@@ -16,12 +16,8 @@ export class Qwop {
     this.bits = BITS;
     this.keyboard = new Keyboard(window);
     this.caps = [...document.querySelectorAll("[data-key]")];
-    this.title = "Run 100 metres";
-    this.help = "Q and W move the thighs, O and P the calves. Press any of them to start.";
-    this.keyHelp = null;
     this.again = "Run again (R)";
     this.startRow = null; // the runner before the start
-    this.person = true; // has control; else a policy has
     this.slower = 1; // in slow motion
   }
 

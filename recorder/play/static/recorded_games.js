@@ -2,6 +2,7 @@
 
 import { Connection } from "./connection.js";
 import { Sha256 } from "./digest.js";
+import { numberOf } from "./elements.js";
 import { today } from "./list.js";
 import { Outbox } from "./outbox.js";
 import { prove } from "./packed.js";
@@ -12,8 +13,6 @@ const NAME = "qwop.name";
 const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
 const DAY = 86_400_000; // ms
-
-const numberOf = (name) => Number(name.split("-").pop()) + 1;
 
 // The frames of a game as they are sent: the keys, and sixteen times the check bits.
 const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));

@@ -14,7 +14,7 @@ from qwop.datasets.schema import DatasetInfo
 @pytest.mark.parametrize(
     ("missing", "used", "install"),
     [
-        ("h5py", lambda info: hdf5.require_h5py(), r"'qwop\[minari\]'"),
+        ("h5py", lambda info: hdf5.foreign_hdf5(Path("any"), "h5py", "").__enter__(), r"'qwop\[minari\]'"),
         ("minari", lambda info: minari.read(Path("any"), Unknown("me", 0.05)), r"'qwop\[minari\]'"),
         ("d3rlpy", lambda info: d3rlpy.to_d3rlpy([], info), r"'qwop\[d3rlpy\]', then pip install --no-deps d3rlpy=="),
     ],

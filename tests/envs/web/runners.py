@@ -1,7 +1,7 @@
 """Runs the web's scripts in Node, Chromium or Firefox, to compare what they play with the simulator.
 
-A browser needs no driver: it opens a page of a local server, whose script imports a module of `static/`, calls one of
-its functions, and sends back what that returns.
+A browser needs no driver: it opens a page of a local server, whose script imports a module of `static/` or of this
+folder, calls one of its functions, and sends back what that returns.
 """
 
 import json
@@ -18,6 +18,8 @@ from typing import Any
 
 from qwop.common.errors import BadInput
 from qwop.envs.web import STATIC
+
+HERE = Path(__file__).parent
 
 NODE, CHROMIUM, FIREFOX = RUNNERS = ("node", "chromium", "firefox")
 
@@ -74,7 +76,7 @@ def call(
     files: Mapping[str, Path] | None = None,
     timeout: float = 600,
 ) -> Any:
-    """Call a function of a script in `static/` with the compiled engine and these arguments (plain data).
+    """Call a function of a script in `static/` or here with the compiled engine and these arguments (plain data).
 
     files: more files beside the scripts, by name. Raises BadInput if the program is not installed, and RuntimeError
     with the script's own error.
@@ -83,7 +85,7 @@ def call(
     if program is None:
         raise BadInput(f"{runner}: not installed; expected one of {', '.join(PROGRAMS[runner])} on the path")
     given = {"module": f"./{module}", "function": function, "arguments": list(arguments)}
-    places = {file.name: file for file in STATIC.iterdir()} | dict(files or {})
+    places = {file.name: file for file in (*STATIC.iterdir(), *HERE.glob("*.js"))} | dict(files or {})
     run = _in_node if runner == NODE else _in_browser
     output = run(program, given, places, timeout)
     if "error" in output:

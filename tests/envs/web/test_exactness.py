@@ -1,6 +1,5 @@
 """Games in Node, Chromium and Firefox, against the simulator."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ from qwop.envs.qwop.observations import observe_as, observe_start
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 
 from .runners import NODE, PROGRAMS, RUNNERS, call, program_of
-
-HERE = Path(__file__).parent
 
 KNOWN = "ccb00f663da02787e4bf1a96c8e11254906a5be7968d61bafcc38100d70299b7"
 
@@ -82,7 +79,7 @@ def test_the_digest_is_of_the_bytes_of_all_states() -> None:
 
 def in_node(function: str, *arguments: Any) -> Any:
     require(NODE)
-    return call(NODE, "trials.js", function, arguments, {"trials.js": HERE / "trials.js"})
+    return call(NODE, "trials.js", function, arguments)
 
 
 @pytest.mark.parametrize("kind", ["features", "full", "contact"])

@@ -22,7 +22,7 @@ from qwop.policies.policy import Policy
 from qwop.recorder.coaching.environment_stage import EnvironmentStage, repeats_games
 from qwop.recorder.coaching.game import CoachedGame
 from qwop.recorder.coaching.journal import Journal
-from qwop.recorder.coaching.page_game import CoachedEnvironment
+from qwop.recorder.coaching.page_game import CoachedPageGame
 from qwop.recorder.coaching.qwop_stage import QwopStage
 from qwop.recorder.coaching.recording import coached_info
 from qwop.recorder.coaching.stage import Facts, Stage
@@ -282,7 +282,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
     policy = Policy(ActorCritic(seen, 2, (4,), torch.Generator().manual_seed(1)), spec, seen)
     game = of(EnvironmentStage(env, None, DatasetInfo(spec, seen, 2, SHARED_CONTROL), 5, 50.0), policy)
     reported: list[str] = []
-    page = CoachedEnvironment(game, 0.06, lambda number: Journal(None, {}), reported.append)
+    page = CoachedPageGame(game, 0.06, lambda number: Journal(None, {}), reported.append)
     page.advance(1, [0, 0, 1, 2, 0, 0])
     played = game.episode()
     env.change = change

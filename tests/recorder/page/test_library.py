@@ -40,8 +40,8 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     ]
     fall, short, expert = entries
     assert (fall.outcome, short.outcome, expert.player) == ("fell", "stopped", "expert")
-    assert short.seconds == pytest.approx(6 / 30)
-    assert expert.metres == pytest.approx(replay(LONG).events[-1, 0])
+    assert short.figures["seconds"] == pytest.approx(6 / 30)
+    assert expert.figures["metres"] == pytest.approx(replay(LONG).events[-1, 0])
 
 
 def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:

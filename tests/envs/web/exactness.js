@@ -1,4 +1,4 @@
-// Plays sessions and says how: what `qwop.envs.web.runners` runs in Node and in browsers, to compare them with numba.
+// Plays sessions and says how: what `runners.py` runs in Node and in browsers, to compare them with numba.
 
 import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
