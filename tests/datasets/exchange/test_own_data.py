@@ -397,9 +397,18 @@ def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, pla
         ),
         (lambda text: text.replace(b",1.0,", b",1,0,"), "line 2 has 9 values for 8 columns"),
         (lambda text: text.decode().encode("utf-16"), "is not UTF-8 text; save it as UTF-8"),
+        (
+            lambda text: text.replace(b",", b";").replace(b".", b","),
+            "column x0 holds .*,.*, expected numbers; write decimals with a point",
+        ),
+        (
+            lambda text: text.replace(b",", b";").replace(b"2.0", b"1.002,0"),
+            "column reward holds 1.002,0, expected numbers; write decimals with a point, and thousands without a mark",
+        ),
+        (lambda text: text.replace(b"2.0", b"two"), "column reward holds two, expected numbers$"),
         (lambda text: text.replace(b"reward", "prämie".encode("latin-1")), "is not UTF-8 text"),
     ],
-    ids=range(4),
+    ids=range(7),
 )
 def test_a_csv_that_is_not_clear_is_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
@@ -407,6 +416,18 @@ def test_a_csv_that_is_not_clear_is_refused(
     (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
     with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
         brought(tmp_path / "mine.csv")
+
+
+def test_a_csv_may_have_episodes_called_na_and_nan(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table = table_of(played).drop(columns="terminated").replace({"episode": {0: "NA", 1: "nan", 2: "None"}})
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    assert [len(episode) for episode in brought(tmp_path / "mine.csv")] == [len(one["actions"]) for one in played]
+
+
+def test_spaces_after_an_episodes_number_are_no_part_of_it(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    text = table_of(played).to_csv(index=False)
+    (tmp_path / "mine.csv").write_text(text.replace("\n0,", "\n0 ,", 1))
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
 
 
 def test_separators_at_the_ends_of_lines_are_no_values(tmp_path: Path, played: list[dict[str, Any]]) -> None:
