@@ -79,6 +79,6 @@ def saying_how_to_continue(console: Console, after: Callable[[], str], resumable
             )
         raise
     except KeyboardInterrupt:
-        hint = "continues" if resumable() else "starts anew, for there is no checkpoint yet"
+        hint = "continues" if resumable() else "starts anew"
         console.print(f"stopped after {after()}; the same command with resume=true {hint}")
         raise

@@ -89,13 +89,15 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     """
     form = ArrayForm.of(unknown.environment)  # first, for a table can be long
     left_out: dict[str, None] = {}
+    texts = {NAME}
 
     def needed(found: Sequence[str], index: Collection[str]) -> list[str]:
         names = columns_of(found, columns, index)
+        texts.update(_names(found, columns, index)["episode"])  # episodes may be called NA and nan
         left_out.update(dict.fromkeys(one for one in found if one not in names and not _is_index(one)))
         return names
 
-    table, starts = read_table(path, _files(path), needed, texts=(NAME,))
+    table, starts = read_table(path, _files(path), needed, texts)
     made = imported_table(table, columns, form, unknown, path, starts)
     if not left_out:
         return made
@@ -285,9 +287,18 @@ def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(
-            f"column {quoted(name)} holds {quoted(next(iter(column.dropna()), None))}, expected numbers"
-        ) from None
+        found = next((one for one in column.dropna() if not _is_number(one)), None)
+        comma = isinstance(found, str) and re.fullmatch(r"[-+]?[\d\s.']*,\d+", found)
+        advice = "; write decimals with a point, and thousands without a mark" if comma else ""
+        raise BadInput(f"column {quoted(name)} holds {quoted(found)}, expected numbers{advice}") from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
@@ -319,7 +330,7 @@ def _episodes(
     if not names["episode"]:
         begins = np.flatnonzero(last | ~decisions) + 1
         return [part for part in np.split(rows, begins) if len(part)]
-    marks = table[names["episode"][0]].astype("string").fillna("").to_numpy()
+    marks = table[names["episode"][0]].astype("string").fillna("").str.strip().to_numpy()
     new = (marks[1:] != marks[:-1]) | ((last | ~decisions)[:-1] & np.isin(rows[1:], files))
     parts = np.split(rows, np.flatnonzero(new) + 1)
     seen: set[str] = set()

@@ -39,8 +39,8 @@ def read_table(
 ) -> tuple[pd.DataFrame, list[int]]:
     """The needed columns of these files, one or more, of the table that is called `path`; and the first row of each.
 
-    texts: columns that hold texts, which a `.csv` does not say. BadInput for files that are no tables, or take more
-    memory than is permitted for their size.
+    texts: columns that hold texts, which a `.csv` does not say; read after `needed` was called. BadInput for files that
+    are no tables, or take more memory than is permitted for their size.
     """
     if not files:
         raise BadInput(f"{path}: has no files of rows")

@@ -105,7 +105,13 @@ def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | Non
 
 
 def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
-    return {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
+    found: dict[frozenset[str], Any] = {}
+    for keys, action in given.items():
+        held = frozenset(_named(key) for key in keys.split("+"))
+        if held in found:
+            raise BadInput(f"source.actions: {quoted(keys)} is there twice, in another form; give it once")
+        found[held] = action
+    return found
 
 
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
@@ -141,6 +147,8 @@ def _index(action: Any, names: tuple[str, ...], space: Space, said: str) -> int:
     """
     name = getattr(action, "name", action)
     if isinstance(name, str) and name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{said}, the name of {names.count(name)} actions; give what the environment takes instead")
         return names.index(name)
     found = None if isinstance(action, bool | str) else index_of_action(space, action)
     if found is not None:

@@ -1,17 +1,22 @@
 """The recorded games that the page lists, plays back and races against."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+import pyarrow.compute as pc
+
 from ...common.errors import BadInput
 from ...datasets.checksums import add_removed
+from ...datasets.episode_file import open_episode_file
 from ...datasets.folder import EPISODE_NAME
 from ...datasets.from_keys import replay_episode
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.summary import fact_columns, facts_in
 from ...envs.names import SCORE
 from ...envs.pictures.video import seconds_from_first_key
 from .messages import encode
@@ -20,7 +25,7 @@ DISCARDED = "discarded"
 """Subfolder of the dataset for discarded games; nothing recorded is ever deleted."""
 
 LISTED = 200
-"""Number of games listed of each collection, the newest ones."""
+"""Number of games listed of each collection, the newest ones; an older one that is better than these is listed, too."""
 
 LONGEST_NAME = 255
 """Length that file systems allow."""
@@ -50,7 +55,7 @@ class Library:
     """Collections of games: `own` is the dataset being recorded; the others are datasets to race against.
 
     read_entry(collection, path, info): the entry of an episode's file, None for one that is not listed; BadInput for a
-    damaged one. Each file is read once.
+    damaged one. Each file is read once; of those that are not listed, only what ranks them.
     """
 
     def __init__(
@@ -63,17 +68,22 @@ class Library:
         self._read_entry = read_entry or read_qwop_entry
         self._collections = {"own": folder, **others}
         self._entries: dict[Path, Entry | None] = {}
+        self._ranks: dict[Path, tuple[float, ...]] = {}
 
     def entries(self) -> list[Entry]:
-        """List the games of all collections, own ones first, and the newest first in each."""
+        """List the newest games of each collection and its best, own ones first, and the newest first in each."""
         found = []
         for collection, folder in self._collections.items():
             try:
                 dataset = open_dataset(folder)
             except (BadInput, OSError):  # no game yet, or the folder is gone
                 continue
-            newest = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
-            found += [entry for entry in newest if entry is not None]
+            read = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
+            newest = [entry for entry in read if entry is not None]
+            older = self._best(collection, dataset.files[:-LISTED], dataset.info)
+            found += newest
+            if older is not None and older.rank > max((entry.rank for entry in newest), default=()):
+                found.append(older)
         return found
 
     def to_json(self) -> dict[str, object]:
@@ -119,6 +129,15 @@ class Library:
             raise KeyError(name)
         return folder / file
 
+    def _best(self, collection: str, paths: Sequence[Path], info: DatasetInfo) -> Entry | None:
+        """The best of these games, of which no other is read completely."""
+        ranks = {}
+        for path in paths:
+            with suppress(BadInput):  # discarded meanwhile, or damaged
+                ranks[path] = self._ranks[path] = self._ranks.get(path) or _rank(path, info)
+        read = (self._entry(collection, path, info) for path in sorted(ranks, key=ranks.__getitem__, reverse=True))
+        return next((entry for entry in read if entry is not None), None)
+
     def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
         if path not in self._entries:
             try:
@@ -148,6 +167,18 @@ def read_environment_entry(collection: str, path: Path, info: DatasetInfo) -> En
     episode = read_episode(path, info)
     total = float(episode.rewards.sum(dtype="float64"))
     return _entry(collection, path, episode, {"total": total, "steps": len(episode)}, (total,))
+
+
+def _rank(path: Path, info: DatasetInfo) -> tuple[float, ...]:
+    """The rank of an episode's entry, from the columns that it takes; BadInput if the file is damaged."""
+    with open_episode_file(path) as file:
+        table = file.table(info, fact_columns(info))
+        facts = facts_in(table, info, file.metadata)
+        if not info.environment.capabilities.runs:
+            return (facts.total,)
+        finished = facts.outcome == "finished"
+        seconds = float(seconds_from_first_key(pc.list_flatten(table.column("keys")).to_numpy())[-1])
+        return (finished, -seconds if finished else 0.0, facts.metres or 0.0)
 
 
 def _entry(collection: str, path: Path, episode: Episode, figures: dict[str, float], rank: tuple[float, ...]) -> Entry:

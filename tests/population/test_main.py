@@ -250,6 +250,21 @@ def test_an_interrupted_run_names_the_checkpoint_that_it_continues_from(
     assert "stopped after round 1, with a checkpoint of round 0; the same command with resume=true continues" in said
 
 
+def test_a_run_that_is_interrupted_in_its_first_round_is_begun_anew_by_resuming_it(
+    population: Command, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Population, *arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    run = (*small, "rounds=1", "evaluation.games=0", "out=run")
+    with monkeypatch.context() as patch:
+        patch.setattr(Population, "play_round", interrupted)
+        code, said, _ = population(*run)
+    assert code == 130
+    assert "stopped after round 0; the same command with resume=true starts anew\n" in said
+    assert population(*run, "resume=true")[0] == 0
+
+
 def test_agents_that_diverge_need_a_lower_rate_of_the_agents(population: Command, small: tuple[str, ...]) -> None:
     code, _, wrong = population(*small, "rounds=1", "agents=2", "agent.learning_rate=[1e30,1e30]", "out=run")
     assert code == 2

@@ -246,6 +246,36 @@ def test_other_columns_keep_the_order_of_the_file(tmp_path: Path, parts: str) ->
     assert (episode.actions[0], episode.observations[0].tolist()) == (3, [7, 5, 0, 0, 1, 1, 0.5])
 
 
+class Whole(gymnasium.Env[Any, Any]):
+    """An environment of whole numbers of any size."""
+
+    observation_space = spaces.Box(-(2**62), 2**62, (2,), np.int64)
+    action_space = spaces.Discrete(2)
+
+
+@pytest.fixture
+def whole_numbers() -> Iterator[str]:
+    gymnasium.register("Whole-v0", Whole)
+    yield "Whole-v0"
+    gymnasium.registry.pop("Whole-v0")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+@pytest.mark.parametrize(("found", "kind"), [(2**24 + 1, np.int64), (2**53 + 1, np.uint64), (-(2**24) - 1, np.float64)])
+def test_whole_numbers_that_a_dataset_would_round_are_refused(
+    tmp_path: Path, whole_numbers: str, suffix: str, found: int, kind: Any
+) -> None:
+    table = pd.DataFrame({"obs.0": [1, 2], "obs.1": np.array([2**24, found], kind), "action": [0, 1]})
+    path = tmp_path / f"mine{suffix}"
+    if suffix == ".npz":
+        np.savez(path, observations=table[["obs.0", "obs.1"]].to_numpy(), actions=table.action)
+    else:
+        table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    with pytest.raises(BadInput, match=rf"mine{suffix}: episode 0: observations\[1, 1\] is .* a whole number"):
+        run(DatasetImportSettings(dataset=str(path), out=str(tmp_path / "out"), environment_id=whole_numbers))
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_csv_may_have_actions_called_none(tmp_path: Path, parts: str) -> None:
     seen = [[0.0] * 7] * 3
     qwop.write_episode(tmp_path / "data", seen, np.array([[0, 0], [0, 1]]), environment=parts)
@@ -367,9 +397,18 @@ def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, pla
         ),
         (lambda text: text.replace(b",1.0,", b",1,0,"), "line 2 has 9 values for 8 columns"),
         (lambda text: text.decode().encode("utf-16"), "is not UTF-8 text; save it as UTF-8"),
+        (
+            lambda text: text.replace(b",", b";").replace(b".", b","),
+            "column x0 holds .*,.*, expected numbers; write decimals with a point",
+        ),
+        (
+            lambda text: text.replace(b",", b";").replace(b"2.0", b"1.002,0"),
+            "column reward holds 1.002,0, expected numbers; write decimals with a point, and thousands without a mark",
+        ),
+        (lambda text: text.replace(b"2.0", b"two"), "column reward holds two, expected numbers$"),
         (lambda text: text.replace(b"reward", "prämie".encode("latin-1")), "is not UTF-8 text"),
     ],
-    ids=range(4),
+    ids=range(7),
 )
 def test_a_csv_that_is_not_clear_is_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
@@ -377,6 +416,18 @@ def test_a_csv_that_is_not_clear_is_refused(
     (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
     with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
         brought(tmp_path / "mine.csv")
+
+
+def test_a_csv_may_have_episodes_called_na_and_nan(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table = table_of(played).drop(columns="terminated").replace({"episode": {0: "NA", 1: "nan", 2: "None"}})
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    assert [len(episode) for episode in brought(tmp_path / "mine.csv")] == [len(one["actions"]) for one in played]
+
+
+def test_spaces_after_an_episodes_number_are_no_part_of_it(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    text = table_of(played).to_csv(index=False)
+    (tmp_path / "mine.csv").write_text(text.replace("\n0,", "\n0 ,", 1))
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
 
 
 def test_separators_at_the_ends_of_lines_are_no_values(tmp_path: Path, played: list[dict[str, Any]]) -> None:

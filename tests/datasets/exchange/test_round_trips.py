@@ -63,6 +63,17 @@ def test_a_large_dataset_is_divided_into_files_and_put_together_again(
     assert [identity(episode) for episode in back] == [identity(episode) for episode in dataset]
 
 
+def test_files_of_a_hub_have_the_order_of_their_numbers(
+    games: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface, "SHARD", 1)  # a file for each episode
+    export(ExportSettings(str(games.folder), "huggingface", str(tmp_path / "hub")))
+    for number, file in enumerate(sorted((tmp_path / "hub" / "steps").iterdir()), start=8):
+        file.rename(file.with_name(f"part.{number}.parquet"))  # as texts, part.10 comes first
+    import_(DatasetImportSettings(str(tmp_path / "hub"), str(tmp_path / "back")))
+    assert [identity(episode) for episode in open_dataset(tmp_path / "back")] == [*map(identity, games)]
+
+
 def test_a_dataset_opens_in_minari(games: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     minari = pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
     pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")

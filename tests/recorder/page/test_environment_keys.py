@@ -95,6 +95,20 @@ def test_an_action_that_it_does_not_take_is_refused(space: Any, given: Any, said
         key_map(made(space), 4, {"a": given}, None)
 
 
+def test_a_name_of_two_actions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Keyboard, "get_action_meanings", lambda env: ["wait", "jump", "jump"], raising=False)
+    env = made(spaces.Discrete(3))
+    with pytest.raises(BadInput, match=r"source\.actions: a is jump, the name of 2 actions; give what the environment"):
+        key_map(env, 3, {"a": "jump"}, None)
+    assert key_map(env, 3, {"a": 2, "b": "wait"}, None).actions == {frozenset("a"): 2, frozenset("b"): 0}
+
+
+@pytest.mark.parametrize(("one", "other"), [("a", "A"), ("a+Shift", "shift+A")])
+def test_keys_that_are_given_in_two_forms_are_refused(one: str, other: str) -> None:
+    with pytest.raises(BadInput, match=r"source\.actions: .* is there twice, in another form; give it once"):
+        key_map(made(spaces.Discrete(2)), 2, {one: 0, other: 1}, None)
+
+
 def test_digits_are_the_actions_of_a_space_from_any_start() -> None:
     keys = key_map(made(spaces.Discrete(3, start=-1)), 3, {}, -1)
     assert keys.actions == {frozenset("0"): 0, frozenset("1"): 1, frozenset("2"): 2}

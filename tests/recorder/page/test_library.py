@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import episode_from_keys, qwop_info, replay_episode
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
@@ -14,7 +15,7 @@ from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.champion import keys_path
-from qwop.recorder.page.library import Library
+from qwop.recorder.page.library import Library, read_environment_entry
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
@@ -53,9 +54,48 @@ def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:
 
 def test_the_newest_games_are_listed_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.recorder.page.library.LISTED", 2)
-    record(tmp_path / "own", SHORT, LONG, SHORT)
+    record(tmp_path / "own", SHORT, SHORT, LONG)
     names = [entry.name for entry in Library(tmp_path / "own", {}).entries()]
     assert names == ["episode-000002", "episode-000001"]
+
+
+def test_the_best_game_is_that_of_all_and_listed_however_old_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.recorder.page.library.LISTED", 2)
+    record(tmp_path / "own", SHORT, LONG, SHORT, LONG, SHORT, SHORT)
+    (tmp_path / "own" / "episode-000003.parquet").write_bytes(b"damaged")
+    library = Library(tmp_path / "own", {})
+    found = library.to_json()
+    assert [game["name"] for game in found["games"]] == ["episode-000005", "episode-000004", "episode-000001"]
+    assert found["best"]["name"] == "episode-000001"
+    library.discard("episode-000001")
+    record(tmp_path / "own", LONG)
+    assert [entry.name for entry in library.entries()] == ["episode-000006", "episode-000005"]
+
+
+def test_older_games_are_ranked_as_if_they_were_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    champion = read_keys(keys_path("champion"))
+    waited = [0] * 50 + champion.tolist()  # another time on the clock, the same from the first key
+    record(tmp_path, SHORT, champion.tolist(), waited, LONG, FALL, SHORT)
+    library = Library(tmp_path, {})
+    listed = sorted(library.entries(), key=lambda entry: entry.rank, reverse=True)
+    monkeypatch.setattr("qwop.recorder.page.library.LISTED", 1)
+    while listed:
+        best = Library(tmp_path, {}).entries()[-1]
+        assert best == listed[0]
+        library.discard(listed.pop(0).name)
+
+
+def test_older_games_of_other_environments_are_ranked_by_their_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.recorder.page.library.LISTED", 1)
+    for rewards in ([1.0, 0.5], [-1.0, 4.0], [2.0, 0.0]):
+        write_episode(tmp_path, np.zeros((3, 4)), [0, 1], rewards, environment="CartPole-v1")
+    found = Library(tmp_path, {}, read_environment_entry).to_json()
+    assert [game["total"] for game in found["games"]] == [2.0, 3.0]
+    assert found["best"]["total"] == 3.0
 
 
 def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
