@@ -17,7 +17,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
-from ..envs.observed import plain_observation, problem_of, problem_of_whole_numbers, without_texts
+from ..envs.observed import plain_observation, problem_of, without_texts
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import Unknown, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
@@ -203,9 +203,6 @@ class ArrayForm:
             if seen[:1].size != wanted.size:
                 raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
             seen = seen.reshape(len(seen), *wanted.shape)
-        is_whole = isinstance(own, Box) and own.dtype.kind in "iu"
-        if is_whole and (problem := problem_of_whole_numbers(seen, "observations")):
-            raise BadInput(f"{problem}; wrap the environment so that it gives smaller units, or several numbers")
         if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
             raise BadInput("observations are no whole numbers from 0 to 255")
         return seen

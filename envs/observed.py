@@ -37,9 +37,6 @@ LARGEST = np.float64(np.finfo(np.float32).max)
 
 LARGEST_HALF = np.float64(np.finfo(np.float16).max)
 
-ALL_WHOLE = 2**24
-"""Size up to which float32 holds all whole numbers."""
-
 ERRORS = (Exception, SystemExit)
 """Errors of an environment's own; some leave Python where they should fail."""
 
@@ -193,9 +190,8 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
         return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
-    if space.dtype is not None and space.dtype.kind in "iub":
-        problem = _problem_of_rounding(space.dtype, numbers, place) if space.dtype != numbers.dtype else None
-        return problem or problem_of_whole_numbers(numbers, place)
+    if space.dtype != numbers.dtype and space.dtype is not None and space.dtype.kind in "iub":
+        return _problem_of_rounding(space.dtype, numbers, place)
     largest = LARGEST_HALF if space.dtype == np.float16 else LARGEST
     if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= largest):  # fast, mostly enough
         return None
@@ -208,18 +204,6 @@ def _problem_of_rounding(dtype: np.dtype[Any], numbers: NDArray[Any], place: str
     with np.errstate(invalid="ignore"):
         changed = numbers.astype(dtype) != numbers
     return f"{_first_field(changed, numbers, place)}, expected {dtype}" if changed.any() else None
-
-
-def problem_of_whole_numbers(numbers: NDArray[Any], place: str) -> str | None:
-    """Describe the first of these whole numbers that float32 would round: identifiers and times would be mixed up."""
-    if numbers.dtype.itemsize < 3:
-        return None
-    wide = numbers.astype(np.float64)
-    lost = (wide.astype(np.float32) != wide) | (np.abs(wide) >= 2**53)  # from there on, float64 rounds, too
-    if not lost.any():
-        return None
-    found = _first_field(lost, numbers, place)
-    return f"{found}, expected a whole number that float32 holds exactly (all up to {ALL_WHOLE:,})"
 
 
 def _first_field(wrong: NDArray[np.bool_], numbers: NDArray[Any], place: str) -> str:

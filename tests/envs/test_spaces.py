@@ -20,7 +20,6 @@ from qwop.evaluation.film import film_actions
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 BYTES = spaces.Box(0, 255, (3,), np.uint8)
-WHOLE = spaces.Box(-(2**62), 2**62, (3,), np.int64)
 
 
 class Odd(gymnasium.Env[Any, Any]):
@@ -451,18 +450,10 @@ def broken(value: float) -> Callable[[int], Any]:
             {"observations": spaces.Box(-1, 1, (1,), np.float16), "see": lambda n: np.array([7e4])},
             r"observation\[0\] is 70000.0, expected a finite number",
         ),
-        (
-            {"observations": WHOLE, "see": lambda n: np.array([0, n, 2**24 + n])},
-            r"observation\[2\] is 16777217, expected a whole number that float32 holds exactly \(all up to 16,777,216",
-        ),
-        (
-            {"observations": spaces.Dict({"id": WHOLE}), "see": lambda n: {"id": np.array([0, 1, 2**53 + n])}},
-            r"observation\['id'\]\[2\] is 9007199254740992, expected a whole number",
-        ),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(24),
+    ids=range(22),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
@@ -477,8 +468,6 @@ def test_a_reward_may_be_any_single_number(odd: Make, pay: Any) -> None:
 
 
 def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
-    env = odd(observations=WHOLE, see=lambda n: np.array([2**24, -(2**30), n], np.int32)).make()
-    assert env.reset(seed=0)[0].tolist() == [2**24, -(2**30), 0]
     env = make_vector(odd(observations=BYTES, see=lambda n: np.array([n, 1.0, 255.0])), 2)
     assert env.reset(seed=0)[0].tolist() == [[0, 1, 255]] * 2
     image = spaces.Dict({"image": spaces.Box(0, 255, (40, 40), np.uint8)})

@@ -246,36 +246,6 @@ def test_other_columns_keep_the_order_of_the_file(tmp_path: Path, parts: str) ->
     assert (episode.actions[0], episode.observations[0].tolist()) == (3, [7, 5, 0, 0, 1, 1, 0.5])
 
 
-class Whole(gymnasium.Env[Any, Any]):
-    """An environment of whole numbers of any size."""
-
-    observation_space = spaces.Box(-(2**62), 2**62, (2,), np.int64)
-    action_space = spaces.Discrete(2)
-
-
-@pytest.fixture
-def whole_numbers() -> Iterator[str]:
-    gymnasium.register("Whole-v0", Whole)
-    yield "Whole-v0"
-    gymnasium.registry.pop("Whole-v0")
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
-@pytest.mark.parametrize(("found", "kind"), [(2**24 + 1, np.int64), (2**53 + 1, np.uint64), (-(2**24) - 1, np.float64)])
-def test_whole_numbers_that_a_dataset_would_round_are_refused(
-    tmp_path: Path, whole_numbers: str, suffix: str, found: int, kind: Any
-) -> None:
-    table = pd.DataFrame({"obs.0": [1, 2], "obs.1": np.array([2**24, found], kind), "action": [0, 1]})
-    path = tmp_path / f"mine{suffix}"
-    if suffix == ".npz":
-        np.savez(path, observations=table[["obs.0", "obs.1"]].to_numpy(), actions=table.action)
-    else:
-        table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
-    with pytest.raises(BadInput, match=rf"mine{suffix}: episode 0: observations\[1, 1\] is .* a whole number"):
-        run(DatasetImportSettings(dataset=str(path), out=str(tmp_path / "out"), environment_id=whole_numbers))
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_csv_may_have_actions_called_none(tmp_path: Path, parts: str) -> None:
     seen = [[0.0] * 7] * 3
     qwop.write_episode(tmp_path / "data", seen, np.array([[0, 0], [0, 1]]), environment=parts)
