@@ -60,16 +60,36 @@ def choice_of(
     return field(default_factory=options[default], metadata={"spec": spec})
 
 
-def file_choice(group: str, help: str, *, example: str, **rules: Any) -> Any:
+def file_choice(
+    group: str,
+    help: str,
+    *,
+    example: str,
+    prefers: str = "",
+    default: str = "",
+    default_beside: Mapping[str, str] | None = None,
+    preferred_beside: Mapping[str, str] | None = None,
+    expected: str = "",
+) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
-    rules, see `Declaration`. prefers: another group, of which a file may name an option under this key; it is chosen
-    unless the command line chooses one. preferred_beside: an option of that group by a pattern, chosen if the file
-    names none and a part of the command line matches. default: the option that is chosen if a command line changes
-    settings of the group without choosing one. default_beside: another default by the name of a setting, chosen if the
-    command line sets that one. expected: what else may be given, for the error without a choice.
+    prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
+    chooses one. preferred_beside: an option of that group by a pattern, chosen if the file names none and a part of the
+    command line matches. default: the option that is chosen if a command line changes settings of the group without
+    choosing one. default_beside: another default by the name of a setting, chosen if the command line sets that one.
+    expected: what else may be given, for the error without a choice.
     """
-    return field(metadata={"spec": Declaration(help, group=group, example=example, **rules)})
+    spec = Declaration(
+        help,
+        group=group,
+        example=example,
+        prefers=prefers,
+        preferred_beside=preferred_beside or {},
+        default=default,
+        default_beside=default_beside or {},
+        expected=expected,
+    )
+    return field(metadata={"spec": spec})
 
 
 class Settings:
