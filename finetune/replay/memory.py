@@ -52,6 +52,10 @@ class Memory(Generic[Items]):
         """The share of each source in the stored items; all 0 if the memory is empty."""
         return source_shares(self._columns["source"][: len(self)])
 
+    def check_valid(self) -> None:
+        """Assert that the internal state is consistent."""
+        self._ring.check_valid()
+
     def get_state(self) -> dict[str, object]:
         """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
         return {**self._state_of(self._ring.by_age()), "start": self._ring.start}

@@ -67,6 +67,11 @@ class FrameStore:
         blocks = sum(block.nbytes for block in self._blocks)
         return blocks + self._index.nbytes + self._uses.nbytes + self._hashes.nbytes
 
+    @property
+    def frames(self) -> int:
+        """Number of distinct frames stored."""
+        return len(self._uses) - len(self._free)
+
     def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
         frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
         # Added before the old contents are removed, so that shared frames are kept.
@@ -101,6 +106,13 @@ class FrameStore:
         self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
         for number in numbers.tolist():  # storing counted each once
             self._uses[number] -= 1
+
+    def check_valid(self) -> None:
+        """Assert that reference counts match the index and that free frames are unused."""
+        shown = self._index[self._index >= 0]
+        assert np.array_equal(np.bincount(shown, minlength=len(self._uses)), self._uses)
+        assert np.array_equal(np.flatnonzero(self._uses == 0), np.sort(self._free))
+        assert len(self._known) <= self.frames
 
     def _frames(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Copies of the frames with these numbers, [n, size]."""

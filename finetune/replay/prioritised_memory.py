@@ -76,6 +76,11 @@ class PrioritisedMemory(TransitionMemory):
         super().clear()
         self._largest = 1.0
 
+    def check_valid(self) -> None:
+        super().check_valid()
+        self._tree.check_valid()
+        assert np.array_equal(self._tree.values > 0, np.arange(self._ring.capacity) < len(self))
+
     def get_state(self) -> dict[str, object]:
         return {**super().get_state(), "largest": self._largest}
 

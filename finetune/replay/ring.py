@@ -30,3 +30,9 @@ class Ring:
         """Reset to `size` items with the oldest at `start`; return their slots, oldest first."""
         self.start, self.size = start, size
         return self.by_age()
+
+    def check_valid(self) -> None:
+        """Assert that `start` is 0 unless the ring is full."""
+        assert 0 <= self.size <= self.capacity
+        assert 0 <= self.start < self.capacity
+        assert self.start == 0 or self.size == self.capacity

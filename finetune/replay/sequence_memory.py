@@ -45,6 +45,11 @@ class SequenceMemory(Memory[Sequences]):
         """Sample n sequences uniformly from the whole memory, with replacement."""
         return self._read(generator.integers(len(self), size=n))
 
+    def check_valid(self) -> None:
+        super().check_valid()
+        assert all(0 <= slot < len(self) for slot in self._finals)
+        self.contents().check_valid()
+
     def set_state(self, state: dict[str, Any]) -> None:
         arrays = state["arrays"]
         super().set_state({**state, "arrays": {**self._imitated(arrays), **arrays}})

@@ -23,6 +23,11 @@ class SumTree:
         """The sum of all values."""
         return float(self._nodes[1])
 
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """A copy of all values, float64 [capacity]."""
+        return self._nodes[self._width : self._width + self.capacity].copy()
+
     def get(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """The values of these slots."""
         return self._nodes[self._width + slots]
@@ -37,6 +42,12 @@ class SumTree:
         A slot of value 0 is never found, unless all are 0.
         """
         return np.asarray(_find(self._nodes, self._width, masses))
+
+    def check_valid(self) -> None:
+        """Assert that every node is the sum of its children."""
+        inner = self._nodes[1 : self._width]
+        assert np.array_equal(inner, self._nodes[2::2] + self._nodes[3::2])
+        assert not self._nodes[self._width + self.capacity :].any()
 
 
 @kernel

@@ -52,6 +52,7 @@ def test_changes_of_a_source(source: str, expected: list[str]) -> None:
         "assert a < b",
         "x = setting(0.99, 'Discount.', at_least=0)",
         "x = y",
+        "def check_valid(self):\n    if a < b: pass",
         "x = f'{a + 1}'",
     ],
 )

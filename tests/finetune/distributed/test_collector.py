@@ -16,8 +16,6 @@ from qwop.finetune.schedules.phase import Phase
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-from ..valid import check_sequences
-
 QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
 CARTPOLE = (EnvironmentSpec("CartPole-v1"),) * 2
 NEGATIVE = (EnvironmentSpec("CartPole-v1"), EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}))
@@ -114,7 +112,7 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
     acting = policy(CARTPOLE)
     ours, engine = make(CARTPOLE, 2, 3)
     played, _ = ours.collect(acting)
-    check_sequences(played)
+    played.check_valid()
     assert len(played) == 6
     assert [call for call in engine.calls if call[1] == "collect"] == [(number, "collect") for number in range(3)]
     first = [played.observations[2 * number : 2 * number + 2, 0] for number in range(3)]
@@ -212,6 +210,6 @@ def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
         engine.actors[1] = None
         barrier(ours)
         for _ in range(4):
-            check_sequences(ours.collect(policy(QWOP))[0])
+            ours.collect(policy(QWOP))[0].check_valid()
         assert ours.replaced == 1
         assert len(engine.actors) == 3

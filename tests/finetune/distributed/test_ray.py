@@ -15,8 +15,6 @@ from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-from ..valid import check_sequences
-
 pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 Finetune = Callable[..., tuple[int, str, str]]
@@ -69,7 +67,7 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
             ray.get(started[-1].__ray_ready__.remote())  # killed any earlier, Ray may keep its core occupied
             ray.kill(started[-1])
         played, _ = collector.collect(acting)
-        check_sequences(played)
+        played.check_valid()
         assert played.actions.shape == (2, 10)
     assert collector.replaced == 2
 

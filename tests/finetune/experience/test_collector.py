@@ -13,7 +13,6 @@ from qwop.finetune.experience.collector import Collector
 from qwop.policies.state import ArrayState
 
 from ..runs import assert_same
-from ..valid import check_sequences
 
 
 class Counting(gymnasium.Env[NDArray[Any], int]):
@@ -108,7 +107,7 @@ def test_sequences_follow_each_other_and_episodes_each_other() -> None:
     collector = make()
     first, _ = collector.collect(POLICY)
     second, _ = collector.collect(POLICY)
-    check_sequences(first)
+    first.check_valid()
     steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
     assert steps.tolist() == [
         [0, 1, 2, 3, 0, 1, 2, 3, 0, 1],
@@ -249,7 +248,7 @@ def test_another_environment_starts_new_games_in_it() -> None:
 def test_images_stay_bytes() -> None:
     collector = make(image=True)
     sequences, _ = collector.collect(POLICY)
-    check_sequences(sequences)
+    sequences.check_valid()
     assert sequences.observations.dtype == np.uint8
     assert sequences.observations.shape == (3, 6, 1, 2, 1)
     assert sequences.finals.observations.dtype == np.uint8

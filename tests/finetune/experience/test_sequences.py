@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 from qwop.finetune.experience.sequences import Sequences, concatenate
 
-from ..valid import check_sequences
-
 
 def test_what_a_teacher_said_stays_with_its_sequence(make_sequences: Callable[..., Sequences]) -> None:
     parts = [make_sequences(2), make_sequences(3, first=10)]
@@ -22,7 +20,7 @@ def test_what_a_teacher_said_stays_with_its_sequence(make_sequences: Callable[..
 def test_some_sequences_keep_what_is_theirs(make_sequences: Callable[..., Sequences]) -> None:
     every = make_sequences(6, truncated_every=2)
     chosen = concatenate([every], np.array([4, 1]))
-    check_sequences(chosen)
+    chosen.check_valid()
     assert chosen.rewards.tolist() == every.rewards[[4, 1]].tolist()
     kept = [([4, 1].index(i), t, seen) for i, t, seen in zip(*every.finals, strict=True) if i in (4, 1)]
     assert kept

@@ -7,8 +7,6 @@ from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.replay.demonstrations import Demonstrations, better
 
-from ..valid import check_sequences
-
 
 def firsts(sequences: Sequences) -> list[int]:
     return sequences.observations[:, 0, 0].astype(int).tolist()
@@ -46,7 +44,7 @@ def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode
         [make_episode(3), make_episode(9, first=100, terminated=False, truncated=True)], streams=1, steps=5
     )
     one = demonstrations.next(1)
-    check_sequences(one)
+    one.check_valid()
     assert one.terminated[0].tolist() == [False, False, True, False, False]
     assert one.observations[0, :, 0].astype(int).tolist() == [0, 1, 2, 100, 101, 102]
     assert not len(one.finals.observations)

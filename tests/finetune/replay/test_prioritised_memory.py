@@ -12,7 +12,6 @@ from qwop.finetune.experience.transitions import mixed
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
 
 from ..transitions import make_transitions
-from ..valid import check_memory
 
 
 def memory(capacity: int = 8, **settings: Any) -> PrioritisedMemory:
@@ -88,7 +87,7 @@ def test_the_oldest_leave_first() -> None:
     one = memory(capacity=4)
     for first in (0, 3, 6):
         one.push(make_transitions(3, first=first))
-        check_memory(one)
+        one.check_valid()
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
 
@@ -99,12 +98,12 @@ def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator
     before = dict(zip(one.contents().actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
     assert one.shares()["demonstrations"] == 0.5
     assert one.remove(DEMONSTRATIONS) == 4
-    check_memory(one)
+    one.check_valid()
     assert one.contents().actions.tolist() == [1, 2, 3, 4]
     assert one.get_state()["priorities"].tolist() == [before[action] for action in (1, 2, 3, 4)]
     assert set(one.sample(500, 1.0, generator).transitions.source) == {LIVE}
     one.push(make_transitions(5, first=5))
-    check_memory(one)
+    one.check_valid()
     assert one.contents().actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
 
 
@@ -122,7 +121,7 @@ def test_its_state_puts_everything_back() -> None:
     one.push(make_transitions(3, first=8))
     one.update(np.arange(8), np.linspace(0, 7, 8).astype(np.float32))
     other.set_state(one.get_state())
-    check_memory(other)
+    other.check_valid()
     draws = [m.sample(50, 0.5, np.random.default_rng(1)) for m in (one, other)]
     assert np.array_equal(draws[0].slots, draws[1].slots)
     assert np.array_equal(draws[0].weights, draws[1].weights)
@@ -138,7 +137,7 @@ def test_clearing_forgets_priorities_too() -> None:
     one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
     one.clear()
     assert len(one) == 0
-    check_memory(one)
+    one.check_valid()
     one.push(make_transitions(2))
     assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
 

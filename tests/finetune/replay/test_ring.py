@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qwop.finetune.replay.ring import Ring
 
-from ..valid import check_ring
-
 
 @given(st.integers(1, 9), st.data())
 def test_it_keeps_what_a_deque_keeps_in_its_order(capacity: int, data: st.DataObject) -> None:
@@ -21,7 +19,7 @@ def test_it_keeps_what_a_deque_keeps_in_its_order(capacity: int, data: st.DataOb
         stored[slots] = np.arange(count, count + n)
         naive.extend(range(count, count + n))
         count += n
-        check_ring(ring)
+        ring.check_valid()
         assert ring.size == len(naive)
         assert stored[ring.by_age()].tolist() == list(naive)
 
@@ -33,7 +31,7 @@ def test_a_refilled_ring_goes_on_where_it_was(capacity: int, data: st.DataObject
     for n in data.draw(pushes):
         one.push(n)
     assert other.refill(one.size, one.start).tolist() == one.by_age().tolist()
-    check_ring(other)
+    other.check_valid()
     for n in data.draw(pushes):
         assert one.push(n).tolist() == other.push(n).tolist()
 

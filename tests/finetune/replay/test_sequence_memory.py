@@ -9,8 +9,6 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, interleave
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 
-from ..valid import check_memory, check_sequences
-
 
 @pytest.fixture
 def memory() -> SequenceMemory:
@@ -24,7 +22,7 @@ def firsts(sequences: Sequences) -> list[int]:
 def test_the_oldest_leave_first(memory: SequenceMemory, make_sequences: Callable[..., Sequences]) -> None:
     for first in range(0, 24, 4):
         memory.push(make_sequences(4, first=first))
-        check_memory(memory)
+        memory.check_valid()
     assert firsts(memory.contents()) == list(range(14, 24))
 
 
@@ -41,7 +39,7 @@ def test_half_of_what_is_stored_are_demonstrations_after_any_even_number_of_push
         )
         live, shown = live + n, shown + n
         assert memory.shares() == {"live": 0.5, "demonstrations": 0.5}
-        check_memory(memory)
+        memory.check_valid()
 
 
 def test_an_interleaved_ratio_is_kept_everywhere(make_sequences: Callable[..., Sequences]) -> None:
@@ -53,7 +51,7 @@ def test_interleaving_keeps_what_belongs_together(make_sequences: Callable[..., 
     live = make_sequences(5, first=0, truncated_every=2)
     shown = make_sequences(5, first=100, source=DEMONSTRATIONS, truncated_every=3)
     both = interleave(live, shown)
-    check_sequences(both)
+    both.check_valid()
     assert [value for value in firsts(both) if value < 100] == [0, 1, 2, 3, 4]
     assert [value for value in firsts(both) if value >= 100] == [100, 101, 102, 103, 104]
     stopped = both.observations[both.finals.sequence, both.finals.step] + 0.5
@@ -74,7 +72,7 @@ def test_none_of_a_removed_source_is_left_and_the_rest_keeps_its_order(
     assert firsts(memory.contents()) == live
     sampled = memory.sample(1000, np.random.default_rng(0))
     assert (sampled.source == LIVE).all()
-    check_memory(memory)
+    memory.check_valid()
 
 
 def test_a_memory_goes_on_as_a_ring_after_a_removal(
@@ -101,7 +99,7 @@ def test_a_sample_brings_the_observations_that_time_limits_stopped_at(
     memory.push(make_sequences(10, truncated_every=3))
     memory.push(make_sequences(4, first=10, truncated_every=2))
     sampled = memory.sample(200, np.random.default_rng(2))
-    check_sequences(sampled)
+    sampled.check_valid()
     assert len(sampled.finals.observations) == sampled.truncated.sum() > 0
     stopped = sampled.observations[sampled.finals.sequence, sampled.finals.step] + 0.5
     assert np.array_equal(sampled.finals.observations, stopped.astype(np.float32))
@@ -128,7 +126,7 @@ def test_it_holds_what_a_list_would_hold(
             memory.push(make_sequences(n, first=count, source=source, truncated_every=2))
             naive = (naive + [(count + i, source) for i in range(n)])[-7:]
             count += n
-        check_memory(memory)
+        memory.check_valid()
         contents = memory.contents()
         assert list(zip(firsts(contents), contents.source.tolist(), strict=True)) == naive
 
@@ -166,7 +164,7 @@ def test_images_stay_bytes(make_sequences: Callable[..., Sequences]) -> None:
     one.push(stored)
     other.set_state(one.get_state())
     for memory in (one, other):
-        check_memory(memory)
+        memory.check_valid()
         for found in (memory.contents(), memory.sample(5, np.random.default_rng(0))):
             assert found.observations.dtype == found.finals.observations.dtype == np.uint8
         assert np.array_equal(memory.contents().observations, stored.observations)

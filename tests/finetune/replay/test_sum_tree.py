@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.finetune.replay.sum_tree import SumTree
 
-from ..valid import check_tree, leaves
-
 
 @pytest.fixture
 def four() -> SumTree:
@@ -31,9 +29,9 @@ def test_draws_are_in_proportion_to_the_values(four: SumTree) -> None:
 
 def test_a_place_overwritten_keeps_the_root_the_sum_of_the_leaves(four: SumTree) -> None:
     four.set(np.array([2, 0, 2]), np.array([9.0, 0.5, 7.0]))
-    assert leaves(four).tolist() == [0.5, 2.0, 7.0, 4.0]
+    assert four.values.tolist() == [0.5, 2.0, 7.0, 4.0]
     assert four.total == 13.5
-    check_tree(four)
+    four.check_valid()
 
 
 value = st.one_of(st.just(0.0), st.floats(1e-9, 1e6))
@@ -49,8 +47,8 @@ def test_it_does_what_a_naive_one_does(capacity: int, data: st.DataObject) -> No
         tree.set(places, values)
         for place, one in zip(places, values, strict=True):
             naive[place] = one
-    check_tree(tree)
-    assert np.array_equal(leaves(tree), naive)
+    tree.check_valid()
+    assert np.array_equal(tree.values, naive)
     assert tree.total == pytest.approx(naive.sum())
     if tree.total:
         masses = np.linspace(0, 1, 50, endpoint=False) * tree.total

@@ -11,7 +11,6 @@ from qwop.finetune.replay.observation_store import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..transitions import make_transitions
-from ..valid import check_memory
 
 PICTURES = ObservationSpec((4, 36, 36), "uint8")
 
@@ -42,7 +41,7 @@ def test_the_oldest_leave_first() -> None:
     one = TransitionMemory(4, ObservationSpec((1,)))
     for first in (0, 3, 6):
         one.push(make_transitions(3, first=first))
-        check_memory(one)
+        one.check_valid()
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
 

@@ -28,7 +28,6 @@ from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 from ...runs import make_run, run_until
-from ...valid import check_memory
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
@@ -132,7 +131,7 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
     assert {share for name, share in run.shares if name != "mixed"} == {0.0}
     assert run.phase_ends[1][1]["demonstrations"] == 0.0  # at once
     assert len(run.memory) > 900
-    check_memory(run.memory)
+    run.memory.check_valid()
 
 
 def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset: Dataset) -> None:

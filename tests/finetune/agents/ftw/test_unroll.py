@@ -13,8 +13,6 @@ from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.state import to_tensors
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
-from ...valid import check_sequences
-
 CPU = torch.device("cpu")
 
 
@@ -32,7 +30,7 @@ def played(steps: int, parts: int = 1) -> list[Sequences]:
 
 def test_an_unroll_draws_the_latents_of_play() -> None:
     for sequences in played(15, parts=3):
-        check_sequences(sequences)
+        sequences.check_valid()
         assert sequences.truncated.any()
         found = torch.softmax(unroll(make_network(), sequences, CPU, slow_gradient=0.3).policy.logits, dim=-1)
         np.testing.assert_allclose(found.detach(), sequences.behaviour_probabilities, rtol=1e-5)

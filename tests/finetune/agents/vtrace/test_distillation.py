@@ -29,7 +29,6 @@ from qwop.policies.rollout import play as games_of
 from qwop.policies.state import to_arrays
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
-from ...valid import check_sequences
 from ..live_play import make_batch
 
 CPU = torch.device("cpu")
@@ -99,7 +98,7 @@ def test_every_sequence_goes_on_from_the_state_after_the_one_before(monkeypatch:
             self.network, self.objective = network, objective
 
         def update(self, played: Sequences, now: PhaseValues) -> None:
-            check_sequences(played)
+            played.check_valid()
             seen.append(played)
             rates.append(now.learning_rate)
             self.objective(played, unroll(self.network, played, CPU), VtraceSettings(), now)

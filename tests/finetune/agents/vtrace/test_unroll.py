@@ -16,8 +16,6 @@ from qwop.finetune.experience.sequences import Sequences, TruncatedObservations,
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.state import to_arrays, to_tensors
 
-from ...valid import check_sequences
-
 CPU = torch.device("cpu")
 
 
@@ -39,7 +37,7 @@ def played(steps: int, parts: int = 1) -> list[Sequences]:
 
 def test_an_unroll_gives_the_probabilities_of_play() -> None:
     for sequences in played(15, parts=3):
-        check_sequences(sequences)
+        sequences.check_valid()
         assert sequences.truncated.any()
         found = torch.softmax(unroll(make_network(), sequences, CPU).logits, dim=-1).detach().numpy()
         np.testing.assert_allclose(found, sequences.behaviour_probabilities, rtol=1e-5)
