@@ -85,6 +85,7 @@ def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path:
     assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)
 
 
+@pytest.mark.slow
 def test_sparse_rewards_are_looked_for_with_long_frame_skips_and_played_for_with_the_usual_ones(
     finetune: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:

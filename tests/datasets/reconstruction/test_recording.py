@@ -70,6 +70,7 @@ def test_frames_before_the_first_click_are_counted(
     assert game.start.opening.waiting == 124
 
 
+@pytest.mark.slow
 def test_a_double_reset_is_recognised_past_the_hurdle(
     expert_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_double_reset_is_recognised_past_the_hurdle(
     assert second.start.opening.resets == 2
 
 
+@pytest.mark.slow
 def test_certainty_ends_where_a_sample_cannot_be_explained(
     clumsy_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
