@@ -14,12 +14,13 @@ from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
+from .commands import COMMANDS
 from .journal import open_journal
 from .report import RESULTS, STUDY, importances_of, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
 from .search import FreshRuns, Search
-from .settings import COMMANDS, BudgetSettings, StudyCommandSettings
+from .settings import BudgetSettings, StudyCommandSettings
 
 MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
 """Settings that may change when a study is continued."""

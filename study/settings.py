@@ -2,23 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.settings import Settings, file_choice, nested, setting
-from ..evaluation.command import main as evaluate
-from ..finetune.main import main as finetune
-from ..pretrain.command import main as pretrain
+from .commands import COMMANDS, OWN
 from .seeds import MOST_RUNS, MOST_STUDIES, MOST_TRIALS
 from .space import Parameter, parse_space, plain_space
-
-COMMANDS: dict[str, Command[Any]] = {command.program: command for command in (finetune, pretrain, evaluate)}
-"""Those that a study can search: with a folder and a seed for each run."""
-
-OWN = ("out", "seed")
-"""Settings that a study gives each run."""
 
 MAXIMISE, MINIMISE = DIRECTIONS = ("maximise", "minimise")
 MEDIAN, NONE = PRUNERS = ("median", "none")
