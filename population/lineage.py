@@ -12,6 +12,9 @@ svg.tree { min-width: 870px; } svg.tree line { stroke-width: 4; } svg.tree .copy
 """
 """Style of the tree in a page. On a phone it scrolls, so that its text stays at 11 pixels."""
 
+INHERITED = ("rewards", "genes")
+"""Values of an agent that a copy inherits, and may change."""
+
 
 def agent_colour(number: int, count: int) -> str:
     """Return the colour of an agent and its descendants."""
@@ -68,9 +71,6 @@ def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
         parts.append(f'<text x="{across(round_):.1f}" y="{height - 10}" text-anchor="middle">{round_:.0f}</text>')
     parts.append(f'<text x="{LEFT}" y="14" class="title">{escape("who copied whom, by round")}</text>')
     return "".join([*parts, "</svg>"])
-
-
-INHERITED = ("rewards", "genes")
 
 
 @dataclass(frozen=True)

@@ -131,11 +131,12 @@ class Library:
 
     def _best(self, collection: str, paths: Sequence[Path], info: DatasetInfo) -> Entry | None:
         """The best of these games, of which no other is read completely."""
-        ranks = {}
         for path in paths:
-            with suppress(BadInput):  # discarded meanwhile, or damaged
-                ranks[path] = self._ranks[path] = self._ranks.get(path) or _rank(path, info)
-        read = (self._entry(collection, path, info) for path in sorted(ranks, key=ranks.__getitem__, reverse=True))
+            if path not in self._ranks:
+                with suppress(BadInput):  # discarded meanwhile, or damaged
+                    self._ranks[path] = _rank(path, info)
+        ranked = sorted((path for path in paths if path in self._ranks), key=self._ranks.__getitem__, reverse=True)
+        read = (self._entry(collection, path, info) for path in ranked)
         return next((entry for entry in read if entry is not None), None)
 
     def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
@@ -148,8 +149,7 @@ class Library:
 
 
 def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
-    """Read the entry of an episode's file; None if it cannot be replayed from its keys. Finished games rank by their
-    time from the first key, then the others by distance."""
+    """Read the entry of an episode's file; None if it cannot be replayed from its keys."""
     if not info.environment.capabilities.keys:
         return None
     episode = read_episode(path, info)
@@ -157,8 +157,7 @@ def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | N
         return None
     metres = float(replay_episode(episode).events[-1, SCORE])
     seconds = float(seconds_from_first_key(episode.keys_of_frames)[-1])
-    finished = episode.outcome == "finished"
-    rank = (finished, -seconds if finished else 0.0, metres)
+    rank = _rank_of_run(episode.outcome, seconds, metres)
     return _entry(collection, path, episode, {"metres": metres, "seconds": seconds}, rank)
 
 
@@ -176,9 +175,13 @@ def _rank(path: Path, info: DatasetInfo) -> tuple[float, ...]:
         facts = facts_in(table, info, file.metadata)
         if not info.environment.capabilities.runs:
             return (facts.total,)
-        finished = facts.outcome == "finished"
         seconds = float(seconds_from_first_key(pc.list_flatten(table.column("keys")).to_numpy())[-1])
-        return (finished, -seconds if finished else 0.0, facts.metres or 0.0)
+        return _rank_of_run(facts.outcome, seconds, facts.metres or 0.0)
+
+
+def _rank_of_run(outcome: str, seconds: float, metres: float) -> tuple[float, ...]:
+    """Finished games rank by their time from the first key, then the others by distance."""
+    return (1.0, -seconds, metres) if outcome == "finished" else (0.0, 0.0, metres)
 
 
 def _entry(collection: str, path: Path, episode: Episode, figures: dict[str, float], rank: tuple[float, ...]) -> Entry:
