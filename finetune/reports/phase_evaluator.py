@@ -229,10 +229,16 @@ def _falls_behind(figures: Figures, before: Figures) -> bool:
     if "finishes" not in figures or "finishes" not in before:
         now, then = figures.get("mean_return_interval"), before.get("mean_return_interval")
         return bool(now and then and now[1] < then[0])
+    lost, error = finishes_lost(figures, before)
+    return lost > max(LOSS, 2 * error)
+
+
+def finishes_lost(figures: Figures, before: Figures) -> tuple[float, float]:
+    """The share of finished games by which a policy is behind an earlier one, and its standard error (pooled)."""
     games = figures["episodes"], before["episodes"]
     pooled = (figures["finishes"] + before["finishes"]) / sum(games)
     error = math.sqrt(pooled * (1 - pooled) * sum(1 / n for n in games))
-    return bool(before["finishes"] / games[1] - figures["finishes"] / games[0] > max(LOSS, 2 * error))
+    return before["finishes"] / games[1] - figures["finishes"] / games[0], error
 
 
 def success(figures: Figures) -> float:

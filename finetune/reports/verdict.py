@@ -1,6 +1,6 @@
 """Verdict on a run: learned or not, the likely reason, and a remedy."""
 
-from .phase_evaluator import Figures, greedy_and_drawn, is_worse, shown_return
+from .phase_evaluator import Figures, finishes_lost, greedy_and_drawn, is_worse, shown_return
 
 FASTER = 0.98
 """Ratio of median times below which a policy that finishes as often is clearly faster."""
@@ -36,7 +36,7 @@ def verdict(
     if is_worse(after, before):
         said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
     elif _is_better_throughout(after, before):
-        return "learned a little: finishes and times improved, but by no more than chance may do"
+        return "learned a little: it became faster, or finishes more often, by no more than chance may do"
     elif min(_shares(before), default=0.0) >= RELIABLE:
         return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
     else:
@@ -69,16 +69,15 @@ def _faster_or_farther(now: Figures, then: Figures) -> bool:
 
 
 def _is_better_throughout(after: Figures, before: Figures) -> bool:
-    """True if runs finish at least as often and as fast, greedy and drawn, and one of these improved."""
+    """True if runs are at least as fast, greedy and drawn, finish as often but for a standard error, and gained in one
+    of these."""
     pairs = list(greedy_and_drawn(after, before))
     if not all(one.get("median_seconds") for pair in pairs for one in pair):
         return False
-    gains = [
-        gain
-        for now, then in pairs
-        for gain in (now["finishes"] - then["finishes"], then["median_seconds"] - now["median_seconds"])
-    ]
-    return bool(min(gains) >= 0 and max(gains) > 0)
+    losses = [finishes_lost(now, then) for now, then in pairs]
+    gains = [then["median_seconds"] - now["median_seconds"] for now, then in pairs]
+    as_often = all(lost <= error for lost, error in losses)
+    return bool(as_often and min(gains) >= 0 and (max(gains) > 0 or min(lost for lost, _ in losses) < 0))
 
 
 def _shares(figures: Figures) -> list[float]:

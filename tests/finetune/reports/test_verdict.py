@@ -76,6 +76,14 @@ def test_a_small_gain_in_every_figure_is_told_from_none() -> None:
     assert verdict(before, after, 10**6, 0.3).startswith("learned a little: ")
     slower = after | {"drawn": games(98, 99, 43.20, episodes=100)}
     assert verdict(before, slower, 10**6, 0.3).startswith("did not learn: ")
+    fewer = after | {"drawn": games(91, 97, 42.40, episodes=100)}  # one of a hundred is chance
+    assert verdict(before, fewer, 10**6, 0.3).startswith("learned a little: ")
+    assert verdict(before, after | {"drawn": games(85, 95, 42.40, episodes=100)}, 10**6, 0.3).startswith(
+        "did not learn: "
+    )
+    assert verdict(before, games(31, 100, 41.95) | {"drawn": before["drawn"]}, 10**6, 0.3).startswith(
+        "learned a little: "
+    )
     assert verdict(before, before, 10**6, 0.3).startswith("did not learn: ")
 
 
