@@ -111,6 +111,8 @@ class Library:
         target = discarded / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
         add_removed(self.folder, path.name)  # first, so that a kill leaves an episode that is not listed
         os.rename(path, target)
+        self._entries.pop(path, None)  # another recorder may use the number again
+        self._ranks.pop(path, None)
         return target
 
     def answer_discard(self, name: str) -> str:

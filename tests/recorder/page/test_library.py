@@ -141,6 +141,15 @@ def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) 
     assert len(list((folder / "discarded").iterdir())) == 2
 
 
+def test_a_game_with_the_number_of_a_discarded_one_is_listed_with_its_own_figures(tmp_path: Path) -> None:
+    record(tmp_path, SHORT, LONG)
+    library = Library(tmp_path, {})
+    library.entries()
+    library.discard("episode-000001")
+    record(tmp_path, FALL)  # by another recorder
+    assert library.entries()[0] == Library(tmp_path, {}).entries()[0]
+
+
 def test_a_page_is_told_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record(tmp_path, SHORT)
     library, name = Library(tmp_path, {}), "episode-000000"
