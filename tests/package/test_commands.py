@@ -50,7 +50,7 @@ def test_help_and_a_wrong_setting_import_nothing_heavy(program: str, tmp_path: P
 
 
 def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
-    lines = [line for verb in VERBS for line in ([verb, "--help"], [verb, "no_such_setting=1"])]
+    lines = [["verify", "--help"], *([verb, "no_such_setting=1"] for verb in VERBS)]
     done = ask("qwop-dataset", lines, ("torch",), tmp_path)
     *wrong, imported = done.stderr.splitlines()
     assert [line.partition(": no_such_setting")[0] for line in wrong] == [f"qwop-dataset {verb}" for verb in VERBS]
