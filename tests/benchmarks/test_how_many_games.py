@@ -28,7 +28,7 @@ def test_only_games_of_a_kind_are_shown_and_all_of_them_if_there_are_not_enough(
     assert all(solved[number] == wanted for number in shown)
 
 
-@pytest.mark.parametrize("environment", list(script.TASK_OF))
+@pytest.mark.parametrize("environment", ["QWOP-v1", "DoorKey-v0"])  # the others say less than the latter
 @pytest.mark.parametrize("way", list(script.WAYS))
 @pytest.mark.parametrize("games", [0, 3])
 def test_the_commands_of_a_cell_are_accepted(environment: str, way: str, games: int) -> None:

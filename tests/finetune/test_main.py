@@ -38,6 +38,9 @@ SMALL = (
 )
 
 
+RUN = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., Episode]) -> Path:
     """A policy for CartPole, demonstrations of it, and demonstrations of something else."""
@@ -46,6 +49,23 @@ def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., 
     other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), ObservationSpec((4,)), 2)
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the run that `finished` copies."""
+    return tmp_path_factory.mktemp("finished") / "run"
+
+
+@pytest.fixture
+def finished(finetune: Finetune, workplace: Path, kept: Path) -> Path:
+    """The folder of RUN, which is over."""
+    run = workplace / "run"
+    if not kept.exists():
+        assert finetune(*RUN).code == 0
+        shutil.copytree(run, kept)
+    shutil.copytree(kept, run, dirs_exist_ok=True)
+    return run
 
 
 def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
@@ -169,57 +189,50 @@ def test_a_schedule_is_asked_for(finetune: Finetune, workplace: Path) -> None:
     assert "choose one, such as schedule=kurodo" in refused.err
 
 
-def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune, workplace: Path) -> None:
-    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
-    assert finetune(*arguments).code == 0
-    refused = finetune(*arguments, "resume=true", "seed=1")
+@pytest.mark.usefixtures("finished")
+def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune) -> None:
+    refused = finetune(*RUN, "resume=true", "seed=1")
     assert refused.code == 2
     assert "seed: 0, not 1" in refused.err
 
 
 def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
-    finetune: Finetune, workplace: Path, monkeypatch: pytest.MonkeyPatch
+    finetune: Finetune, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments).code == 0
-    expected = (workplace / "run" / "policy.safetensors").read_bytes()
-    shutil.rmtree(workplace / "run")
+    expected = (finished / "policy.safetensors").read_bytes()
+    shutil.rmtree(finished)
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr("qwop.finetune.loop.save_checkpoint", interrupt)
-        stopped = finetune(*arguments)
+        stopped = finetune(*RUN)
     assert stopped.code == 130
     assert "the same command with resume=true starts anew" in stopped.out
-    resumed = finetune(*arguments, "resume=true")
+    resumed = finetune(*RUN, "resume=true")
     assert resumed.code == 0, resumed.err
-    assert (workplace / "run" / "policy.safetensors").read_bytes() == expected
-    rows = [json.loads(line) for line in (workplace / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert (finished / "policy.safetensors").read_bytes() == expected
+    rows = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     assert [row["decisions"] for row in rows] == sorted({row["decisions"] for row in rows})  # none of the first try
 
 
 def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_all(
-    finetune: Finetune, workplace: Path
+    finetune: Finetune, finished: Path
 ) -> None:
-    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments).code == 0
-    path = workplace / "run" / "policy.safetensors"
+    path = finished / "policy.safetensors"
     expected = path.read_bytes()
     path.unlink()
-    assert finetune(*arguments, "resume=true").code == 0
+    assert finetune(*RUN, "resume=true").code == 0
     assert path.read_bytes() == expected
 
 
-def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, workplace: Path) -> None:
-    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments).code == 0
-    newest = checkpoints(workplace / "run" / "checkpoints")[-1]
+def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, finished: Path) -> None:
+    newest = checkpoints(finished / "checkpoints")[-1]
     state = load_checkpoint(newest)
     state["collector"] = {"nothing": "of use"}
     save_checkpoint(newest.parent, state["decisions"], state)
-    refused = finetune(*arguments, "resume=true")
+    refused = finetune(*RUN, "resume=true")
     assert refused.code == 2
     assert refused.err.count("\n") == 1
     assert newest.name in refused.err
@@ -330,7 +343,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
         "algorithm: acer\n"
         "phases:\n"
         "  mixed: {hours: 0.03, demonstrations: 1, imitation: 0.5}\n"
-        "  alone: {hours: 0.1, algorithm: ppo-small}\n"
+        "  alone: {hours: 0.05, algorithm: ppo-small}\n"
         "  slower: {hours: 0.05, learning_rate: 0.5}\n"
     )
     small = [one for one in SMALL if "schedule" not in one]
@@ -348,7 +361,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 4096 + 2048
+    assert decisions[-1] == 1040 + 2048 + 2048
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.

@@ -5,22 +5,28 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from qwop.common.command import Command
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
+from qwop.datasets.verification.command import command as verify
+from qwop.evaluation.watch_command import main as watch
+from qwop.finetune.main import main as finetune
+from qwop.pretrain.command import main as pretrain
+from qwop.study.command import main as study
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
 
 ASK = """
 import sys
 from importlib import import_module
-module, _, name = {script!r}.partition(":")
-for words in {lines!r}:
-    sys.argv = [{program!r}, *words]
+for script, *sys.argv in {lines!r}:
+    module, _, name = script.partition(":")
     try:
         getattr(import_module(module), name)()
     except SystemExit as ended:
@@ -31,27 +37,24 @@ print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
 HEAVY = ("torch", "gymnasium", "numba", "pandas", "pyarrow", "optuna")
 
 
-def ask(
-    program: str, lines: list[list[str]], heavy: tuple[str, ...], folder: Path
-) -> "subprocess.CompletedProcess[str]":
-    code = ASK.format(script=SCRIPTS[program], program=program, lines=lines, heavy=heavy)
+def ask(lines: list[list[str]], heavy: tuple[str, ...], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run these lines, a program and its arguments each, in one process; it ends by writing what is `heavy` in it."""
+    code = ASK.format(lines=[[SCRIPTS[line[0]], *line] for line in lines], heavy=heavy)
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, encoding="utf-8")
 
 
-@pytest.mark.parametrize("program", SCRIPTS)
-def test_help_and_a_wrong_setting_import_nothing_heavy(program: str, tmp_path: Path) -> None:
-    lines = [["--help"], ["no_such_setting=1"]]
-    done = ask(program, lines, HEAVY, tmp_path)
+def test_help_and_a_wrong_setting_import_nothing_heavy(tmp_path: Path) -> None:
+    done = ask([[program, words] for program in SCRIPTS for words in ("--help", "no_such_setting=1")], HEAVY, tmp_path)
     assert done.returncode == 0, done.stderr
-    wrong, imported = done.stderr.splitlines()
-    assert wrong.startswith(f"{program}: no")
+    *wrong, imported = done.stderr.splitlines()
+    assert [line.partition(": no")[0] for line in wrong] == list(SCRIPTS)
     assert imported == "[]"
-    assert program in done.stdout
+    assert [program for program in SCRIPTS if program not in done.stdout] == []
 
 
 def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
-    lines = [line for verb in VERBS for line in ([verb, "--help"], [verb, "no_such_setting=1"])]
-    done = ask("qwop-dataset", lines, ("torch",), tmp_path)
+    lines = [["verify", "--help"], *([verb, "no_such_setting=1"] for verb in VERBS)]
+    done = ask([["qwop-dataset", *line] for line in lines], ("torch",), tmp_path)
     *wrong, imported = done.stderr.splitlines()
     assert [line.partition(": no_such_setting")[0] for line in wrong] == [f"qwop-dataset {verb}" for verb in VERBS]
     assert imported == "[]"
@@ -65,11 +68,11 @@ def test_who_reads_no_episode_waits_for_no_pandas() -> None:
 
 def test_the_version_is_this_packages(tmp_path: Path) -> None:
     for program in ("qwop-record", "qwop-dataset"):
-        assert ask(program, [["--version"]], HEAVY, tmp_path).stdout == f"qwop {version('qwop')}\n"
+        assert ask([[program, "--version"]], HEAVY, tmp_path).stdout == f"qwop {version('qwop')}\n"
 
 
 def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
-    done = ask("qwop-dataset", [["verfy", "data/me"]], HEAVY, tmp_path)
+    done = ask([["qwop-dataset", "verfy", "data/me"]], HEAVY, tmp_path)
     assert done.stderr.startswith("qwop-dataset: no verb verfy; did you mean verify? The verbs are verify, describe,")
     assert len(done.stderr.splitlines()) == 2
 
@@ -140,20 +143,24 @@ commands.record()
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("command", "words"),
     [
-        ("qwop-dataset", ["verify", "dataset={long}"]),
-        ("qwop-pretrain", ["dataset={long}"]),
-        ("qwop-watch", ["policy={long}"]),
-        ("qwop-finetune", ["schedule={long}.yaml"]),
-        ("qwop-study", ["study={long}"]),
+        (verify, "dataset={long}"),
+        (pretrain, "dataset={long}"),
+        (watch, "policy={long}"),
+        (finetune, "schedule={long}.yaml"),
+        (study, "study={long}"),
     ],
+    ids=lambda value: getattr(value, "program", None),
 )
-def test_a_name_that_no_file_can_have_is_one_line(program: str, words: list[str], tmp_path: Path) -> None:
-    done = ask(program, [[word.format(long="x" * 300) for word in words]], (), tmp_path)
-    assert done.returncode == 0, done.stderr  # the command's own was 2
-    said, _ = done.stderr.splitlines()
-    assert said.startswith(program)
+def test_a_name_that_no_file_can_have_is_one_line(
+    command: Command[Any], words: str, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_command(command, words.format(long="x" * 300))
+    assert done.code == 2
+    (said,) = done.err.splitlines()
+    assert said.startswith(command.program)
     assert "ile name too long" in said
 
 

@@ -5,14 +5,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.datasets.reconstruction import search
 from qwop.datasets.reconstruction.recording import ENDING, ReconstructedGame, RecordingSearch
 from qwop.datasets.reconstruction.samples import relative_x
 from qwop.envs.qwop.session import Opening, PlayedGame, Session
 
 
+@pytest.fixture
+def gives_up_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For games that are not found from a wrong beginning, which takes longest; the right ones are found by then."""
+    monkeypatch.setattr(search, "MOST_GAMES", 2_000)
+
+
 def reconstructed(samples: list[Any], frames: int = 3, outcome: str = "fell") -> list[ReconstructedGame]:
-    search = RecordingSearch(frames)
-    return [search.reconstruct(relative_x(game), outcome=outcome) for game in samples]
+    recording = RecordingSearch(frames)
+    return [recording.reconstruct(relative_x(game), outcome=outcome) for game in samples]
 
 
 def assert_same_game(game: ReconstructedGame, played: PlayedGame, trigonometry: str) -> None:
@@ -60,6 +67,7 @@ def test_slow_decisions_are_found(clumsy_games: list[PlayedGame], published: Cal
     assert all(game.whole for game in reconstructed(samples, frames=7))
 
 
+@pytest.mark.usefixtures("gives_up_early")
 def test_frames_before_the_first_click_are_counted(
     clumsy_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
@@ -81,7 +89,7 @@ def test_a_double_reset_is_recognised_past_the_hurdle(
     assert second.start.opening.resets == 2
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("gives_up_early")
 def test_certainty_ends_where_a_sample_cannot_be_explained(
     clumsy_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
