@@ -192,6 +192,14 @@ def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played
     require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
 
 
+def test_columns_with_two_numbers_have_the_order_of_rows_and_columns(
+    tmp_path: Path, played: list[dict[str, Any]]
+) -> None:
+    table = table_of(played).rename(columns={f"x{i}": f"obs_{i // 2}_{i % 2 + 9}" for i in range(4)})
+    table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs_0_10, obs_0_9, obs_1_10, obs_1_9
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
 def test_numbered_files_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
