@@ -134,6 +134,11 @@ def test_columns_may_have_any_names(played: list[dict[str, Any]], tmp_path: Path
     require_equal(brought(tmp_path / "mine.csv", columns=command.read(asked).columns), played, last=False)
 
 
+def test_an_environments_name_among_its_settings_is_answered_with_the_place_of_names() -> None:
+    with pytest.raises(BadInput, match=r"environment=QWOP-v1: expected settings .*; environment_id names"):
+        command.read(["dataset=mine.csv", "out=out", "environment=QWOP-v1"])
+
+
 @pytest.mark.parametrize(
     "names",
     [
