@@ -121,7 +121,7 @@ def quoted(value: object, longest: int = LONGEST_SHOWN) -> str:
     elif isinstance(value, bool):
         text = str(value).lower()
     elif isinstance(value, float):
-        text = repr(value)
+        text = repr(float(value))  # NumPy's numbers, too
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{printable(str(key))}: {quoted(one)}" for key, one in value.items()) + "}"
     elif isinstance(value, Sequence) and not isinstance(value, str):

@@ -46,6 +46,11 @@ def smoothing(when: str = "") -> Any:
     )
 
 
+def environment_settings(help: str, named: str) -> Any:
+    """Settings of an environment. named: what names the environment, for whoever gives its id here."""
+    return setting({}, help, expected=f"settings such as {{frames_per_step: 2}}; {named} names the environment")
+
+
 def num_envs(default: int, help: str) -> Any:
     """The number of games that are played side by side."""
     return setting(default, help, at_least=1, at_most=65_536)

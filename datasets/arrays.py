@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec, registry
-from gymnasium.spaces import Box, Dict, Discrete, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
 from ..common.checks import quoted
@@ -203,6 +203,8 @@ class ArrayForm:
             if seen[:1].size != wanted.size:
                 raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
             seen = seen.reshape(len(seen), *wanted.shape)
+        elif isinstance(own, Discrete | MultiBinary | MultiDiscrete) and not np.isin(seen, (0, 1)).all():
+            raise BadInput(f"observations hold other numbers than 0 and 1, expected what {own} has")
         if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
             raise BadInput("observations are no whole numbers from 0 to 255")
         return seen
@@ -211,7 +213,7 @@ class ArrayForm:
         """Observations that are no `Box`, from numbers: those of a `Dict` or `Tuple` are side by side."""
         space = without_texts(self.observations)
         if not isinstance(space, Tuple | Dict):
-            return [*_whole(seen)]
+            return [_whole(row) for row in seen]
         values = [value_of_numbers(space, row) for row in seen.reshape(len(seen), -1).tolist()]
         if None in values:
             raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected what {space} has")

@@ -8,6 +8,7 @@ from typing import Any
 from ..common.command import Command, run_of
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
+from ..common.shared_settings import environment_settings
 from ..envs.original.page import PageSettings
 from .settings import EvaluationSettings
 
@@ -49,8 +50,8 @@ class EvaluateSettings(Settings):
         SIMULATOR, "World to play in: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
     )
     original: PageSettings = nested(PageSettings, "The page of world=original; give url or folder.")
-    environment: Mapping[str, Any] = setting(
-        {}, "Environment settings that differ from the policy's own, such as environment.frames_per_step=2."
+    environment: Mapping[str, Any] = environment_settings(
+        "Environment settings that differ from the policy's own, such as environment.frames_per_step=2.", "the policy"
     )
     video: bool = setting(True, "Make a film of the best game.")
     card: bool = setting(

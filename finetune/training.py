@@ -1,6 +1,7 @@
 """One run of `qwop-finetune`: initial policy, training, and the files in its folder."""
 
 import copy
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -33,6 +34,7 @@ from .reports.verdict import verdict
 from .resume import MAY_DIFFER, POLICY, require_resumable
 from .run import Run, build, rehearse
 from .schedules.environments import phases_in
+from .schedules.schedule import Schedule
 from .settings import BEST, FinetuneSettings
 from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
@@ -43,9 +45,11 @@ START, TEACHER = "start.safetensors", "teacher.safetensors"
 OUTSIDE = 0.2
 """Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
 
-
 LATE = 0.25
 """Fraction of the schedule before the first update, above which the terminal warns."""
+
+LONGER = 0.25
+"""Fraction of the schedule that whole iterations add to it, above which the terminal says so."""
 
 
 class Training(Observer):
@@ -88,6 +92,9 @@ class Training(Observer):
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
                 self._say(note)
+            for run in runs[number:]:
+                for note in length_notes(run.loop, run.schedule):
+                    self._say(note)
             if state is None:
                 save_policy(self._out / START, start.policy)
                 if teacher is not None:
@@ -259,6 +266,19 @@ def late_learning(loop: LiveSettings, planned: int) -> str | None:
         f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
         "loop.start; set it lower, or make the schedule longer"
     )
+
+
+def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
+    """Yield a note if whole iterations make the schedule much longer, and one if nothing is left of a phase."""
+    planned, played = schedule.planned, schedule.in_iterations(loop.decisions)
+    if played - planned > LONGER * planned:
+        yield (
+            f"note: {played:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with a "
+            f"whole iteration (loop.num_envs × loop.steps = {loop.decisions:,})"
+        )
+    for phase, length in zip(schedule.phases, schedule.lengths, strict=True):
+        if phase.length(1.0) and not length:
+            yield f"note: phase {phase.name} is left out, as the schedule is too short for it; make the schedule longer"
 
 
 def outside_warning(now: Progress) -> str | None:

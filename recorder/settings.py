@@ -7,7 +7,7 @@ from typing import Any
 from ..common.files import file_name
 from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, setting
-from ..common.shared_settings import max_idle_frames, num_envs, seed, smoothing
+from ..common.shared_settings import environment_settings, max_idle_frames, num_envs, seed, smoothing
 from ..envs.names import REWARDS
 
 
@@ -85,7 +85,9 @@ class EnvironmentPageSettings(LocalPageSettings):
         "in front, with a colon between.",
         example="LunarLander-v3",
     )
-    settings: Mapping[str, Any] = setting({}, "Settings of the environment, such as source.settings.gravity=-5.")
+    settings: Mapping[str, Any] = environment_settings(
+        "Settings of the environment, such as source.settings.gravity=-5.", "source.id"
+    )
     player: str = setting("me", "Your name in the dataset.")
     fps: float | None = setting(
         None, "Decisions a second. null: as fast as the environment is meant to be shown, 30 at most.",
@@ -164,8 +166,8 @@ class PolicySettings(Settings):
     seed: int = seed("Decides the games. Recording again continues with the next ones.")
     num_envs: int = num_envs(64, "Games played side by side.")
     max_idle_frames: int = max_idle_frames(0)
-    environment: Mapping[str, Any] = setting(
-        {}, "Environment settings that differ from the policy's own, such as source.environment.reward=speed."
+    environment: Mapping[str, Any] = environment_settings(
+        "Environment settings that differ from the policy's own, such as source.environment.reward=speed.", "the policy"
     )
 
 

@@ -9,7 +9,7 @@ from ...common.errors import BadInput
 from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
-from ...common.shared_settings import smoothing
+from ...common.shared_settings import environment_settings, smoothing
 from ...common.typed_texts import Names
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
@@ -36,7 +36,9 @@ class DatasetImportSettings(Settings):
         "Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one "
         "that the files name; arrays, tables, LeRobot's, d3rlpy's and expert files name none.",
     )
-    environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
+    environment: Mapping[str, Any] = environment_settings(
+        "Settings of that environment, such as environment.frames_per_step=4.", "environment_id"
+    )
     columns: Mapping[str, Names] = setting(
         {},
         "Tables: names of their columns, where they differ from action, reward, episode, terminated, truncated and "

@@ -196,12 +196,11 @@ def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[s
 
 
 def _by_number(names: list[str]) -> list[str]:
-    """The columns obs.0, obs.1, …, obs.10 or obs[0], … in the order of their numbers, where a tool has sorted them as
+    """The columns obs.0, obs.1, …, obs.10 or obs_0_0, … in the order of their numbers, where a tool has sorted them as
     texts; others in the file's order."""
-    parts = [re.fullmatch(r"(.*?)(\d+)(\D*)", name) for name in names]
-    numbers = {part[0]: int(part[2]) for part in parts if part}
-    alike = len(numbers) == len(names) and len({(part[1], part[3]) for part in parts if part}) == 1
-    return sorted(names, key=numbers.__getitem__) if alike else names
+    parts = {name: re.split(r"(\d+)", name) for name in names}  # text, number, text, …
+    alike = len({tuple(part[::2]) for part in parts.values()}) == 1
+    return sorted(names, key=lambda name: [int(number) for number in parts[name][1::2]]) if alike else names
 
 
 def _by_part(names: Sequence[str], space: Space) -> Sequence[str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...common.checks import LARGEST, quoted
 from ...common.errors import BadInput
 from ...common.settings import Settings, changes, read, setting
+from ...common.shared_settings import environment_settings
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,8 @@ class Phase(Settings):
         at_most=1000,
     )
     until_unstable: bool = setting(False, "End early once live return destabilises; see stability.")
-    environment: Mapping[str, Any] = setting(
-        {}, "Environment settings that change from this phase on, such as {frames_per_step: 2}."
+    environment: Mapping[str, Any] = environment_settings(
+        "Environment settings that change from this phase on, such as {frames_per_step: 2}.", "the policy"
     )
     restarts: RestartSettings | None = setting(
         None,

@@ -27,16 +27,22 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     env = None if spec.capabilities.keys else spec.make()
     fps = settings.fps or frames_a_second(policy)
     recording = Recording(settings, folder, env, None, fps)
-    person = load_policy(settings.person)
-    if person.initial_state(1) or (env is not None) != (not person.environment.capabilities.keys):
-        raise BadInput(
-            f"{settings.person}: a policy of {person.environment}; to play for a person it has to be one of {spec.id} "
-            "without a memory"
-        )
-    if env is not None:
-        person.require_fit(recording.info.observation, recording.info.actions, settings.person, str(spec))
+    person = load_person(settings.person, policy)
     notes = [f"{settings.policy}: playing {recording.info.environment}, corrected by {settings.person}"]
     return Source(info=recording.info, episodes=_episodes(recording, person, settings), notes=notes)
+
+
+def load_person(name: str, policy: Policy) -> Policy:
+    """Load the policy that plays for a person who corrects `policy`; BadInput for one that cannot."""
+    person, spec = load_policy(name), policy.environment
+    if person.initial_state(1) or spec.capabilities.keys != person.environment.capabilities.keys:
+        raise BadInput(
+            f"{name}: a policy of {person.environment}; to play for a person it has to be one of {spec.id} without a "
+            "memory"
+        )
+    if not spec.capabilities.keys:
+        person.require_fit(policy.observation, policy.actions, name, str(spec))
+    return person
 
 
 def _episodes(recording: Recording, person: Policy, settings: ScriptedSettings) -> Iterator[Episode]:

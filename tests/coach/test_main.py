@@ -80,6 +80,18 @@ def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Cal
     done = run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted")
     assert done.code == 2
     assert "champion: a policy of QWOP-v1" in done.err
+    assert "round 1" not in done.out
+    assert not (tmp_path / "rounds").exists()
+
+
+def test_a_scripted_person_of_another_environment_is_refused_before_anything_is_cloned(
+    tmp_path: Path, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.coach.main.pretrain", None)
+    person = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "person.safetensors")
+    done = run_command(main, f"person={person}", f"out={tmp_path / 'rounds'}", "who=scripted")
+    assert done.code == 2
+    assert "to play for a person it has to be one of QWOP-v1" in done.err
     assert not (tmp_path / "rounds").exists()
 
 

@@ -193,6 +193,7 @@ BY_HAND = [
     ("evaluate", "policy=champion ~original", "original is missing, and its settings are needed: leave ~original out"),
     ("evaluate", "policy=champion original.timeout=0", "original.timeout=0: expected a number, more than 0"),
     ("evaluate", "policy=champion environment=3", "environment=3: expected settings"),
+    ("evaluate", "policy=champion environment=CartPole-v1", "frames_per_step: 2}; the policy names the environment"),
     ("evaluate", "policy=champion environment.shaping=x", "shaping=x: expected a number, at least 0"),
     ("evaluate", "policy=champion environment.delya=1", "delya"),
     ("evaluate", "policy=champion world=moon", "world=moon: expected simulator or original"),

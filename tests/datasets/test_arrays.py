@@ -95,6 +95,12 @@ def test_other_fields_are_lists_or_arrays_of_any_type(tmp_path: Path, monkeypatc
 def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:
     qwop.write_episode(tmp_path, [0, 4, 8], [1, 1], environment="FrozenLake-v1")
     assert open_dataset(tmp_path)[0].observations.argmax(1).tolist() == [0, 4, 8]
+    qwop.write_episode(tmp_path, np.eye(16)[[0, 4, 8]], [1, 1])  # as the dataset has them
+    assert open_dataset(tmp_path)[1].observations.argmax(1).tolist() == [0, 4, 8]
+    with pytest.raises(BadInput, match=r"of row 1 is 0\.5, expected Discrete\(16\)"):
+        qwop.write_episode(tmp_path, [0, 0.5, 8], [1, 1])
+    with pytest.raises(BadInput, match=r"other numbers than 0 and 1, expected what Discrete\(16\) has"):
+        qwop.write_episode(tmp_path, np.eye(16)[[0, 4, 8]] / 2, [1, 1])
 
 
 class Parts(gymnasium.Env[Any, Any]):

@@ -3,8 +3,12 @@
 from typing import Any
 
 import pytest
+from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.loop import Progress
-from qwop.finetune.training import outside_warning
+from qwop.finetune.schedules.phase import Phase
+from qwop.finetune.schedules.schedule import Schedule
+from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
+from qwop.finetune.training import length_notes, outside_warning
 
 
 def progress(**learner: float) -> Progress:
@@ -29,3 +33,22 @@ def test_other_values_are_not(learner: dict[str, float]) -> None:
 
 def test_before_the_first_reward_no_value_is_said_to_be_beyond_the_returns() -> None:
     assert outside_warning(progress(values_outside=1.0, value_low=0.0, value_high=0.0)) is None
+
+
+def test_a_schedule_that_whole_iterations_make_longer_is_said_so() -> None:
+    loop = LiveSettings(num_envs=8, steps=100)
+    assert not [*length_notes(loop, schedule(2400))]
+    assert not [*length_notes(loop, schedule(800, 3000))]  # by a twentieth
+    (said,) = length_notes(loop, schedule(600, 1000))
+    assert "2,400 decisions are played in place of the schedule's 1,600" in said
+    assert "loop.num_envs × loop.steps = 800" in said
+
+
+def test_a_phase_of_which_nothing_is_left_is_named() -> None:
+    (said,) = length_notes(LiveSettings(num_envs=8, steps=100), schedule(0, 1, 2399, decisions=800))
+    assert said.startswith("note: phase of 1 is left out")  # the first was empty before
+
+
+def schedule(*lengths: int, decisions: int | None = None) -> Schedule:
+    count, phases = len(lengths), [Phase(f"of {length}", decisions=length) for length in lengths]
+    return Schedule(phases, [None] * count, [0.99] * count, 1.0, ReturnMonitor(StabilitySettings()), decisions)

@@ -134,6 +134,11 @@ def test_columns_may_have_any_names(played: list[dict[str, Any]], tmp_path: Path
     require_equal(brought(tmp_path / "mine.csv", columns=command.read(asked).columns), played, last=False)
 
 
+def test_an_environments_name_among_its_settings_is_answered_with_the_place_of_names() -> None:
+    with pytest.raises(BadInput, match=r"environment=QWOP-v1: expected settings .*; environment_id names"):
+        command.read(["dataset=mine.csv", "out=out", "environment=QWOP-v1"])
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -190,6 +195,14 @@ def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played
     table[sorted(table)].to_parquet(tmp_path / "mine.parquet")
     (tmp_path / "dataset").rename(tmp_path / "first")
     require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
+
+
+def test_columns_with_two_numbers_have_the_order_of_rows_and_columns(
+    tmp_path: Path, played: list[dict[str, Any]]
+) -> None:
+    table = table_of(played).rename(columns={f"x{i}": f"obs_{i // 2}_{i % 2 + 9}" for i in range(4)})
+    table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs_0_10, obs_0_9, obs_1_10, obs_1_9
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
 
 
 def test_numbered_files_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
