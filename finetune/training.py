@@ -90,8 +90,6 @@ class Training(Observer):
                 rehearse(later)
             loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
-            if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
-                self._say(note)
             for run in runs[number:]:
                 for note in length_notes(run.loop, run.schedule):
                     self._say(note)
@@ -258,19 +256,14 @@ class Training(Observer):
         self._bar.console.print(line)
 
 
-def late_learning(loop: LiveSettings, planned: int) -> str | None:
-    """Warning if filling the memory takes a large part of the schedule, else None."""
-    if loop.before_learning <= LATE * planned:
-        return None
-    return (
-        f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
-        "loop.start; set it lower, or make the schedule longer"
-    )
-
-
 def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
-    """Yield a note if whole iterations make the schedule much longer, and one if nothing is left of a phase."""
+    """Yield notes on a schedule that is too short: for filling the memory, whole iterations, or one of its phases."""
     planned, played = schedule.planned, schedule.in_iterations(loop.decisions)
+    if loop.before_learning > LATE * planned:
+        yield (
+            f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
+            "loop.start; set it lower, or make the schedule longer"
+        )
     if played - planned > LONGER * planned:
         yield (
             f"note: {played:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with a "

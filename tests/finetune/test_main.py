@@ -343,8 +343,8 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
         "algorithm: acer\n"
         "phases:\n"
         "  mixed: {hours: 0.03, demonstrations: 1, imitation: 0.5}\n"
-        "  alone: {hours: 0.05, algorithm: ppo-small}\n"
-        "  slower: {hours: 0.05, learning_rate: 0.5}\n"
+        "  alone: {hours: 0.03, algorithm: ppo-small}\n"
+        "  slower: {hours: 0.03, learning_rate: 0.5}\n"
     )
     small = [one for one in SMALL if "schedule" not in one]
     arguments = (
@@ -352,6 +352,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     )  # fmt: skip
     done = finetune(*arguments, "out=run")
     assert done.code == 0, done.err
+    assert "4,096 decisions are played in place of the schedule's 1,944" in " ".join(done.out.split())  # PPO's stage
     run = workplace / "run"
     names = {path.stem for path in (run / "phases").iterdir()}
     assert names == {"0-start", "1-mixed", "2-alone", "3-slower"}

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from qwop.finetune.agents.dqn.settings import DqnLoopSettings
 from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.loop import Progress
 from qwop.finetune.schedules.phase import Phase
@@ -42,6 +43,13 @@ def test_a_schedule_that_whole_iterations_make_longer_is_said_so() -> None:
     (said,) = length_notes(loop, schedule(600, 1000))
     assert "2,400 decisions are played in place of the schedule's 1,600" in said
     assert "loop.num_envs × loop.steps = 800" in said
+
+
+def test_a_memory_that_takes_a_quarter_of_the_schedule_to_fill_is_named() -> None:
+    loop = DqnLoopSettings(num_envs=8, start=1000)
+    assert not [*length_notes(loop, schedule(3200, 800))]
+    (said,) = length_notes(loop, schedule(3200))
+    assert said.startswith("warning: learning begins after 1,000 of 3,200 decisions")
 
 
 def test_a_phase_of_which_nothing_is_left_is_named() -> None:
