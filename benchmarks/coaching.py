@@ -3,7 +3,7 @@ after. One process, one row of docs/notebook/coaching.md, one seed:
 
     python benchmarks/coaching.py --row corrections --seed 0 --folder /tmp/coaching --out corrections-0.json
 
-The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
+The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES (of each person a folder of its own)
 
 Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
 same learning), alone (the same learning without a person), knee (a runner that slides on its knees, ten minutes of
@@ -38,6 +38,7 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
 from qwop.pretrain.command import main as pretrain
+from qwop.recorder.coaching.scripted import Hands
 from qwop.recorder.command import main as record
 from repeated import QUIET, markdown
 
@@ -218,7 +219,7 @@ def table(folder: Path) -> None:
         )
         every = ", ".join(str(one["after"]["finishes"]) for one in mine)
         cpu = round(float(np.mean([one["cpu_seconds"]["learning"] for one in mine])))
-        rows.append([row, len(mine), before, f"**{after}**", every, *times, f"{MINUTES.get(row, 0):g}", cpu])
+        rows.append([row, len(mine), before, f"**{after}**", every, *times, f"{mine[0]['minutes']:g}", cpu])
     names = ["row", "seeds", "finished of 100 before", "after", "every seed", "median s before", "after", "minutes"]
     print(markdown([*names, "CPU s"], rows))
     rows = []
@@ -248,6 +249,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path, help="print a table of the results in this folder, and run nothing")
+    parser.add_argument("--minutes", type=float, help="minutes of play with the person")
+    parser.add_argument("--late", type=int, default=Hands.late, help="frames by which the person is late")
     parser.add_argument("settings", nargs="*", help="further settings of qwop-finetune")
     given = parser.parse_args()
     if given.table is not None:
@@ -255,6 +258,8 @@ def main() -> None:
         return
     if None in (given.row, given.seed, given.folder, given.out):
         parser.error("--row, --seed, --folder and --out are needed")
+    if given.minutes is None:
+        given.minutes = MINUTES.get(given.row, 0.0)
     use_one_thread()
     folder: Path = given.folder / f"{given.row}-{given.seed}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -273,7 +278,8 @@ def main() -> None:
     played: dict[str, Any] = {}
     if given.row in MINUTES:
         games = folder / "games"
-        played = corrected(start, games, MINUTES[given.row], given.seed, f"source.whole={given.row == 'whole'}")
+        more = f"source.whole={given.row == 'whole'}", f"source.late={given.late}"
+        played = corrected(start, games, given.minutes, given.seed, *more)
         clock.lap("play")
         words.append(f"demonstrations={games}")
         if given.row == "knee":
@@ -289,7 +295,7 @@ def main() -> None:
 def tell(given: argparse.Namespace, figures: dict[str, Any], clock: Stopwatch) -> None:
     """Write a result, and print it."""
     clock.lap("measuring")
-    named = {"row": given.row, "seed": given.seed, "settings": given.settings}
+    named = {name: getattr(given, name) for name in ("row", "seed", "minutes", "late", "settings")}
     result = {**named, **figures, "cpu_seconds": clock.seconds}
     given.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
