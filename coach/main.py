@@ -60,10 +60,15 @@ def run(settings: CoachSettings) -> None:
 
 
 def rounds_in(out: Path) -> list[Mapping[str, Any]]:
-    """The results of the rounds that are over, in order."""
+    """The results of the rounds that are over, in order; BadInput if one of them is missing."""
     found: list[Mapping[str, Any]] = []
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
-        found.append(read_json(path, MEGABYTE, "remove it"))
+        result = read_json(path, MEGABYTE, "put it back")
+        if not isinstance(result, dict) or not isinstance(result.get("said"), str):
+            raise BadInput(f"{path}: not the result of a round; put it back")
+        found.append(result)
+    if len([*out.glob(f"round-*/{RESULT}")]) > len(found):  # measured again, it could replace a later round's policy
+        raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
     return found
 
 
@@ -97,6 +102,8 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
     """Put the policy of the first round in place."""
     if (out / START).exists():
         return
+    if any(out.glob("round-*")):  # whose policy would be overwritten
+        raise BadInput(f"{out / START}: missing, though a round has begun; put it back, or give another out")
     source = None if settings.policy is None else policy_path(settings.policy)
     if source is None:
         console.print("making a policy to correct: a clone of the included games", highlight=False)

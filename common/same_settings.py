@@ -10,6 +10,12 @@ from .former_names import current_settings
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, defaults
 
+NAME = "name"
+"""Key of the option that was chosen in a group, which decides what else is in it."""
+
+LONGEST = 500
+"""Characters of a setting's value in a message: two lists may differ late."""
+
 
 def settings_before(path: Path, cls: type[Settings]) -> dict[str, Any]:
     """Read the settings that a run was started with; settings that are new since then get their defaults."""
@@ -39,7 +45,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 def require_same(before: object, now: object, name: str, out: Path) -> None:
     """BadInput, naming the setting, unless the setting is the same, and everything in it."""
     if isinstance(before, dict) and isinstance(now, dict):
-        for key in sorted(before.keys() | now.keys()):
+        for key in sorted(before.keys() | now.keys(), key=lambda key: (key != NAME, key)):
             require_same(before.get(key), now.get(key), f"{name}.{quoted(key)}", out)
     elif before != now:
-        raise BadInput(f"{out}: was started with {name}: {quoted(before)}, not {quoted(now)}")
+        raise BadInput(
+            f"{out}: was started with {name}: {quoted(before, LONGEST)}, not {quoted(now, LONGEST)}; go on with that, "
+            "or start anew with another out"
+        )

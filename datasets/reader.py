@@ -71,6 +71,11 @@ class Dataset(Sequence[Episode]):
         """The dataset of these episodes alone, in this order. Reads nothing."""
         return Dataset(self.folder, self.info, tuple(self.files[index] for index in indices), self.checksums)
 
+    def digest(self) -> str:
+        """SHA-256 that all episodes' files determine, in their order. Reads only files without a listed checksum."""
+        found = (self.checksums.get(path.name) or sha256(path.read_bytes()) for path in self.files)
+        return sha256("".join(found).encode())
+
     def lengths(self) -> NDArray[np.int64]:
         """Number of decisions of each episode, int64 [E], from the files' footers."""
         lengths = []

@@ -85,7 +85,7 @@ class Loop:
         self._policy, self._environments, self._observer = run.policy, run.environments, run.observer
         self._settings: LiveSettings = run.loop
         self._schedule, self._log, self._folder = run.schedule, run.log, run.folder
-        self._play = play
+        self._play, self._shown = play, run.shown
         here = isinstance(play, PhaseCollector)
         self._actor = PolicySnapshot(
             agent.network,
@@ -156,6 +156,7 @@ class Loop:
             "average": self._average.get_state(),
             "pending": None if pending is None else _to_plain(pending),
             "evaluation_due": self._evaluation_due,
+            "demonstrations": self._shown,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -36,11 +36,16 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     before, now = _settings_before(out / CONFIGURATION), to_plain(settings)
     require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
     state = load_checkpoint(newest)
-    if type(state.get("phase")) is not int:
+    if type(state.get("phase")) is not int or not _are_shown(state.get("demonstrations")):
         raise BadInput(f"{newest}: not the state of a run; remove it to resume from an older one")
     before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
+
+
+def _are_shown(found: object) -> bool:
+    """True for demonstrations as a checkpoint names them; earlier versions named none."""
+    return found is None or (isinstance(found, dict) and type(found.get("games")) is int and "sha256" in found)
 
 
 def _settings_before(path: Path) -> dict[str, Any]:

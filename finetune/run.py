@@ -78,6 +78,12 @@ class Run(Generic[A, L]):
         return tuple(map(self.algorithm.gamma_at, self.environments.rates))
 
     @cached_property
+    def shown(self) -> dict[str, object] | None:
+        """Number and digest of the demonstrations, by which a resumed run knows them again; None without any."""
+        shown = self.demonstrations
+        return None if shown is None else {"games": len(shown), "sha256": shown.digest()}
+
+    @cached_property
     def schedule(self) -> Schedule:
         lengths, monitor = self.settings.schedule, ReturnMonitor(self.settings.stability)
         return Schedule(

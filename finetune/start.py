@@ -60,12 +60,14 @@ def find_start(
     *,
     new_network: MakeNetwork,
     settings: Mapping[str, Any] | None = None,
+    shown: Mapping[str, Any] | None = None,
 ) -> Start:
     """Choose the initial policy and demonstrations; raise BadInput if they disagree.
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
     new_network makes the network of policy=scratch. settings: those of a new environment; a policy file may omit them.
+    shown: the demonstrations of the run that is resumed (`Run.shown`); games recorded since then are left out.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(
@@ -82,6 +84,10 @@ def find_start(
     elif needs_demonstrations or policy is None:
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
+    if dataset is not None and shown is not None:
+        whole, dataset = dataset, _as_begun(dataset, shown)
+        if len(dataset) < len(whole):
+            notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
     to_clone = None
     if policy == SCRATCH:
         start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
@@ -109,6 +115,17 @@ def find_start(
         if policy == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
             new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, tuple(notes), to_clone)
+
+
+def _as_begun(dataset: Dataset, shown: Mapping[str, Any]) -> Dataset:
+    """The games that a run began with, without later ones; BadInput if they are no longer the dataset's first."""
+    games = dataset.select(range(min(shown["games"], len(dataset))))
+    if games.digest() != shown["sha256"]:
+        raise BadInput(
+            f"{dataset.folder}: the run began with {shown['games']} other demonstrations; put them back, or start anew "
+            "with another out"
+        )
+    return games
 
 
 def _new_policy(

@@ -79,7 +79,7 @@ class Training(Observer):
         state = require_resumable(settings, self._out)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
-        start, runs = self._runs(state is not None, teacher, device)
+        start, runs = self._runs(state, teacher, device)
         policy, folder = runs[0].policy, runs[0].folder
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
@@ -121,11 +121,11 @@ class Training(Observer):
         self._finish(over)
 
     def _runs(
-        self, resumed: bool, teacher: tuple[str, Policy] | None, device: torch.device
+        self, state: dict[str, Any] | None, teacher: tuple[str, Policy] | None, device: torch.device
     ) -> tuple[Start, list[Run[Discounted, LiveSettings]]]:
         """Choose what the run starts from; prepare the run of each stage, whose policy is a copy. Print the notes."""
         settings, folder = self._settings, self._out / "checkpoints"
-        start = self._start(resumed)
+        start = self._start(state)
         fitting, left_out = self._fitting(start.policy.environment.id)
         every = stages(fitting, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
@@ -181,9 +181,9 @@ class Training(Observer):
     def note(self, line: str) -> None:
         self._background.run(lambda: self._say(line))  # after the evaluations that are under way
 
-    def _start(self, resumed: bool) -> Start:
-        """Choose the initial policy and the demonstrations."""
-        settings, algorithm = self._settings, self._settings.chosen_algorithm
+    def _start(self, state: dict[str, Any] | None) -> Start:
+        """Choose the initial policy and the demonstrations. state: that of a resumed run."""
+        settings, algorithm, resumed = self._settings, self._settings.chosen_algorithm, state is not None
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         return find_start(
             policy=str(self._out / START) if resumed else first,
@@ -193,6 +193,7 @@ class Training(Observer):
             seed=settings.seed,
             new_network=algorithm.new_network(settings.algorithm),
             settings=self._fitting(settings.environment)[0].phases[0].environment,
+            shown=None if state is None else state.get("demonstrations"),
         )
 
     def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, tuple[str, ...]]:

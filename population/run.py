@@ -51,6 +51,9 @@ MAY_DIFFER = (
 BEST = "best.safetensors"
 """The best agent: the highest rated one, at the end the winner of the finals."""
 
+RIVALS, TEACHERS = "rivals", "teachers"
+"""Folders of the rivals and the teachers, in the order of the settings that name them."""
+
 
 class Run:
     """A population and its folder."""
@@ -68,12 +71,13 @@ class Run:
         newest = resumable_checkpoint(settings, self._out)
         state = None if newest is None else load_checkpoint(newest)
         require_no_other_run(self._out, PopulationSettings, (BEST, HISTORY, EVALUATION, FILM))
-        rivals = self._rivals()
+        rivals = self._rivals(resumed=state is not None)
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
         fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
+        teachers = self._teachers(resumed=state is not None)
         arguments: tuple[Any, ...] = (
-            self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
+            self._task, settings.agent, settings.work, settings.race, fixed, teachers, settings.device
         )  # fmt: skip
         with closing(AgentTrainer(*arguments)) as trainer:
             workers: Workers = trainer
@@ -87,6 +91,9 @@ class Run:
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
             with removed_unless_begun(self._out, lambda: self._population.round > 0):
+                if newest is None:
+                    self._save_given(RIVALS, [*rivals.values()])
+                    self._save_given(TEACHERS, [*teachers.values()])
                 self._train(newest)
             self._save_policies()
             self._end(against)
@@ -107,6 +114,16 @@ class Run:
                     self._save_policies()
                     self._report()
                 raise
+
+    def _save_given(self, kind: str, policies: Sequence[Policy]) -> None:
+        """Keep the policies of a list in the run's folder, as resuming needs them."""
+        for number, policy in enumerate(policies):
+            save_policy(self._out / kind / _given(number), policy)
+
+    def _load_given(self, kind: str, number: int, name: str, resumed: bool) -> Policy:
+        """Load a policy of a list; in a resumed run the one that it began with, which earlier versions did not keep."""
+        kept = self._out / kind / _given(number)
+        return load_policy(str(kept) if resumed and kept.exists() else name)
 
     def _save_first(self) -> None:
         for member in self._population.members:
@@ -230,26 +247,29 @@ class Run:
             if {*self._settings.evaluation.against} - {FIRST}:
                 raise BadInput(f"evaluation.against: {self._settings.environment} is played alone; leave it out")
             return {}
-        found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
+        found = {name: [] if name == FIRST else [rivals.get(name) or self._opponent(name)]
                  for name in self._settings.evaluation.against}  # fmt: skip
         return {**found, **{name: [policy] for name, policy in rivals.items()}}
 
-    def _rivals(self) -> dict[str, Policy]:
+    def _rivals(self, resumed: bool) -> dict[str, Policy]:
         if self._settings.rivals and not self._settings.is_race:
             raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
-        return {name: self._runner(name) for name in self._settings.rivals or ()}
+        found = {}
+        for number, name in enumerate(dict.fromkeys(self._settings.rivals or ())):
+            found[name] = self._load_given(RIVALS, number, name, resumed)
+            ObservationMap.of(found[name], self._task, name)
+        return found
 
-    def _runner(self, name: str, *, final: bool = False) -> Policy:
-        """Load a policy, and check that it can run in the races or, with `final`, in a final race."""
+    def _opponent(self, name: str) -> Policy:
+        """Load a policy, and check that it can run in a final race."""
         policy = load_policy(name)
-        race = shared_race(self._task, [policy]) if final else self._task
-        ObservationMap.of(policy, race, name, may_hold=final)
+        ObservationMap.of(policy, shared_race(self._task, [policy]), name, may_hold=True)
         return policy
 
-    def _teachers(self) -> dict[int, Policy]:
+    def _teachers(self, resumed: bool) -> dict[int, Policy]:
         found = {}
         for number, name in enumerate(self._settings.teachers or ()):
-            found[number] = load_policy(name)
+            found[number] = self._load_given(TEACHERS, number, name, resumed)
             teacher_of(found[number], self._task, name)  # refuse it here, with its name
         return found
 
@@ -292,6 +312,10 @@ def resumable_checkpoint(settings: PopulationSettings, out: Path) -> Path | None
         before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
         require_same_settings(before, now, out, MAY_DIFFER)
     return newest
+
+
+def _given(number: int) -> str:
+    return f"policy-{number:02d}.safetensors"
 
 
 def _name(number: int) -> str:

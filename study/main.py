@@ -15,7 +15,7 @@ from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
 from .commands import COMMANDS
-from .journal import open_journal
+from .journal import JOURNAL, open_journal
 from .report import RESULTS, STUDY, importances_of, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
@@ -36,7 +36,7 @@ def run(settings: StudyCommandSettings) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
-        require_no_other_run(out, StudyCommandSettings, (STUDY, RESULTS))
+        require_no_other_run(out, StudyCommandSettings, (JOURNAL, STUDY, RESULTS))
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)

@@ -75,6 +75,41 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     assert "began with another one" in done.err
 
 
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (None, "missing, though a later round is over; put it back, or give another out"),
+        ("[]", "not the result of a round; put it back"),
+    ],
+)
+def test_a_round_without_its_result_is_not_made_again_after_later_ones(
+    first: str | None, said: str, policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    out = tmp_path / "rounds"
+    for number, result in ((1, first), (2, '{"said": "better"}')):
+        (out / f"round-{number}").mkdir(parents=True)
+        (out / "start.safetensors").write_bytes(policy.read_bytes())
+        if result is not None:
+            (out / f"round-{number}" / "result.json").write_text(result)
+    done = run_command(main, f"policy={policy}", f"out={out}", "who=scripted", f"person={policy}")
+    assert done.code == 2
+    assert f"{out}/round-1/result.json: {said}" in done.err
+
+
+def test_rounds_without_their_first_policy_keep_the_newest_one(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    words = [f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted", f"person={policy}", "minutes=0.01"]
+    newest = tmp_path / "rounds" / "policy.safetensors"
+    (tmp_path / "rounds" / "round-1").mkdir(parents=True)
+    (tmp_path / "rounds" / "config.yaml").write_text("rounds: 1\n")
+    newest.write_bytes(b"trained")
+    done = run_command(main, *words)
+    assert done.code == 2
+    assert "rounds/start.safetensors: missing, though a round has begun; put it back" in done.err
+    assert newest.read_bytes() == b"trained"
+
+
 def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Callable[..., Any]) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
     done = run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted")

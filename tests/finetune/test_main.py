@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.folder_lock import exclusive_lock
+from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -53,19 +54,19 @@ def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the run that `finished` copies."""
-    return tmp_path_factory.mktemp("finished") / "run"
+    """A folder for the run that `finished` copies, and its demonstrations."""
+    return tmp_path_factory.mktemp("finished")
 
 
 @pytest.fixture
 def finished(finetune: Finetune, workplace: Path, kept: Path) -> Path:
     """The folder of RUN, which is over."""
-    run = workplace / "run"
-    if not kept.exists():
+    if not (kept / "run").exists():
         assert finetune(*RUN).code == 0
-        shutil.copytree(run, kept)
-    shutil.copytree(kept, run, dirs_exist_ok=True)
-    return run
+        for name in ("run", "demos"):
+            shutil.copytree(workplace / name, kept / name)
+    shutil.copytree(kept, workplace, dirs_exist_ok=True)
+    return workplace / "run"
 
 
 def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_schedule_is_asked_for(finetune: Finetune, workplace: Path) -> None:
 def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune) -> None:
     refused = finetune(*RUN, "resume=true", "seed=1")
     assert refused.code == 2
-    assert "seed: 0, not 1" in refused.err
+    assert "seed: 0, not 1; go on with that, or start anew with another out" in refused.err
 
 
 def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
@@ -236,6 +237,31 @@ def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, fin
     assert refused.code == 2
     assert refused.err.count("\n") == 1
     assert newest.name in refused.err
+
+
+def test_a_resumed_run_learns_from_the_demonstrations_that_it_began_with(
+    finetune: Finetune, finished: Path, make_episode: Callable[..., Episode]
+) -> None:
+    expected = (finished / "policy.safetensors").read_bytes()
+    checkpoints(finished / "checkpoints")[-1].unlink()
+    shutil.copytree(finished, finished.with_name("kept"))
+    demos = open_dataset(finished.with_name("demos"))
+    DatasetWriter(demos.folder, demos.info).write(make_episode(9, actions=2, shape=(4,)))
+    more = finetune(*RUN, "resume=true")
+    assert more.code == 0, more.err
+    assert f"demonstrations: the first {len(demos)} games of demos, as the run began" in more.out
+    assert (finished / "policy.safetensors").read_bytes() == expected
+
+    shutil.rmtree(finished)
+    finished.with_name("kept").rename(finished)
+    shutil.rmtree(demos.folder)
+    others = DatasetWriter(demos.folder, demos.info)
+    for _ in demos.files:
+        others.write(make_episode(9, actions=2, shape=(4,)))
+    refused = finetune(*RUN, "resume=true")
+    assert refused.code == 2
+    assert f"demos: the run began with {len(demos)} other demonstrations; put them back" in refused.err
+    assert len(refused.err.splitlines()) == 1
 
 
 def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:

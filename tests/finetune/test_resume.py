@@ -1,6 +1,7 @@
 """Settings that a resumed run must share with the one that it continues."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from qwop.common.command import write_configuration
 from qwop.common.errors import BadInput
 from qwop.common.settings import read, to_plain
+from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import save_checkpoint
 from qwop.finetune.resume import require_resumable
@@ -18,6 +20,7 @@ PHASES = {"first": {"hours": 1}, "second": {"hours": 2, "learning_rate": [1, 0]}
 SETTINGS = FinetuneSettings(
     schedule=ScheduleSettings(phases=parse_phases(PHASES)), algorithm=PpoSettings(), loop=PpoLoopSettings()
 )
+ACER = to_plain(replace(SETTINGS, algorithm=AcerSettings(), loop=AcerLoopSettings()))
 
 
 @pytest.fixture
@@ -66,7 +69,8 @@ def test_a_setting_that_came_after_the_run_began_counts_as_its_default(run: Any,
     ("changes", "said"),
     [
         ({"seed": 1}, "seed: 0, not 1"),
-        ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1$"),
+        ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1; go on"),
+        ({"algorithm": ACER["algorithm"], "loop": ACER["loop"]}, r"algorithm\.name: ppo, not acer;"),
         ({"schedule": with_phases() | {"scale": 0.5}}, "schedule.scale: 1.0, not 0.5"),
         ({"schedule": with_phases(second={"hours": 3})}, "second has started as .*2.*, not .*3"),
         ({"schedule": with_phases(first=None)}, "first has started as .*, not second in its place"),

@@ -136,6 +136,27 @@ def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     assert not same(tmp_path / "whole/first/agent-00.safetensors", tmp_path / "other/first/agent-00.safetensors")
 
 
+def test_a_resumed_run_keeps_the_rivals_and_teachers_that_it_began_with(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    given, champion = tmp_path / "given.safetensors", load_policy("champion")
+    save_policy(given, champion)
+    named = ("rivals=[champion,given.safetensors]", "teachers=[given.safetensors]", "race.frames_per_step=1")
+    settings = (*small, *named, "evaluation.against=[given.safetensors]", "evolution.enabled=false")
+    for out, more in (("whole", ["rounds=2"]), ("half", ["rounds=1"]), ("half", ["rounds=2", "resume=true"])):
+        code, _, wrong = population(*settings, *more, f"out={out}")
+        assert code == 0, wrong
+        if out == "half":
+            for weights in champion.network.parameters():
+                weights.data.zero_()
+            save_policy(given, champion)
+    for number in range(3):
+        name = f"agents/agent-{number:02d}.safetensors"
+        assert same(tmp_path / "whole" / name, tmp_path / "half" / name)
+    found = [json.loads((tmp_path / out / "evaluation.json").read_text()) for out in ("whole", "half")]
+    assert found[0] == found[1]
+
+
 def test_agents_begin_as_copies_of_their_ancestor_with_rewards_of_their_own(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -62,6 +62,14 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
     refused = run(f"study={TINY}", "out=study", "study.budget.repeats=3")
     assert refused.code == 2
     assert "study: was started with study.budget.repeats: 2, not 3" in refused.err
+    refused = run(f"study={TINY}", "out=study", "study.settings=[schedule=live-only,schedule.scale=0.5]")
+    assert "not [schedule=live-only, schedule.scale=0.5]; go on with that" in refused.err
+
+    for name in ("config.yaml", "study.yaml", "study.json", "report.html"):  # as interrupted, but for the first
+        (tmp_path / "study" / name).unlink()
+    refused = run(f"study={TINY}", "out=study", "study.settings=[schedule=live-only]")
+    assert refused.code == 2
+    assert "out=study: holds journal.log" in refused.err
 
 
 @pytest.mark.parametrize(
