@@ -63,7 +63,12 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     """The results of the rounds that are over, in order."""
     found: list[Mapping[str, Any]] = []
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
-        found.append(read_json(path, MEGABYTE, "remove it"))
+        result: Any = read_json(path, MEGABYTE, "remove it")
+        if not isinstance(result, dict) or not isinstance(result.get("said"), str):
+            raise BadInput(
+                f"{path}: not the result of a round; remove it, and the same command measures the round again"
+            )
+        found.append(result)
     return found
 
 

@@ -75,6 +75,19 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     assert "began with another one" in done.err
 
 
+@pytest.mark.parametrize("content", ["[]", "{}", '{"said": null}'])
+def test_a_result_that_is_none_is_named(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any], content: str
+) -> None:
+    result = tmp_path / "coach" / "round-1" / "result.json"
+    result.parent.mkdir(parents=True)
+    result.write_text(content)
+    done = run_command(main, f"policy={policy}", "who=scripted", f"person={policy}", f"out={tmp_path / 'coach'}")
+    assert done.code == 2
+    assert f"{result}: not the result of a round; remove it" in done.err
+    assert result.read_text() == content
+
+
 def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Callable[..., Any]) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
     done = run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted")
