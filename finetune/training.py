@@ -79,7 +79,15 @@ class Training(Observer):
         state = require_resumable(settings, self._out)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
-        start, runs = self._runs(state is not None, teacher, device)
+        start, runs, notes = self._runs(state is not None, teacher, device)
+        if start.to_clone is not None:  # see what does not fit before the clone is made
+            for run in runs:
+                rehearse(run)
+        for line in notes:
+            self._say(line)
+        start = start.with_clone(settings.seed)
+        trained = _copy_for_training(start.policy, settings)
+        runs = [replace(run, policy=trained) for run in runs]
         policy, folder = runs[0].policy, runs[0].folder
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
@@ -120,10 +128,17 @@ class Training(Observer):
                     loop.run()
         self._finish(over)
 
+    def check(self) -> None:
+        """Raise BadInput for what a new run would refuse at its start; write nothing."""
+        device = choose_device(self._settings.device)
+        require_tracker(self._settings.tracker)
+        for run in self._runs(False, self._teacher(resumed=False), device)[1]:
+            rehearse(run)
+
     def _runs(
         self, resumed: bool, teacher: tuple[str, Policy] | None, device: torch.device
-    ) -> tuple[Start, list[Run[Discounted, LiveSettings]]]:
-        """Choose what the run starts from; prepare the run of each stage, whose policy is a copy. Print the notes."""
+    ) -> tuple[Start, list[Run[Discounted, LiveSettings]], list[str]]:
+        """Choose what the run starts from; prepare the run of each stage, with its policy; and lines to print."""
         settings, folder = self._settings, self._out / "checkpoints"
         start = self._start(resumed)
         fitting, left_out = self._fitting(start.policy.environment.id)
@@ -144,14 +159,7 @@ class Training(Observer):
             )
             for number, stage in enumerate(every)
         ]
-        if start.to_clone is not None:  # see what does not fit before the clone is made
-            for run in runs:
-                rehearse(run)
-        for line in (*settings.notes(start.policy.environment.id), *start.notes, *left_out):
-            self._say(line)
-        start = start.with_clone(settings.seed)
-        policy = _copy_for_training(start.policy, settings)
-        return start, [replace(run, policy=policy) for run in runs]
+        return start, runs, [*settings.notes(start.policy.environment.id), *start.notes, *left_out]
 
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
         phase = self._settings.phases[index]
