@@ -65,7 +65,7 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
         result = read_json(path, MEGABYTE, "put it back")
         if not isinstance(result, dict) or not isinstance(result.get("said"), str):
-            raise BadInput(f"{path}: not the result of a round; put it back")
+            raise BadInput(f"{path}: not the result of a round; put it back, or remove it to measure the round again")
         found.append(result)
     if len([*out.glob(f"round-*/{RESULT}")]) > len(found):  # measured again, it could replace a later round's policy
         raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")

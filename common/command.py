@@ -47,11 +47,11 @@ CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
 
 
-def run_of(module: str) -> Callable[[Settings], None]:
-    """The function `run` of a module, which is imported once it is called: --help does without PyTorch and the like."""
+def run_of(module: str, name: str = "run") -> Callable[[Settings], None]:
+    """A function of a module, which is imported once it is called: --help does without PyTorch and the like."""
 
     def run(settings: Settings) -> None:
-        import_quickly(module).run(settings)
+        getattr(import_quickly(module), name)(settings)
 
     return run
 
@@ -60,14 +60,21 @@ class Command(Generic[S]):
     """A console script: Hydra composes the settings from their declarations and the overrides, `run` does the work.
 
     name: of the configuration, the program being `qwop-<name>`. about: what the program does, in a sentence or two.
-    examples: command lines and what each does ('' where the line says it). `BadInput` and mistakes in the overrides end
-    as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143, SIGHUP as 129.
+    examples: command lines and what each does ('' where the line says it). check: raises `BadInput` for files and
+    environments that the settings name and `run` would refuse; writes nothing. `BadInput` and mistakes in the overrides
+    end as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143, SIGHUP as 129.
     """
 
     def __init__(
-        self, name: str, settings: type[S], run: Callable[[S], None], about: str, examples: Sequence[tuple[str, str]]
+        self,
+        name: str,
+        settings: type[S],
+        run: Callable[[S], None],
+        about: str,
+        examples: Sequence[tuple[str, str]],
+        check: Callable[[S], None] = lambda settings: None,
     ) -> None:
-        self.name, self.settings, self.run = name, settings, run
+        self.name, self.settings, self.run, self.check = name, settings, run, check
         self.about, self.examples = about, tuple(examples)
         self._register()
 

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from .checks import Declaration, one_of, quoted, without_none
 from .errors import BadInput
 from .free_names import decoded
-from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
+from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, options_of, type_of
 
 _MERGING = "Error merging override "
 """Hydra's message where a value takes the place of settings with names."""
@@ -28,6 +28,8 @@ UNREADABLE = (HydraException, ValueError, RecursionError)
 
 FROM_FILE = "file-"
 """Beginning of the names of options that are files of the user's own (`option_files`)."""
+
+OWN_FILE = ", or a file of your own (its path, with .yaml)"
 
 LONGEST_REASON = 300
 """Characters of Hydra's own words that are shown."""
@@ -128,10 +130,22 @@ def _explained(error: Exception, overrides: Sequence[str], settings: type[Settin
             return BadInput(f"{quoted(one.input_line)}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
         options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
-        own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
+        own = OWN_FILE if _takes_files(settings, found["group"]) else ""
         near = nearest(found["option"], options, 0.6)  # lower, because one letter is a large part of a short name
         question = f"did you mean {near}? The options are" if near else "choose one of"
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
+    for one in parsed:
+        group = declarations(settings).get(one.key_or_group)
+        if (
+            group is not None
+            and (group.tag or group.group)
+            and (one.value() == "" or isinstance(one.value(), list | dict))
+        ):
+            own = OWN_FILE if group.group else ""
+            return BadInput(
+                f"{quoted(str(one.input_line).lstrip('+'))}: expected the name of an option, "
+                f"{one_of(options_of(one.key_or_group, group))}{own}"
+            )
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if str(error).startswith(_MERGING):

@@ -127,9 +127,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return np.array(observation, dtype=self._space.dtype) if isinstance(self._space, Box) else observation
 
     def _truth(self, name: str, given: Any) -> bool:
-        with suppress(TypeError, ValueError):  # of an array of several
-            if not isinstance(given, str | bytes) and given == given:  # "False" and NaN would be true
-                return bool(given)
+        if isinstance(given, bool):
+            return given
+        with suppress(TypeError, ValueError):  # of what is no array
+            found = np.asarray(given)
+            if found.dtype.kind in "biuf" and found.size == 1 and found == found:  # NaN would be true, None false
+                return bool(found)
         raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 
     def _wrong(self, problem: str) -> EnvironmentFailed:

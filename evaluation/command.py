@@ -94,4 +94,5 @@ main = Command(
         ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
         ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
     ],
+    check=run_of("qwop.evaluation.main", "require_playable"),
 )

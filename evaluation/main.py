@@ -21,6 +21,7 @@ from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy
+from ..policies.policy import Policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
@@ -48,14 +49,29 @@ def run(settings: EvaluateSettings) -> None:
             _run_policy(settings)
 
 
+def require_playable(settings: EvaluateSettings) -> None:
+    """Raise BadInput for a policy or keys that cannot be played with these settings. Nothing is written."""
+    if settings.keys is not None:
+        read_keys(keys_path(settings.keys))
+        return
+    policy, spec = _policy_and_environment(settings)
+    with naming(settings.policy):
+        policy.require_fit(*spec.interface(), "policy", f"environment {spec}")
+
+
+def _policy_and_environment(settings: EvaluateSettings) -> tuple[Policy, EnvironmentSpec]:
+    assert settings.policy is not None
+    policy = load_policy(settings.policy, given=settings.environment.keys())
+    return policy, _environment(policy.environment, settings)
+
+
 def _run_policy(settings: EvaluateSettings) -> None:
     """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
     if settings.card:
         require_free(Path(settings.folder))
     use_one_thread()
-    policy = load_policy(settings.policy, given=settings.environment.keys())
-    spec = _environment(policy.environment, settings)
+    policy, spec = _policy_and_environment(settings)
     in_original = settings.world == ORIGINAL
     games = settings.games.playing(policy.greedy)
     if in_original:

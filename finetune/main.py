@@ -15,10 +15,18 @@ def run(settings: FinetuneSettings) -> None:
         Training(settings, main.read).run()
 
 
+def require_trainable(settings: FinetuneSettings) -> None:
+    """Raise BadInput for a start or environments that cannot be trained with these settings. Nothing is written."""
+    from .training import Training
+
+    Training(settings, main.read).check()
+
+
 main = Command(
     "finetune",
     FinetuneSettings,
     run,
+    check=require_trainable,
     about="Continue a policy by reinforcement learning, with demonstrations in its replay memory that a schedule mixes "
     "in and removes.",
     examples=[

@@ -79,7 +79,8 @@ class Training(Observer):
         state = require_resumable(settings, self._out)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
-        start, runs = self._runs(state, teacher, device)
+        start, runs, notes = self._runs(state, teacher, device)
+        start, runs = self._cloned(start, runs, notes)
         policy, folder = runs[0].policy, runs[0].folder
         if cores() > settings.threads and policy.environment.capabilities.parallel:
             self._background = Background(inline=False)
@@ -120,10 +121,17 @@ class Training(Observer):
                     loop.run()
         self._finish(over)
 
+    def check(self) -> None:
+        """Raise BadInput for what a new run would refuse at its start; write nothing."""
+        device = choose_device(self._settings.device)
+        require_tracker(self._settings.tracker)
+        for run in self._runs(None, self._teacher(resumed=False), device)[1]:
+            rehearse(run)
+
     def _runs(
         self, state: dict[str, Any] | None, teacher: tuple[str, Policy] | None, device: torch.device
-    ) -> tuple[Start, list[Run[Discounted, LiveSettings]]]:
-        """Choose what the run starts from; prepare the run of each stage, whose policy is a copy. Print the notes."""
+    ) -> tuple[Start, list[Run[Discounted, LiveSettings]], list[str]]:
+        """Choose what the run starts from; prepare the run of each stage, with its policy; and lines to print."""
         settings, folder = self._settings, self._out / "checkpoints"
         start = self._start(state)
         fitting, left_out = self._fitting(start.policy.environment.id)
@@ -144,13 +152,19 @@ class Training(Observer):
             )
             for number, stage in enumerate(every)
         ]
+        return start, runs, [*settings.notes(start.policy.environment.id), *start.notes, *left_out]
+
+    def _cloned(
+        self, start: Start, runs: list[Run[Discounted, LiveSettings]], notes: list[str]
+    ) -> tuple[Start, list[Run[Discounted, LiveSettings]]]:
+        """Print the notes, and make the clone that the run starts from, if any; the runs get a copy of the policy."""
         if start.to_clone is not None:  # see what does not fit before the clone is made
             for run in runs:
                 rehearse(run)
-        for line in (*settings.notes(start.policy.environment.id), *start.notes, *left_out):
+        for line in notes:
             self._say(line)
-        start = start.with_clone(settings.seed)
-        policy = _copy_for_training(start.policy, settings)
+        start = start.with_clone(self._settings.seed)
+        policy = _copy_for_training(start.policy, self._settings)
         return start, [replace(run, policy=policy) for run in runs]
 
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:

@@ -20,4 +20,5 @@ main = Command(
             "by d3rlpy's DiscreteBC",
         ),
     ],
+    check=run_of("qwop.pretrain.main", "require_cloneable"),
 )

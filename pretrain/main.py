@@ -58,23 +58,29 @@ def run(chosen: PretrainSettings) -> None:
         _pretrain(chosen)
 
 
-def _pretrain(chosen: PretrainSettings) -> None:
+def require_cloneable(chosen: PretrainSettings) -> Dataset:
+    """The dataset to clone; BadInput for one that cannot be cloned with these settings. Nothing is written."""
     cloning = chosen.cloning
-    console = plain_console()
-    use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    if not len(dataset.lengths()):  # raises BadInput for a damaged episode, before anything is written
+    if not len(dataset.lengths()):  # raises BadInput for a damaged episode
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
-    _require_new(chosen, Path(chosen.out))
-    require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
-    choose_device(chosen.device)  # these raise before anything is written
+    choose_device(chosen.device)
     if chosen.policy is not None:
         continued(load_policy(chosen.policy), dataset.info, cloning)
     require_tracker(chosen.tracker)
     if chosen.games:
         _require_playable(dataset.info)
+    return dataset
+
+
+def _pretrain(chosen: PretrainSettings) -> None:
+    console = plain_console()
+    use_one_thread()
+    dataset = require_cloneable(chosen)
+    _require_new(chosen, Path(chosen.out))
+    require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:

@@ -33,6 +33,8 @@ def run(settings: StudyCommandSettings) -> None:
     asked, out = settings.study, Path(settings.out)
     play = CommandRun(COMMANDS[asked.command], asked.settings or (), asked.objective, settings.keep_checkpoints)
     play.check(asked.space)
+    if not (out / CONFIGURATION).exists():
+        play.rehearse(asked.space)
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock

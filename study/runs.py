@@ -85,6 +85,22 @@ class CommandRun:
                 with naming(f"study.space.{one.name}"):
                     self._read({one.name: value}, 0, Path("out"))
 
+    def rehearse(self, space: Sequence[Parameter]) -> None:
+        """BadInput where the command refuses its files or environments with the first and the last values of the space
+        in the same words, so that these cannot be the reason."""
+        refused = []
+        for place in (0, -1):
+            try:
+                self._command.check(self._read({one.name: one.extremes[place] for one in space}, 0, Path("out")))
+            except NotReadNow:
+                raise
+            except BadInput as error:
+                refused.append(error)
+            else:
+                return
+        if str(refused[0]) == str(refused[1]):
+            raise refused[0]
+
     def _read(self, values: Values, seed: int, out: Path) -> Any:
         """The settings of a run; BadInput if the command does not accept them."""
         return replace(self._command.read(self.words(values, seed)[1:]), out=str(out))

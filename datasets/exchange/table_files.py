@@ -37,8 +37,8 @@ LOST = ("behaviour probabilities other than that of the action taken", "keys", "
 FORMATS = (".csv", ".tsv", ".parquet")
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
-FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0", ""})
-"""Words in a column that says if an episode ended, in lower case; an empty cell is false, too."""
+FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0"})
+"""Words in a column that says if an episode ended, in lower case."""
 
 NAME = "action_name"
 """Column of the actions' names."""
@@ -137,7 +137,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, fil
         raise BadInput("has no rows")
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
     action = _actions(table, names, decisions, form)
-    ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
+    ends = {flag: _flags(table, names[flag], decisions) for flag in ("terminated", "truncated")}
     if names["truncated"] and names["truncated"][0] in ALIASES["terminated"]:
         ends["truncated"] = ends["truncated"] & ~ends["terminated"]
     observations = _stacked(table, _by_part(names["observation"], form.observations))
@@ -300,16 +300,26 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
-    """A column of truths, [rows], all false without one; BadInput for any other word or number."""
+def _flags(table: pd.DataFrame, names: Sequence[str], decisions: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A column of truths, [rows], all false without one; BadInput for any other word or number.
+
+    Empty cells of decisions are false where the ends alone are marked, true; otherwise nobody knows what they are.
+    """
     if not names:
         return np.zeros(len(table), dtype=np.bool_)
     column = table[names[0]]
     words = column.astype("string").fillna("").str.strip().str.lower()
-    if len(strange := np.flatnonzero(~words.isin(TRUE | FALSE))):
+    true, empty = words.isin(TRUE).to_numpy(dtype=np.bool_), (words == "").to_numpy(dtype=np.bool_)
+    if len(strange := np.flatnonzero(~(true | empty | words.isin(FALSE).to_numpy(dtype=np.bool_)))):
         found = quoted(str(column.iloc[strange[0]]))
         raise BadInput(f"column {quoted(names[0])} holds {found} in row {strange[0]}, expected true or false (1 or 0)")
-    return words.isin(TRUE).to_numpy(dtype=np.bool_)
+    marks_ends = true.any() and (true | empty).all()
+    if not marks_ends and len(unknown := np.flatnonzero(empty & decisions)):
+        raise BadInput(
+            f"column {quoted(names[0])} is empty in row {unknown[0]}, expected true or false (1 or 0); fill it in, or "
+            "leave the column out"
+        )
+    return true
 
 
 def _episodes(

@@ -79,7 +79,8 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     ("first", "said"),
     [
         (None, "missing, though a later round is over; put it back, or give another out"),
-        ("[]", "not the result of a round; put it back"),
+        ("[]", "not the result of a round; put it back, or remove it"),
+        ('{"said": null}', "not the result of a round; put it back, or remove it"),
     ],
 )
 def test_a_round_without_its_result_is_not_made_again_after_later_ones(
@@ -88,9 +89,9 @@ def test_a_round_without_its_result_is_not_made_again_after_later_ones(
     out = tmp_path / "rounds"
     for number, result in ((1, first), (2, '{"said": "better"}')):
         (out / f"round-{number}").mkdir(parents=True)
-        (out / "start.safetensors").write_bytes(policy.read_bytes())
         if result is not None:
             (out / f"round-{number}" / "result.json").write_text(result)
+    (out / "start.safetensors").write_bytes(policy.read_bytes())
     done = run_command(main, f"policy={policy}", f"out={out}", "who=scripted", f"person={policy}")
     assert done.code == 2
     assert f"{out}/round-1/result.json: {said}" in done.err

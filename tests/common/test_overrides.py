@@ -6,6 +6,7 @@ from qwop.common.overrides import normalise
 from qwop.finetune.main import main as finetune
 from qwop.finetune.schedules.phase import Ramp
 from qwop.finetune.settings import FinetuneSettings
+from qwop.study.command import main as study
 
 
 @pytest.mark.parametrize("plus", ["", "+", "++"])
@@ -80,6 +81,13 @@ def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
 def test_a_value_in_the_place_of_named_settings_says_how_to_name_them() -> None:
     with pytest.raises(BadInput, match=r"behaviour=\[a\]: expected settings by name, such as behaviour\.name=value"):
         finetune.read(["schedule=kurodo", "behaviour=[a]"])
+
+
+@pytest.mark.parametrize("given", ["study={a:1}", "study=[a]", "study="])
+def test_what_is_no_name_of_an_option_is_told_the_names(given: str) -> None:
+    with pytest.raises(BadInput) as wrong:
+        study.read([given])
+    assert str(wrong.value).startswith(f"{given}: expected the name of an option, cartpole-dqn, or a file of your own")
 
 
 def test_commas_of_a_number_are_no_plus() -> None:

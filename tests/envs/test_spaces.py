@@ -433,6 +433,9 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
         ({"end": str}, "terminated is False, expected true or false"),
         ({"end": lambda over: np.nan}, "terminated is nan, expected true or false"),
+        ({"end": lambda over: over or None}, "terminated is null, expected true or false"),
+        ({"end": lambda over: []}, r"terminated is \[\], expected true or false"),
+        ({"end": lambda over: object()}, "terminated is .*object.*, expected true or false"),
         ({"pay": lambda n: 10**400}, "its reward is 1000.*, expected a finite number"),
         ({"pay": lambda n: np.ones(2)}, "its reward is .*, expected a finite number"),
         ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
@@ -453,7 +456,7 @@ def broken(value: float) -> Callable[[int], Any]:
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
     ],
-    ids=range(22),
+    ids=range(25),
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):

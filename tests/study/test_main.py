@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from qwop.common.command import Command
+from qwop.common.errors import BadInput
+from qwop.evaluation.command import main as evaluate
+from qwop.finetune.main import main as finetune
+from qwop.pretrain.command import main as pretrain
 from qwop.study.command import main
 from qwop.study.report import mean_curve
 
@@ -93,6 +98,48 @@ def test_a_wrong_study_is_one_line_and_nothing_runs(run: Run, tmp_path: Path, ol
     assert done.err.removeprefix("qwop-study: ").removeprefix("wrong.yaml: ").startswith(said), done.err
     assert done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("environment=CartPole-v1", "environment=CartPole-v7", "environment CartPole-v7: "),
+        ("environment=CartPole-v1", "environment=Pendulum-v1", "Pendulum-v1(): its actions are Box"),
+        ("video=false", "demonstrations=data/none", "data/none: no such folder"),
+        ("policy=scratch", "policy=none.safetensors", "environment=CartPole-v1: a policy or demonstrations bring"),
+    ],
+)
+def test_what_every_run_would_refuse_is_refused_before_the_first(
+    run: Run, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    (tmp_path / "wrong.yaml").write_text(TINY.read_text().replace(old, new))
+    done = run("study=wrong.yaml", "out=study")
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "said"),
+    [
+        (pretrain, ["dataset=data/none"], "data/none: no such folder"),
+        (pretrain, ["policy=none.safetensors"], "none.safetensors: no such file"),
+        (evaluate, ["policy=none.safetensors"], "none.safetensors: no such file"),
+        (evaluate, ["keys=none.txt"], "none.txt: no such file"),
+        (evaluate, ["policy=champion", "environment.reward=none"], "reward"),
+        (evaluate, ["policy=champion", "environment.observation=features"], "policy"),
+        (finetune, ["schedule=kurodo", "policy=none.safetensors"], "none.safetensors: no such file"),
+        (finetune, ["schedule=kurodo", "policy=champion", "teacher=champion"], "no phase imitates it"),
+    ],
+)
+def test_the_commands_of_studies_check_their_input_without_writing(
+    command: Command[Any], settings: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=said):
+        command.check(command.read(settings))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_mean_curve_is_that_of_the_places_that_all_runs_have() -> None:

@@ -46,7 +46,14 @@ def toy(settings: ToySettings) -> None:
         (out / "result.json").write_text(json.dumps({"games": {"mean": settings.x + settings.seed}}))
 
 
-TOY = Command("toy", ToySettings, toy, about="Does next to nothing.", examples=[])
+def check(settings: ToySettings) -> None:
+    if settings.how == "input":
+        raise BadInput("file: no such file")
+    if settings.x == -1:
+        raise BadInput(f"x={settings.x}: of no use here")
+
+
+TOY = Command("toy", ToySettings, toy, about="Does next to nothing.", examples=[], check=check)
 
 Make = Callable[..., CommandRun]
 
@@ -130,6 +137,24 @@ def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
     with pytest.raises(BadInput) as refused:
         make(*settings).check(parse_space(space) if space else ())
     assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize("values", [{"type": "float", "low": -1, "high": 1}, {"type": "float", "low": -0.5, "high": 1}])
+def test_what_the_command_refuses_with_all_values_is_refused_before_any_run(make: Make, values: Any) -> None:
+    space = parse_space({"x": values})
+    with pytest.raises(BadInput, match=r"^file: no such file$"):
+        make("how=input").rehearse(parse_space({"x": {"type": "float", "low": 0, "high": 1}}))
+    make("how=well").rehearse(space)  # one of the values is accepted
+
+
+def test_what_the_command_refuses_because_of_the_values_is_left_to_the_trials(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(settings: ToySettings) -> None:
+        raise BadInput(f"x={settings.x}: does not fit")
+
+    monkeypatch.setattr(TOY, "check", refuse)
+    make("how=well").rehearse(parse_space({"x": {"type": "float", "low": 0, "high": 1}}))
 
 
 def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:

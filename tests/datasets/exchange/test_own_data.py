@@ -341,6 +341,11 @@ def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any
             "holds done in row 3",
         ),
         (lambda table: table.assign(terminated=0.5), "column terminated holds 0.5 in row 0, expected true or false"),
+        (
+            lambda table: table.assign(terminated=[None if n == 2 else end for n, end in enumerate(table.terminated)]),
+            r"column terminated is empty in row 2, expected true or false \(1 or 0\); fill it in, or leave the column",
+        ),
+        (lambda table: table.assign(truncated=None), "column truncated is empty in row 0"),
         (lambda table: table.assign(episode=0), "episode 0 goes on after its end in row 3"),
         (
             lambda table: table.assign(episode=[0, 1] * 5 + [0], terminated=0),
@@ -355,7 +360,7 @@ def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any
             "row 4: step goes back from 3 to 0 within an episode; sort the rows by .*, or name the column",
         ),
     ],
-    ids=range(6),
+    ids=range(8),
 )
 def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[pd.DataFrame], pd.DataFrame], said: str
