@@ -6,10 +6,11 @@
     python benchmarks/learners.py --tasks acting-qwop
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
-repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a collection of
-scripts and no package, so it is left out. `acting-qwop` learns nothing: PPO's play, against the batch of games stepped
-with the actions of that play.
+repetition in a process of its own, which trains for a while before it is timed. The tasks `…-defaults` have the sizes
+that Stable-Baselines3 has unless told otherwise: one game, layers of 64 and 64, batches of 64 and 32. `--against` names
+the Python of another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a
+collection of scripts and no package, so it is left out. `acting-qwop` learns nothing: PPO's play, against the batch of
+games stepped with the actions of that play.
 """
 
 import argparse
@@ -87,6 +88,15 @@ DQN = (
     "loop.train_every=8",
     "loop.target_every=80",
 )
+DQN_DEFAULTS = (
+    "algorithm=dqn-small",
+    "algorithm.hidden=[64,64]",
+    "loop.num_envs=1",
+    "loop.overlap=false",
+    "loop.batch_size=32",
+    "loop.train_every=4",
+    "loop.target_every=10000",
+)
 THEIR_DQN = {
     "learning_rate": 1e-3, "buffer_size": 100_000, "learning_starts": 1000, "batch_size": 256, "train_freq": 1,
     "gradient_steps": 1, "target_update_interval": 80, "policy_kwargs": {"net_arch": [256, 256]},
@@ -111,6 +121,17 @@ TASKS = {
     ),
     "dqn-cartpole": Task("CartPole-v1", DQN, ("DQN", THEIR_DQN), games=8, warm=5_000, decisions=40_000),
     "dqn-qwop": Task("QWOP-v1", DQN, ("DQN", THEIR_DQN), games=8, warm=5_000, decisions=40_000),
+    "ppo-qwop-defaults": Task(
+        "QWOP-v1",
+        (*ppo(64, 10, 2048), "loop.num_envs=1", "algorithm.hidden=[64,64]"),
+        their_ppo(64, 10, 2048, [64, 64]),
+        games=1,
+        warm=4_000,
+        decisions=20_000,
+    ),
+    "dqn-qwop-defaults": Task(
+        "QWOP-v1", DQN_DEFAULTS, ("DQN", {"learning_starts": 1000}), games=1, warm=2_000, decisions=10_000
+    ),
     "acer-qwop": Task(
         "QWOP-v1",
         ("algorithm=acer", "loop.num_envs=32", "loop.steps=20", "loop.replay_ratio=1", "loop.overlap=false"),
