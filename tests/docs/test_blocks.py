@@ -253,7 +253,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
             continue
         added = {name: settings for name, *settings in block.added}
         assert set(added) <= set(COMMANDS), f"{block}: settings for {set(added)}"
-        for name in COMMANDS:
+        for name in (*COMMANDS, DATASET):
             real = Path(sysconfig.get_path("scripts")) / name
             script = programs / name
             script.write_text(f'#!/bin/bash\nexec {real} "$@" {shlex.join(added.get(name, []))}\n')
