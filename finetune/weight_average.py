@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..policies.devices import in_float64
 from ..policies.networks import Network
 
 
@@ -25,9 +26,10 @@ class WeightAverage:
     @torch.no_grad()
     def add(self) -> None:
         """Add the network's current weights to the mean."""
+        weights = [in_float64(one) for one in self._weights]
         if not self._count:
-            self._sums = [torch.zeros_like(one, dtype=torch.float64) for one in self._weights]
-        torch._foreach_add_(self._sums, [one.double() for one in self._weights])
+            self._sums = [torch.zeros_like(one) for one in weights]
+        torch._foreach_add_(self._sums, weights)
         self._count += 1
 
     @property
@@ -49,7 +51,8 @@ class WeightAverage:
 
     def set_state(self, state: dict[str, Any]) -> None:
         self._count = int(state["count"])
-        self._sums = [one.to(like.device) for one, like in zip(state["sums"], self._weights, strict=self._count > 0)]
+        pairs = zip(state["sums"], self._weights, strict=self._count > 0)
+        self._sums = [one.to(in_float64(like).device) for one, like in pairs]
 
 
 @torch.no_grad()

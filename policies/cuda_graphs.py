@@ -4,6 +4,7 @@ The update of a small network is a hundred kernels that take a few microseconds 
 one by one from Python than to run.
 """
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -18,6 +19,10 @@ MOST = 8
 
 WARM_UPS = 3
 """Calls before a recording, in which libraries choose their kernels and take their memory (PyTorch's advice)."""
+
+_RECORDING = threading.Lock()
+"""Held while a graph is recorded. A process can record only one at a time: before each PyTorch waits for the whole GPU,
+which ends the recording of another thread with an error."""
 
 
 class Recording(NamedTuple):
@@ -51,7 +56,8 @@ class CudaGraphs(Generic[R]):
         if kind not in self._recordings:
             if len(self._recordings) == MOST:
                 return self._function(key, *arguments)
-            self._recordings[kind] = self._record(key, arguments)
+            with _RECORDING:
+                self._recordings[kind] = self._record(key, arguments)
         found = self._recordings[kind]
         with torch.no_grad():
             torch._foreach_copy_(found.inputs, [one for one in arguments if one is not None])

@@ -1,6 +1,7 @@
 """The device that networks are trained on."""
 
 import torch
+from torch import Tensor
 
 from ..common.errors import BadInput
 
@@ -17,3 +18,8 @@ def choose_device(name: str) -> torch.device:
         words = {"cuda": "CUDA device", "mps": "Apple GPU (Metal)"}[name]
         raise BadInput(f"device={name}: no {words} here; device=auto takes what is available")
     return torch.device(name)
+
+
+def in_float64(numbers: Tensor) -> Tensor:
+    """The numbers in float64: on the CPU if they are on an Apple GPU, which has none."""
+    return (numbers.cpu() if numbers.device.type == "mps" else numbers).double()

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from .devices import in_float64
+
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 """Odd constants of SplitMix64, as signed numbers."""
@@ -30,8 +32,8 @@ def standard_normal(keys: Tensor, size: int) -> Tensor:
     """Independent standard normal numbers, float32 [n, size]: those of the keys, int64 [n]."""
     counters = torch.arange(1, size + 1, device=keys.device) * _GOLDEN
     bits = _shifted(_mixed(keys.unsqueeze(-1) + counters), 11)
-    numbers: Tensor = torch.special.ndtri((bits.double() + 0.5) * 2.0**-53)
-    return numbers.float()
+    numbers: Tensor = torch.special.ndtri((in_float64(bits) + 0.5) * 2.0**-53)
+    return numbers.float().to(keys.device)
 
 
 def _words(observations: Tensor) -> Tensor:

@@ -1,7 +1,10 @@
 """CUDA graphs of functions of tensors."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import count
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -78,3 +81,37 @@ def test_a_graph_is_recorded_once_for_each_kind_of_arguments_and_place_of_the_we
     one.layer.weight.data = one.layer.weight.data * 2
     assert [calls(4, False), calls(4, False)] == [recorded, 0]
     assert [calls(5, False), calls(5, False)] == [1, 1]  # the function itself: there are three graphs
+
+
+class Pretended(Tensor):
+    """A tensor that says that it is on a GPU."""
+
+    @property
+    def is_cuda(self) -> bool:  # type: ignore[override]
+        return True
+
+
+def test_threads_record_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a resumed run do that plays while it learns."""
+    for name in ("Stream", "current_stream", "CUDAGraph"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock())
+    for name in ("stream", "graph"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_, **__: nullcontext())
+    x, recorded = torch.zeros(1).as_subclass(Pretended), list[str]()
+
+    def play(key: None, x: Tensor) -> Tensor:
+        recorded.append("play")
+        return x + 1
+
+    def learn(key: None, x: Tensor) -> Tensor:
+        if not recorded:
+            player.start()
+            player.join(0.2)  # it would be over
+        recorded.append("learn")
+        return x + 2
+
+    player = threading.Thread(target=CudaGraphs(play, []), args=(None, x))
+    CudaGraphs(learn, [])(None, x)
+    player.join()
+    times = cuda_graphs.WARM_UPS + 1
+    assert recorded == ["learn"] * times + ["play"] * times

@@ -1,6 +1,8 @@
 """The device of the learner by name, and learning on it."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,11 +11,15 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.arrays import write_episode
 from qwop.envs.spec import ObservationSpec
+from qwop.finetune.agents.acer.returns import lstd
+from qwop.finetune.agents.ppo.return_scale import ReturnScale
+from qwop.finetune.weight_average import WeightAverage
 from qwop.policies.devices import choose_device
 from qwop.policies.networks import ActorCritic
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 from qwop.search.distil import DistilSettings, distil
+from torch import Tensor, nn
 
 GPUS = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
 HERE = [
@@ -56,3 +62,50 @@ def test_a_gpu_distils_games(name: str) -> None:
     settings = DistilSettings(steps=300, own_batch=8)
     missed = distil(network, states.to(name), actions.to(name), states[:8].to(name), settings)
     assert missed < 32  # of 64; a guess misses two thirds
+
+
+class OnApplesGpu(Tensor):
+    """A tensor that says that it is on an Apple GPU, where float64 raises."""
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return torch.device("mps")
+
+    def cpu(self, *_: Any, **__: Any) -> Tensor:
+        with torch._C.DisableTorchFunctionSubclass():
+            return self.as_subclass(Tensor)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), more: Any = None) -> Any:
+        found = super().__torch_function__(function, types, arguments, more or {})
+        if isinstance(found, cls) and found.dtype == torch.float64:
+            raise TypeError("float64 on an Apple GPU")
+        return found
+
+
+def _average(weights: Tensor) -> Tensor:
+    network = ActorCritic(ObservationSpec((1,)), 2, (2,), torch.Generator().manual_seed(0))
+    average = WeightAverage(network)
+    average._weights = [weights]
+    average.add()
+    average.set_state(average.get_state())
+    average.add()
+    return average._mean()[0]
+
+
+def _scale(returns: Tensor) -> float:
+    scale = ReturnScale(nn.Linear(1, 1))
+    with scale.learning_from(returns):
+        return scale.sigma
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_average, _scale, lambda one: lstd(one, one, one[:, 0], 0.5)],
+    ids=["mean of weights", "scale of returns", "values"],
+)
+def test_an_apple_gpu_leaves_float64_to_the_cpu(function: Callable[[Tensor], Any]) -> None:
+    numbers = torch.tensor([[1.0, 1.0], [3.0, 1.0], [4.0, 1.0]])
+    found = function(numbers.as_subclass(OnApplesGpu))
+    found = found.as_subclass(Tensor) if isinstance(found, Tensor) else found
+    torch.testing.assert_close(found, function(numbers), rtol=0, atol=0)

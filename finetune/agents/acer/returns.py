@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ....policies.devices import in_float64
 from ...experience.sequences import Sequences, discounted_returns
 
 RIDGE = 0.03
@@ -78,7 +79,7 @@ def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float)
     terminal step: [steps, size], the last feature is the constant 1, whose weight is not regularised; rewards
     [steps]; result [size], float64.
     """
-    phi, following, r = (one.to(torch.float64) for one in (features, next_features, rewards))
+    phi, following, r = map(in_float64, (features, next_features, rewards))
     a = phi.T @ (phi - gamma * following)
     shrinking = len(phi) * RIDGE * phi[:, :-1].var(dim=0, correction=0).mean() + torch.finfo(phi.dtype).tiny
     a.diagonal()[:-1] += shrinking

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ....policies.devices import in_float64
+
 
 class ReturnScale:
     """σ, the root mean square of all returns of live play so far, in units of which the critic's last layer learns.
@@ -29,7 +31,7 @@ class ReturnScale:
     def learning_from(self, returns: Tensor) -> Iterator[Tensor]:
         """Context manager around an update on these returns, [n], which are added first; yields the layer's targets."""
         self._count += returns.numel()
-        self._squares += float(returns.double().square().sum())
+        self._squares += float(in_float64(returns).square().sum())
         self._multiply(1.0 / self.sigma)
         yield returns / self.sigma
         self._multiply(self.sigma)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ....common.settings import Settings
+from ....policies.devices import in_float64
 from ....policies.networks import Network
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import to_arrays
@@ -69,7 +70,7 @@ class Distillation:
         lesson = kickstarting_loss(torch.log_softmax(found.logits, dim=-1), player)
         errors = value_loss(found.values[:, :-1], returns) / self._scale**2
         self.state = to_arrays(found.state)
-        self.alike = (found.logits.argmax(-1) == player.argmax(-1)).double().mean().item()
+        self.alike = in_float64(found.logits.argmax(-1) == player.argmax(-1)).mean().item()
         return Objective(lesson + settings.value_coefficient * errors, {})
 
 
