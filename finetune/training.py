@@ -107,6 +107,8 @@ class Training(Observer):
                 self._results.player = Player(start.demonstrations)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
+            if not over:
+                (self._out / FILM).unlink(missing_ok=True)  # of the policy as it was before the schedule went on
             self._log.open(resume_at=loop.decisions if settings.resume else None)
             with saying_how_to_continue(
                 self._bar.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(folder))

@@ -106,6 +106,8 @@ class Run:
         else:
             self._first_agents()  # which the final races need: told now, not after hours
         self._history = History(self._out, None if newest is None else self._population.round)
+        if not self._films:
+            (self._out / FILM).unlink(missing_ok=True)  # of earlier agents
         with saying_how_to_continue(self._console, self._how_far, lambda: self._population.round > 0):
             try:
                 self._rounds(newest)

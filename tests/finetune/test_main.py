@@ -277,12 +277,16 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
         "evaluation.episodes=0", "out=run", "loop.log_every=1000",
     )  # fmt: skip
     assert finetune(*arguments).code == 0
+    film = workplace / "run" / "best.mp4"
+    film.write_bytes(b"film")
     nothing_left = finetune(*arguments, "resume=true")
     assert nothing_left.code == 0
     assert "the schedule was over already" in nothing_left.out
+    assert film.exists()
     longer = (*arguments, "resume=true", "+schedule.phases.shown={hours: 10, demonstrations: 1}")
     done = finetune(*longer)
     assert done.code == 0, done.err
+    assert not film.exists()  # of the policy before
     run = workplace / "run"
     assert {path.name for path in (run / "phases").iterdir()} == {"1-alone.safetensors", "2-shown.safetensors"}
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]

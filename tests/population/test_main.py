@@ -428,6 +428,16 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     assert (tmp_path / "run" / "history.jsonl").read_bytes() == before  # told before another round
 
 
+def test_a_run_that_goes_on_without_films_drops_the_film_of_earlier_agents(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert population(*small, "rounds=1", "out=run")[0] == 0
+    (tmp_path / "run" / "best_race.mp4").write_bytes(b"film")
+    assert population(*small, "rounds=2", "out=run", "resume=true")[0] == 0
+    assert not (tmp_path / "run" / "best_race.mp4").exists()
+    assert "<video" not in (tmp_path / "run" / "report.html").read_text()
+
+
 def test_a_finished_run_is_evaluated_against_others(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
