@@ -348,7 +348,7 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
 
 
-NEXT = "leave it out, or take a schedule that does not set it, such as live-only"
+NEXT = "leave it out where it is set: on the command line or in a file, such as a schedule's"
 
 
 def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
