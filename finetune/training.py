@@ -13,6 +13,7 @@ import torch
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.cores import cores
+from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import removed_unless_begun, restoring, saying_how_to_continue
@@ -86,7 +87,10 @@ class Training(Observer):
             self._background = Background(inline=False)
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
         with unbegun, self._bar, closing(self._log), closing(self._background):
-            number = 0 if state is None else stage_of(state["phase"], [run.settings for run in runs])
+            number = 0
+            if state is not None:
+                with restoring(checkpoints(folder)[-1]):
+                    number = stage_of(state["phase"], [run.settings for run in runs])
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 rehearse(later)
             loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
@@ -202,7 +206,7 @@ class Training(Observer):
         settings, algorithm, resumed = self._settings, self._settings.chosen_algorithm, state is not None
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         return find_start(
-            policy=str(self._out / START) if resumed else first,
+            policy=self._kept(START) if resumed else first,
             demonstrations=settings.demonstrations,
             environment=None if resumed else settings.environment,
             needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
@@ -226,7 +230,14 @@ class Training(Observer):
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher
-        return None if name is None else (name, load_policy(str(self._out / TEACHER) if resumed else name))
+        return None if name is None else (name, load_policy(self._kept(TEACHER) if resumed else name))
+
+    def _kept(self, name: str) -> str:
+        """A policy that the run began with, which resuming it needs."""
+        path = self._out / name
+        if not path.exists():
+            raise BadInput(f"{path}: no such file; put back the policy that the run began with, or give out= another")
+        return str(path)
 
     def _evaluate_start(self, policy: Policy) -> None:
         def evaluate() -> None:

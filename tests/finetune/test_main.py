@@ -239,6 +239,29 @@ def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, fin
     assert newest.name in refused.err
 
 
+def test_a_checkpoint_of_a_phase_that_there_is_not_is_named(finetune: Finetune, finished: Path) -> None:
+    newest = checkpoints(finished / "checkpoints")[-1]
+    state = load_checkpoint(newest)
+    for phase in (99, -1):
+        save_checkpoint(newest.parent, state["decisions"], {**state, "phase": phase})
+        refused = finetune(*RUN, "resume=true")
+        assert refused.code == 2
+        assert refused.err.count("\n") == 1
+        assert (
+            f"{newest.name}: does not fit this run (ValueError: phase {phase} is none of the schedule's)" in refused.err
+        )
+
+
+def test_a_run_without_the_policy_that_it_began_with_wants_it_back(finetune: Finetune, finished: Path) -> None:
+    (finished / "start.safetensors").unlink()
+    refused = finetune(*RUN, "resume=true")
+    assert (refused.code, refused.err) == (
+        2,
+        "qwop-finetune: run/start.safetensors: no such file; put back the policy that the run began with, or give out= "
+        "another\n",
+    )
+
+
 def test_a_resumed_run_learns_from_the_demonstrations_that_it_began_with(
     finetune: Finetune, finished: Path, make_episode: Callable[..., Episode]
 ) -> None:
