@@ -13,10 +13,9 @@ import torch
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.cores import cores
-from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import removed_unless_begun, restoring, saying_how_to_continue
+from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..policies.devices import choose_device
@@ -206,7 +205,7 @@ class Training(Observer):
         settings, algorithm, resumed = self._settings, self._settings.chosen_algorithm, state is not None
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         return find_start(
-            policy=self._kept(START) if resumed else first,
+            policy=str(kept_policy(self._out / START)) if resumed else first,
             demonstrations=settings.demonstrations,
             environment=None if resumed else settings.environment,
             needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
@@ -230,14 +229,7 @@ class Training(Observer):
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher
-        return None if name is None else (name, load_policy(self._kept(TEACHER) if resumed else name))
-
-    def _kept(self, name: str) -> str:
-        """A policy that the run began with, which resuming it needs."""
-        path = self._out / name
-        if not path.exists():
-            raise BadInput(f"{path}: no such file; put back the policy that the run began with, or give out= another")
-        return str(path)
+        return None if name is None else (name, load_policy(kept_policy(self._out / TEACHER) if resumed else name))
 
     def _evaluate_start(self, policy: Policy) -> None:
         def evaluate() -> None:
