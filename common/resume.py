@@ -30,6 +30,13 @@ def checkpoint_to_resume(out: Path, resume: bool, found: Sequence[Path], begun: 
     return found[-1] if found else None
 
 
+def kept_policy(path: Path) -> Path:
+    """The file of a policy that a run began with, which its folder keeps; BadInput if it is gone."""
+    if not path.exists():
+        raise BadInput(f"{path}: no such file; put back the policy that the run began with, or give out= another")
+    return path
+
+
 def require_same_settings(
     before: Mapping[str, object], now: Mapping[str, object], out: Path, except_for: Sequence[str]
 ) -> None:

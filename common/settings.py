@@ -327,6 +327,8 @@ def _missing(cls: type[Settings], name: str, where: str) -> str:
 
 def _default_in_words(cls: type[Settings], name: str) -> str:
     default = next(_default(one) for one in _fields(cls) if one.name == name)
+    if isinstance(default, Settings):
+        default = to_plain(default)
     return "" if default is MISSING else f" (default: {quoted(default)})"
 
 

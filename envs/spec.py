@@ -286,7 +286,7 @@ class EnvironmentSpec:
                 advice = (
                     "it cannot be drawn, which takes a render_mode 'rgb_array'"
                     if found[1] == "render_mode"
-                    else "leave it out, or take a schedule that does not set it, such as live-only"
+                    else "leave it out where it is set: on the command line or in a file, such as a schedule's"
                 )
                 raise BadInput(f"environment {self.id}: no setting {found[1]}; {advice}") from None
             why = f"{type(error).__name__}: {_first_line(error)}"

@@ -97,6 +97,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
             asked = replace(games, max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
             late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done), splits=True)
     out = write_configuration(settings, Path(settings.folder))
+    (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     more = {"simulator": agreement_json(agreements)} if in_original else {}
     if late is not None:
         more["late"] = {"share": settings.late, **late.to_json()}
@@ -184,6 +185,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         shown.add_row(*row)
     digest = ("SHA-256 of all states", game.played.sha256)
     out = write_configuration(settings, Path(settings.folder))
+    (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     write_report(out / FIGURES, {**document, **game.to_json()})
     console.print(shown)
     console.print(": ".join(digest))  # whole, however narrow the terminal is

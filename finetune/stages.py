@@ -30,8 +30,11 @@ def stages(settings: FinetuneSettings, read: Read) -> list[FinetuneSettings]:
 
 
 def stage_of(phase: int, all_stages: list[FinetuneSettings]) -> int:
-    """Number of the stage that contains this phase."""
-    return next(number for number, stage in enumerate(all_stages) if _has_length(stage.phases[phase]))
+    """Number of the stage that contains this phase; ValueError if none does."""
+    for number, stage in enumerate(all_stages):
+        if 0 <= phase < len(stage.phases) and _has_length(stage.phases[phase]):
+            return number
+    raise ValueError(f"phase {phase} is none of the schedule's")
 
 
 def _has_length(phase: Phase) -> bool:

@@ -15,7 +15,7 @@ from ..common.command_line import command_line, next_command
 from ..common.cores import cores
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.resume import removed_unless_begun, restoring, saying_how_to_continue
+from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..policies.devices import choose_device
@@ -86,7 +86,10 @@ class Training(Observer):
             self._background = Background(inline=False)
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
         with unbegun, self._bar, closing(self._log), closing(self._background):
-            number = 0 if state is None else stage_of(state["phase"], [run.settings for run in runs])
+            number = 0
+            if state is not None:
+                with restoring(checkpoints(folder)[-1]):
+                    number = stage_of(state["phase"], [run.settings for run in runs])
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 rehearse(later)
             loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
@@ -107,6 +110,8 @@ class Training(Observer):
                 self._results.player = Player(start.demonstrations)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
+            if not over:
+                (self._out / FILM).unlink(missing_ok=True)  # of the policy as it was before the schedule went on
             self._log.open(resume_at=loop.decisions if settings.resume else None)
             with saying_how_to_continue(
                 self._bar.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(folder))
@@ -200,7 +205,7 @@ class Training(Observer):
         settings, algorithm, resumed = self._settings, self._settings.chosen_algorithm, state is not None
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         return find_start(
-            policy=str(self._out / START) if resumed else first,
+            policy=str(kept_policy(self._out / START)) if resumed else first,
             demonstrations=settings.demonstrations,
             environment=None if resumed else settings.environment,
             needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
@@ -224,7 +229,7 @@ class Training(Observer):
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher
-        return None if name is None else (name, load_policy(str(self._out / TEACHER) if resumed else name))
+        return None if name is None else (name, load_policy(kept_policy(self._out / TEACHER) if resumed else name))
 
     def _evaluate_start(self, policy: Policy) -> None:
         def evaluate() -> None:

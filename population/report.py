@@ -1,6 +1,5 @@
 """`report.html`: the evolution of a population, one file that needs no server."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from operator import itemgetter
@@ -20,7 +19,7 @@ from .lineage import agent_colour, carried_changes, family_tree
 from .ratings import ANCHOR
 from .settings import PopulationSettings
 
-EVALUATION, FILM = "evaluation.json", "best_race.mp4"
+FILM = "best_race.mp4"
 
 MOST_POINTS, MOST_CARRIED = 150, 10
 """Largest numbers: points of a line, and rows in the table of inherited changes."""
@@ -64,22 +63,23 @@ Value = Callable[[Row], float | None]
 """A number from an agent's entry in a row, or None."""
 
 
-def write_report(folder: Path, settings: PopulationSettings, rows: Rows) -> Path:
-    """Write `folder/report.html` from the rows of the history and, if they exist, the evaluation and the film."""
+def write_report(folder: Path, settings: PopulationSettings, rows: Rows, evaluation: Row | None = None) -> Path:
+    """Write `folder/report.html` from the rows of the history, the evaluation of a finished run and, if it exists, the
+    film."""
     parts = ["<h1>A population of agents</h1>"]
     if rows:
-        parts += _sections(folder, settings, rows)
+        parts += _sections(folder, settings, rows, evaluation)
     parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
     return write_atomic(folder / REPORT, page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
-def _sections(folder: Path, settings: PopulationSettings, rows: Rows) -> list[str]:
+def _sections(folder: Path, settings: PopulationSettings, rows: Rows, evaluation: Row | None) -> list[str]:
     races = settings.is_race
     parts = [_summary(settings, rows), _explanation(settings)]
     if (folder / FILM).exists() and races:
         parts += ["<h2>The two best agents, racing</h2>", video(folder / FILM)]
-    if (folder / EVALUATION).exists():
-        parts.append(_evaluation(json.loads((folder / EVALUATION).read_text(encoding="utf-8"))))
+    if evaluation is not None:
+        parts.append(_evaluation(evaluation))
     parts += ["<h2>The agents now</h2>", _agents(rows[-1], races)]
     parts += ["<h2>Getting better</h2>", _progress(rows, races, _alone(settings, rows))]
     parts += [

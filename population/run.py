@@ -18,6 +18,7 @@ from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import (
     checkpoint_to_resume,
+    kept_policy,
     removed_unless_begun,
     require_same_settings,
     restoring,
@@ -36,7 +37,7 @@ from .evolution import Member
 from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
 from .population import Population, Round
-from .report import EVALUATION, FILM, write_report
+from .report import FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, Report, teacher_of
@@ -50,6 +51,9 @@ MAY_DIFFER = (
 
 BEST = "best.safetensors"
 """The best agent: the highest rated one, at the end the winner of the finals."""
+
+EVALUATION = "evaluation.json"
+"""The results of the finals, in the run's folder."""
 
 RIVALS, TEACHERS = "rivals", "teachers"
 """Folders of the rivals and the teachers, in the order of the settings that name them."""
@@ -106,6 +110,8 @@ class Run:
         else:
             self._first_agents()  # which the final races need: told now, not after hours
         self._history = History(self._out, None if newest is None else self._population.round)
+        if not self._films:
+            (self._out / FILM).unlink(missing_ok=True)  # of earlier agents
         with saying_how_to_continue(self._console, self._how_far, lambda: self._population.round > 0):
             try:
                 self._rounds(newest)
@@ -188,7 +194,7 @@ class Run:
         for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
             console.print(one["said"])
         write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
-        console.print(f"report: {self._report()}")
+        console.print(f"report: {self._report(found)}")
         console.print(next_command("qwop-evaluate", policy=self._out / BEST))
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
@@ -221,7 +227,7 @@ class Run:
         found: list[Policy] = []
         for member in self._population.members if self._settings.is_race and self._settings.evaluation.games else ():
             path = self._out / FIRST / _name(member.id)
-            found.append(load_policy(path))
+            found.append(load_policy(kept_policy(path)))
             if found[-1].environment.id != self._task.id:
                 other = quoted(found[-1].environment.id)
                 raise BadInput(f"{path}: a policy of {other}, expected one of this population")
@@ -297,8 +303,8 @@ class Run:
         one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
         film_race(self._out / FILM, (one, other), self._task)
 
-    def _report(self) -> Path:
-        return write_report(self._out, self._settings, self._history.rows)
+    def _report(self, evaluation: Mapping[str, Any] | None = None) -> Path:
+        return write_report(self._out, self._settings, self._history.rows, evaluation)
 
 
 def resumable_checkpoint(settings: PopulationSettings, out: Path) -> Path | None:

@@ -92,8 +92,8 @@ def clone(
     network.to("cpu")
     if not any(epoch.is_best for epoch in epochs):
         raise BadInput(
-            f"learning_rate={settings.learning_rate:g}: the training diverges, to a policy whose probabilities are no "
-            "numbers; lower it"
+            "the training diverges, to a policy whose probabilities are no numbers; lower learning_rate "
+            f"({settings.learning_rate:g}) or weight_decay ({settings.weight_decay:g})"
         )
     return Clone(policy, epochs)
 

@@ -14,6 +14,7 @@ from ..common.errors import BadInput
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
+from ..datasets.editing.new_dataset import require_outside
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
@@ -35,6 +36,7 @@ LATE = 0.3
 
 def run(settings: DistilCommandSettings) -> None:
     """Distil, and write the policy to `out`."""
+    require_outside(Path(settings.out), [*map(Path, settings.games)])
     with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 

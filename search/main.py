@@ -166,6 +166,8 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / FILM}")
+    else:
+        (out / FILM).unlink(missing_ok=True)  # it may be of an earlier best game
     if best.outcome == "finished":
         into = unused(Path("runs/distil"))
         console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)], out=into))

@@ -103,7 +103,10 @@ class CommandRun:
 
     def _read(self, values: Values, seed: int, out: Path) -> Any:
         """The settings of a run; BadInput if the command does not accept them."""
-        return replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
+        settings = replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
+        if getattr(settings, "resume", False):
+            raise BadInput("resume=true: each run of a study begins anew; leave it out")
+        return settings
 
     def _run(self, values: Values, seed: int, folder: Path) -> None:
         unfinished = folder.with_name(f"{folder.name}.unfinished")

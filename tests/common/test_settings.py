@@ -36,6 +36,13 @@ class Fast(Optimiser):
 
 
 @dataclass(frozen=True)
+class Training(Settings):
+    """One with settings of its own inside."""
+
+    optimiser: Optimiser = nested(Optimiser, "How.")
+
+
+@dataclass(frozen=True)
 class Example(Settings):
     """All kinds of settings."""
 
@@ -130,6 +137,12 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(change: dict[str, Any]
     with pytest.raises(BadInput, match=message) as refused:
         read(Example, {**PLAIN, **change}, "place")
     assert "\n" not in str(refused.value)
+
+
+def test_the_default_of_settings_is_said_as_it_is_written() -> None:
+    with pytest.raises(BadInput) as refused:
+        read(Training, {"optimiser": None})
+    assert str(refused.value) == "optimiser=null: expected settings (default: {rate: 0.001, hidden: [64, 32]})"
 
 
 @pytest.mark.parametrize("name", [*PLAIN])

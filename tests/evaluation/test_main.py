@@ -105,6 +105,16 @@ def test_an_evaluation_may_be_made_again_in_its_folder(policy_file: Path, tmp_pa
     assert "episodes: 3" in (tmp_path / "config.yaml").read_text()
 
 
+def test_the_film_of_an_earlier_evaluation_does_not_stay_beside_another(
+    policy_file: Path, tmp_path: Path, evaluate: Evaluate
+) -> None:
+    for asked in ([f"policy={policy_file}", "episodes=2"], ["keys=champion"]):
+        assert evaluate(*asked, "video=false", f"out={tmp_path}").code == 0
+        (tmp_path / "best.mp4").write_bytes(b"film")
+        assert evaluate(*asked, "video=false", f"out={tmp_path}").code == 0
+        assert not (tmp_path / "best.mp4").exists()
+
+
 def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, evaluate: Evaluate) -> None:
     assert evaluate(f"policy={policy_file}", "episodes=2", "video=false").code == 0
     out = policy_file.with_name("runner-evaluation")

@@ -239,6 +239,29 @@ def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, fin
     assert newest.name in refused.err
 
 
+def test_a_checkpoint_of_a_phase_that_there_is_not_is_named(finetune: Finetune, finished: Path) -> None:
+    newest = checkpoints(finished / "checkpoints")[-1]
+    state = load_checkpoint(newest)
+    for phase in (99, -1):
+        save_checkpoint(newest.parent, state["decisions"], {**state, "phase": phase})
+        refused = finetune(*RUN, "resume=true")
+        assert refused.code == 2
+        assert refused.err.count("\n") == 1
+        assert (
+            f"{newest.name}: does not fit this run (ValueError: phase {phase} is none of the schedule's)" in refused.err
+        )
+
+
+def test_a_run_without_the_policy_that_it_began_with_wants_it_back(finetune: Finetune, finished: Path) -> None:
+    (finished / "start.safetensors").unlink()
+    refused = finetune(*RUN, "resume=true")
+    assert (refused.code, refused.err) == (
+        2,
+        "qwop-finetune: run/start.safetensors: no such file; put back the policy that the run began with, or give out= "
+        "another\n",
+    )
+
+
 def test_a_resumed_run_learns_from_the_demonstrations_that_it_began_with(
     finetune: Finetune, finished: Path, make_episode: Callable[..., Episode]
 ) -> None:
@@ -277,12 +300,16 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
         "evaluation.episodes=0", "out=run", "loop.log_every=1000",
     )  # fmt: skip
     assert finetune(*arguments).code == 0
+    film = workplace / "run" / "best.mp4"
+    film.write_bytes(b"film")
     nothing_left = finetune(*arguments, "resume=true")
     assert nothing_left.code == 0
     assert "the schedule was over already" in nothing_left.out
+    assert film.exists()
     longer = (*arguments, "resume=true", "+schedule.phases.shown={hours: 10, demonstrations: 1}")
     done = finetune(*longer)
     assert done.code == 0, done.err
+    assert not film.exists()  # of the policy before
     run = workplace / "run"
     assert {path.name for path in (run / "phases").iterdir()} == {"1-alone.safetensors", "2-shown.safetensors"}
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -344,7 +371,7 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
 
 
-NEXT = "leave it out, or take a schedule that does not set it, such as live-only"
+NEXT = "leave it out where it is set: on the command line or in a file, such as a schedule's"
 
 
 def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(

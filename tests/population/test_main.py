@@ -424,8 +424,29 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     (tmp_path / "run" / "first" / "agent-00.safetensors").unlink()
     code, _, wrong = population(*settings, "rounds=3", "evaluation.games=2", "resume=true")
     assert code == 2
-    assert "first/agent-00.safetensors: no such file" in wrong
+    assert "first/agent-00.safetensors: no such file; put back the policy that the run began with" in wrong
     assert (tmp_path / "run" / "history.jsonl").read_bytes() == before  # told before another round
+
+
+def test_a_run_that_goes_on_without_films_drops_the_film_of_earlier_agents(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert population(*small, "rounds=1", "out=run")[0] == 0
+    (tmp_path / "run" / "best_race.mp4").write_bytes(b"film")
+    assert population(*small, "rounds=2", "out=run", "resume=true")[0] == 0
+    assert not (tmp_path / "run" / "best_race.mp4").exists()
+    assert "<video" not in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_reports_on_the_way_do_without_the_evaluation_of_earlier_agents(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert population(*small, "rounds=1", "out=run")[0] == 0
+    (tmp_path / "run" / "evaluation.json").write_text("[")
+    code, _, wrong = population(*small, "rounds=2", "report_every=1", "out=run", "resume=true")
+    assert code == 0, wrong
+    assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["round"] == 2
+    assert "The best after round 2" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_finished_run_is_evaluated_against_others(

@@ -213,6 +213,11 @@ def test_a_damaged_episode_is_named_before_anything_is_written(
 
 
 def test_a_training_that_diverges_is_refused_in_a_line(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"learning_rate=1e\+30: the training diverges, .*; lower it"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "learning_rate=1e30", "epochs=2")
+    dataset = make_dataset(6)
+    for setting, said in (
+        ("learning_rate=1e30", r"lower learning_rate \(1e\+30\) or weight_decay \(0\.1\)"),
+        ("weight_decay=1e38", r"lower learning_rate \(0\.002\) or weight_decay \(1e\+38\)"),
+    ):
+        with pytest.raises(BadInput, match=rf"^the training diverges, .*; {said}$"):
+            pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}", setting, "epochs=2")
     assert not (tmp_path / "run" / "policy.safetensors").exists()

@@ -95,14 +95,15 @@ def test_its_own_games_are_kept_where_no_faster_one_is_given(tmp_path: Path, dis
     champion = load_policy("champion")
     own = list(play(champion, episodes=3, seed=0, greedy=True, idle_frames=range(3)))
     fast = made_up(0, 20)
-    writer = DatasetWriter(tmp_path, DatasetInfo(champion.environment, champion.observation, champion.actions))
+    games = tmp_path / "games"
+    writer = DatasetWriter(games, DatasetInfo(champion.environment, champion.observation, champion.actions))
     slower = found_episode(champion.environment, own[1].actions[:-1].astype(np.int64), 1, "search", Origin())
     assert slower.keys is not None
     keys = (*slower.keys[:-1], np.ones(99, dtype=np.uint8))
     writer.write(replace(slower, outcome="finished", keys=keys))
     faster = found_episode(champion.environment, fast, 2, "search", Origin())
     writer.write(replace(faster, outcome="finished"))
-    given = [f"games=[{tmp_path}]", f"out={tmp_path / 'out'}", "keep=3", "own_games=1", "steps=1"]
+    given = [f"games=[{games}]", f"out={tmp_path / 'out'}", "keep=3", "own_games=1", "steps=1"]
     code, printed, _ = distil(*given, "max_idle_frames=0")
     assert code == 0
     assert "3 games" in printed
@@ -126,6 +127,18 @@ def test_games_without_keys_and_the_folder_of_another_command_are_refused(
     assert code == 2
     assert "holds the run of another command" in error
     assert (tmp_path / "config.yaml").read_text() == "schedule: {}\n"
+
+
+def test_a_place_among_the_games_is_refused(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:
+    games = searched(tmp_path / "games", load_policy(policy_file))
+    before = sorted(path.name for path in games.iterdir())
+    for out in (games, games / "inside"):
+        code, _, error = distil(f"policy={policy_file}", f"games=[{games}]", f"out={out}")
+        assert (code, error) == (
+            2,
+            f"qwop-distil: out={out}: is inside {games}, which stays as it is; give out= another place\n",
+        )
+    assert sorted(path.name for path in games.iterdir()) == before
 
 
 def test_bad_input_is_one_line(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:

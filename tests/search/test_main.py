@@ -59,9 +59,12 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
     best = read_keys(tmp_path / "out" / "best_keys.txt")
     assert replay(best).states[-1, 0, 0] / 10 == max(game.metres or 0 for game in games)
 
+    film = tmp_path / "out" / "best.mp4"
+    film.write_bytes(b"film")
     code, printed, _ = search(*small, "games=3")
     assert code == 0
     assert printed.count("found before") == 2
+    assert not film.exists()  # it may have been of another game
     assert len(open_dataset(tmp_path / "out" / "games")) == 3
     assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
 

@@ -29,6 +29,7 @@ class ToySettings(Settings):
     how: str = setting("well", "Manner of working.", choices=("well", "badly", "input", "silently", "stopped"))
     out: str = setting("runs/toy", "Folder of the result.", written=True)
     seed: int = setting(0, "Decides everything random.", at_least=0)
+    resume: bool = setting(False, "Continue a run.")
 
 
 def toy(settings: ToySettings) -> None:
@@ -129,6 +130,8 @@ def test_a_file_without_the_figure_is_a_failure(tmp_path: Path, content: str, sa
         ([], {"xy": {"type": "float", "low": 0, "high": 1}}, "study.space.xy: xy: no such setting"),
         ([], {"x": {"type": "float", "low": 0, "high": 2}}, "study.space.x: x=2.0: expected a number from -1 to 1"),
         ([], {"how": {"type": "categorical", "choices": ["well", "so-so"]}}, "study.space.how: how=so-so: expected"),
+        (["resume=true"], {}, "study.settings: resume=true: each run of a study begins anew; leave it out"),
+        ([], {"resume": {"type": "categorical", "choices": ["false", "true"]}}, "study.space.resume: resume=true: "),
     ],
 )
 def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
