@@ -14,8 +14,9 @@ from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
-RECORDINGS = "recordings"
-"""Subfolder with the settings of every recording into the dataset, and the full numbers of imported ones."""
+RECORDINGS, DISCARDED, DIFFERING, SET_ASIDE = SUBFOLDERS = ("recordings", "discarded", "differing", "set-aside")
+"""Subfolders: the settings of every recording into the dataset, and the full numbers of imported ones; games discarded
+on the page; keys of games that the simulator did not reproduce; faulty files moved by `verify`."""
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
