@@ -1,7 +1,7 @@
 """Line charts and scatter charts as SVG text, for pages that need only a browser."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import cycle
@@ -138,15 +138,7 @@ def line_chart(
     shown += [y for area in areas.values() for _, *ends in area for y in ends]
     frame = _frame([*xs, *(places or ())], heights or shown, log, _top(drawn) if colours is None else TOP, places)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
-    for band in bands:
-        x, width = frame.across(band.start), frame.across(band.end) - frame.across(band.start)
-        parts.append(
-            f'<rect x="{x:.1f}" y="{frame.top}" width="{width:.1f}" height="{HEIGHT - frame.top - BOTTOM}" '
-            f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
-        )
-        if width > LETTER * len(band.name):
-            parts.append(f'<text x="{x + 4:.1f}" y="{frame.top + 15}" class="band">{escape(band.name)}</text>')
-    parts += frame.drawn(title, x_name)
+    parts += [*_drawn_bands(frame, bands), *frame.drawn(title, x_name)]
     coloured = dict(zip(drawn, cycle(COLOURS), strict=False)) | dict(colours or {})
     for name, area in areas.items():
         edge = [(x, low) for x, low, _ in area] + [(x, high) for x, _, high in reversed(area)]
@@ -230,6 +222,17 @@ def _frame(
         beside = max(1.0, abs(first) / 1e6)  # more than 1 for large numbers, to which adding 1 changes nothing
         first, last = first - beside, last + beside
     return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)
+
+
+def _drawn_bands(frame: _Frame, bands: Sequence[Band]) -> Iterator[str]:
+    for band in bands:
+        x, width = frame.across(band.start), frame.across(band.end) - frame.across(band.start)
+        yield (
+            f'<rect x="{x:.1f}" y="{frame.top}" width="{width:.1f}" height="{HEIGHT - frame.top - BOTTOM}" '
+            f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
+        )
+        if width > LETTER * len(band.name):
+            yield f'<text x="{x + 4:.1f}" y="{frame.top + 15}" class="band">{escape(band.name)}</text>'
 
 
 def _path(frame: _Frame, points: Sequence[Point]) -> str:

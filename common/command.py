@@ -145,14 +145,13 @@ class Command(Generic[S]):
         """
         if options.experimental_rerun is not None:
             raise BadInput("--experimental-rerun: pickled jobs are not run; give the job's settings")
-        asked = options.overrides if options.multirun else given
-        own = options.config_name or options.config_dir or options.config_path
-        if own or not (options.multirun or any(one.lstrip("+~").startswith("hydra") for one in asked)):
+        if options.config_name or options.config_dir or options.config_path:
             return
-        if not options.multirun:
-            self.read(asked)
-        for job in sweep_jobs(asked) if options.multirun else ():
-            self._read(job)
+        if options.multirun:
+            for job in sweep_jobs(options.overrides):
+                self._read(job)
+        elif any(one.lstrip("+~").startswith("hydra") for one in given):
+            self.read(given)
 
     def _apply_hydra(self, arguments: list[str], overrides: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""

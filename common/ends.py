@@ -38,7 +38,7 @@ IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP: handled like Ctrl-C, with another exit code."""
 
-    def __init__(self, number: int = signal.SIGTERM) -> None:
+    def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
 

@@ -60,36 +60,16 @@ def choice_of(
     return field(default_factory=options[default], metadata={"spec": spec})
 
 
-def file_choice(
-    group: str,
-    help: str,
-    *,
-    example: str,
-    prefers: str = "",
-    default: str = "",
-    default_beside: Mapping[str, str] | None = None,
-    preferred_beside: Mapping[str, str] | None = None,
-    expected: str = "",
-) -> Any:
+def file_choice(group: str, help: str, *, example: str, **rules: Any) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
-    prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one. preferred_beside: an option of that group by a pattern, chosen if the file names none and a part of the
-    command line matches. default: the option that is chosen if a command line changes settings of the group without
-    choosing one. default_beside: another default by the name of a setting, chosen if the command line sets that one.
-    expected: what else may be given, for the error without a choice.
+    rules: see `Declaration`. prefers: another group, of which a file may name an option under this key; it is chosen
+    unless the command line chooses one. preferred_beside: an option of that group by a pattern, chosen if the file
+    names none and a part of the command line matches. default: the option that is chosen if a command line changes
+    settings of the group without choosing one. default_beside: another default by the name of a setting, chosen if the
+    command line sets that one. expected: what else may be given, for the error without a choice.
     """
-    spec = Declaration(
-        help,
-        group=group,
-        example=example,
-        prefers=prefers,
-        preferred_beside=preferred_beside or {},
-        default=default,
-        default_beside=default_beside or {},
-        expected=expected,
-    )
-    return field(metadata={"spec": spec})
+    return field(metadata={"spec": Declaration(help, group=group, example=example, **rules)})
 
 
 class Settings:
@@ -297,9 +277,7 @@ def _read_option(cls: type[Settings], name: str, node: Mapping[str, Any], place:
 
 def _read_value(cls: type[Settings], name: str, value: Any, where: str, partial: bool) -> Any:
     spec, hint = declarations(cls)[name], type_of(cls, name)
-    if isinstance(value, str) and value == NOT_SET:
-        raise BadInput(_missing(cls, name, where))
-    if spec.group and value is None:
+    if value == NOT_SET or (spec.group and value is None):
         raise BadInput(_missing(cls, name, where))
     if spec.parse is not None:
         return spec.parse(value, where)

@@ -333,14 +333,15 @@ def _rows(table: pa.Table, name: str) -> NDArray[np.float32]:
 
 
 def _control(decisions: pa.Table, info: DatasetInfo) -> dict[str, Any]:
-    """The fields of shared control, each None if its column is empty."""
+    """The fields of shared control, without those whose column is empty."""
     if not info.shares_control:
         return {}
-    there = {name: decisions.column(name).null_count < len(decisions) for name in CONTROL_COLUMNS}
-    asked = (
-        _rows(decisions, "policy_probabilities").reshape(-1, info.actions) if there["policy_probabilities"] else None
-    )
-    return {"actors": _numbers(decisions, "actor") if there["actor"] else None, "policy_probabilities": asked}
+    found: dict[str, Any] = {}
+    if decisions.column("actor").null_count < len(decisions):
+        found["actors"] = _numbers(decisions, "actor")
+    if decisions.column("policy_probabilities").null_count < len(decisions):
+        found["policy_probabilities"] = _rows(decisions, "policy_probabilities").reshape(-1, info.actions)
+    return found
 
 
 def _keys(decisions: pa.Table) -> tuple[NDArray[np.uint8], ...] | None:

@@ -38,24 +38,18 @@ def arrow_schema(info: DatasetInfo) -> pa.Schema:
 @lru_cache(maxsize=32)
 def _schema(version: int, size: int, dtype: str, actions: int) -> pa.Schema:
     observation = pa.binary(size) if dtype == "uint8" else pa.list_(pa.float32(), size)
-    later = [
-        pa.field("episode", pa.int32(), nullable=False),
-        pa.field("terminated", pa.bool_()),
-        pa.field("truncated", pa.bool_()),
-    ]
-    shared = [
-        pa.field("actor", pa.int8()),
-        pa.field("policy_probabilities", pa.list_(pa.float32(), actions)),
-    ]
+    number = [pa.field("episode", pa.int32(), nullable=False)]
+    ends = [pa.field("terminated", pa.bool_()), pa.field("truncated", pa.bool_())]
+    shared = [pa.field("actor", pa.int8()), pa.field("policy_probabilities", pa.list_(pa.float32(), actions))]
     return pa.schema(
         [
-            *(later[:1] if version > 1 else ()),
+            *(number if version > 1 else ()),
             pa.field("step", pa.int32(), nullable=False),
             pa.field("observation", observation, nullable=False),
             pa.field("action", pa.int16()),
             pa.field("behaviour_probabilities", pa.list_(pa.float32(), actions)),
             pa.field("reward", pa.float32()),
-            *(later[1:] if version > 1 else ()),
+            *(ends if version > 1 else ()),
             pa.field("keys", pa.list_(pa.uint8())),
             pa.field("time", pa.float64(), nullable=False),
             *(shared if version >= SHARED_CONTROL else ()),

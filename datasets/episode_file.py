@@ -59,7 +59,7 @@ class EpisodeFile:
         return self.episode_of(self.table(info), info)
 
     def episode_of(self, table: pa.Table, info: DatasetInfo) -> Episode:
-        """The same of all columns of the file, which were read."""
+        """The same, from the table of all columns where that has been read already."""
         return from_table(table, info, episode_number(self.path), self.metadata)
 
     def table(self, info: DatasetInfo, columns: Sequence[str] | None = None) -> pa.Table:

@@ -14,8 +14,9 @@ from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
-RECORDINGS = "recordings"
-"""Subfolder with the settings of every recording into the dataset, and the full numbers of imported ones."""
+RECORDINGS, DISCARDED, DIFFERING, SET_ASIDE = SUBFOLDERS = ("recordings", "discarded", "differing", "set-aside")
+"""Subfolders: the settings of every recording into the dataset, and the full numbers of imported ones; games discarded
+on the page; keys of games that the simulator did not reproduce; faulty files moved by `verify`."""
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
@@ -78,11 +79,14 @@ def parse_info(content: bytes, path: Path) -> DatasetInfo:
         raise BadInput(f"{path}: cannot be read ({str(error).splitlines()[0]}); {EXPECTED_DESCRIPTION}") from None
 
 
-def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:
-    """Raise BadInput, naming the differences, unless episodes of `expected` can be added to the dataset in `folder`."""
-    if differences := found.differences(expected):
+def require_same(folder: Path, info: DatasetInfo) -> None:
+    """Raise BadInput, naming the differences, if `folder` is a dataset to which no episodes of `info` can be added."""
+    if not (folder / DESCRIPTION).exists():
+        return
+    found = read_info(folder)
+    if differences := found.differences(info):
         raise BadInput(f"{folder}: a dataset with other settings: {'; '.join(differences)}; give another folder")
-    if found.version < expected.written.version:
+    if found.version < info.written.version:
         why = "cannot hold who acted" if found.version == SCHEMA_VERSION else "can be read but not added to"
         raise BadInput(
             f"{folder}: a dataset of version {found.version}, which {why}; write it anew with: "

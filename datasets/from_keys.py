@@ -210,19 +210,11 @@ def relabelled(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         game=game, bounds=bounds, origin=episode.origin,
     )  # fmt: skip
-    kept = ("seed", "max_idle_frames", "created", "software_version")
+    kept = ["seed", "max_idle_frames", "created", "software_version"]
+    if same_decisions:
+        kept += ["actions", "behaviour_probabilities", "probabilities_from", "actors", "policy_probabilities", "branch"]
     made = replace(made, **{name: getattr(episode, name) for name in kept})
-    if not same_decisions:
-        return _with_control(made, episode, bounds)
-    return replace(
-        made,
-        actions=episode.actions,
-        behaviour_probabilities=episode.behaviour_probabilities,
-        probabilities_from=episode.probabilities_from,
-        actors=episode.actors,
-        policy_probabilities=episode.policy_probabilities,
-        branch=episode.branch,
-    )
+    return made if same_decisions else _with_control(made, episode, bounds)
 
 
 def _with_control(made: Episode, episode: Episode, bounds: NDArray[np.int64]) -> Episode:

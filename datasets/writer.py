@@ -55,9 +55,8 @@ class DatasetWriter:
         except OSError as error:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
         require_no_export(self.folder)
-        found = read_info(self.folder)
-        require_same(found, info, self.folder)
-        self.info = replace(info, version=found.version)
+        require_same(self.folder, info)
+        self.info = replace(info, version=read_info(self.folder).version)
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
         self._others: set[str] = set()  # episodes of writers beside this one

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..datasets.folder import DESCRIPTION, read_info, require_same
+from ..datasets.folder import require_same
 from ..datasets.from_keys import qwop_info
 from ..datasets.schema import DatasetInfo
 from .settings import PersonSettings
@@ -16,7 +16,5 @@ def info_for(settings: PersonSettings, folder: Path) -> DatasetInfo:
     info = qwop_info(
         frames_per_step=settings.frames_per_step, reward=settings.reward, observation_lag=settings.observation_lag
     )
-    info.environment.make().close()
-    if (folder / DESCRIPTION).exists():
-        require_same(read_info(folder), info, folder)
+    require_same(folder, info)
     return info

@@ -52,18 +52,14 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
     path = (folder / JOURNAL).absolute()
     if not os.path.lexists(path):
         path.touch()
-    lock = JournalLock(path)
-    lock.acquire()
-    try:
+    with lock_waiting(path):
         _drop_unfinished_line(path)
-    finally:
-        lock.release()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner: BasePruner = MedianPruner(settings.budget.prune_after) if settings.budget.pruner == MEDIAN else NopPruner()
     sampler: BaseSampler = RepeatableTpe(seed, settings.budget.random_trials)
     best = StudyDirection.MAXIMIZE if settings.objective.direction == MAXIMISE else StudyDirection.MINIMIZE
     try:
-        storage = JournalStorage(JournalFileBackend(str(path), lock))
+        storage = JournalStorage(JournalFileBackend(str(path), JournalLock(path)))
         study = optuna.create_study(
             storage=storage, sampler=sampler, pruner=pruner, study_name=NAME, direction=best, load_if_exists=True
         )

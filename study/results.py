@@ -43,10 +43,6 @@ class TrialResult:
     error: str = ""
 
     @property
-    def complete(self) -> bool:
-        return self.state == COMPLETE
-
-    @property
     def fresh_values(self) -> tuple[float, ...]:
         """Figures of the fresh runs that did not fail."""
         return tuple(value for value in self.fresh if value is not None)
@@ -81,7 +77,7 @@ class StudyResults:
     @property
     def ranked(self) -> list[TrialResult]:
         """The trials with all their runs, the best mean of the search first; of equals, the older first."""
-        found = [one for one in self.trials if one.complete]
+        found = [one for one in self.trials if one.state == COMPLETE]
         return sorted(found, key=lambda one: (-self.sign * mean(one.search), one.number))
 
     @property

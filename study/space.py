@@ -86,11 +86,9 @@ class Parameter(Settings):
         assert self.high is not None
         if not self.low < self.high:
             raise BadInput(f"low={quoted(self.low)}: expected a number below high, {quoted(self.high)}")
-        lowest = 1 if self.type == INT else 0
-        if self.log and (self.low < lowest or self.low == 0):
-            raise BadInput(
-                f"low={quoted(self.low)}: expected {'at least 1' if lowest else 'more than 0'}, for log=true"
-            )
+        if self.log and self.low <= 0:
+            positive = "at least 1" if self.type == INT else "more than 0"
+            raise BadInput(f"low={quoted(self.low)}: expected {positive}, for log=true")
 
 
 def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:

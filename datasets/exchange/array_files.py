@@ -31,7 +31,8 @@ NAMES = {
     "truncated": ("truncations", "truncated", "timeouts", "timeout", "dones", "done"),
     "following": ("next_observations", "next_obs", "obs_next"),
 }
-"""Names that arrays go by, the first being the one to give them. Beside the terminations, `dones` have all endings."""
+"""Names that the arrays of `parts_of` go by, the first being the one to give them. Beside the terminations, `dones`
+have all endings."""
 
 NEEDED = ("observations", "actions")
 
@@ -84,7 +85,7 @@ def _imported(
     path: Path, form: ArrayForm, unknown: Unknown, chosen: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]
 ) -> Imported:
     with naming(path):
-        parts = parts_of(*(arrays.get(chosen.get(own, "")) for own in NAMES))  # type: ignore[arg-type]
+        parts = parts_of(**{own: arrays[name] for own, name in chosen.items()})
     if chosen.get("truncated") in NAMES["terminated"]:
         parts = [part._replace(truncated=part.truncated and not part.terminated) for part in parts]
     return imported(parts, form, unknown, path)

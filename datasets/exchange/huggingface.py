@@ -66,10 +66,12 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
     """Write a dataset into an empty folder, under a card with this name."""
     (folder / STEPS).mkdir()
     (folder / EPISODES).mkdir()
+    rows = []
     with _Shards(folder / STEPS) as shards:
-        rows = [
-            _row(shards.write(_table(episode, info, number)), number, info) for number, episode in enumerate(dataset)
-        ]
+        for number, episode in enumerate(dataset):
+            table = _table(episode, info, number)
+            shards.write(table)
+            rows.append(_row(table, number, info))
     schema = pa.schema({"episode": pa.int32(), **columns_of(info)})
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
     write_atomic(folder / DESCRIPTION, to_text(info.description()))
@@ -185,8 +187,8 @@ class _Shards:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def write(self, table: pa.Table) -> pa.Table:
-        """Add the rows of an episode; returns the table as it was given."""
+    def write(self, table: pa.Table) -> None:
+        """Add the rows of an episode."""
         rows = _without_fixed_binary(table.replace_schema_metadata(None))
         if self._writer is None or self._rows + len(rows) > SHARD:
             self._close()
@@ -197,7 +199,6 @@ class _Shards:
         if sum(map(len, self._waiting)) > BATCH or sum(one.nbytes for one in self._waiting) > BATCH_BYTES:
             self._write_waiting()
         self._rows += len(rows)
-        return table
 
     def _write_waiting(self) -> None:
         if self._waiting:

@@ -122,12 +122,9 @@ def _action_space(info: DatasetInfo) -> Space:
         _, own = info.environment.own_spaces()
     except BadInput:  # an environment that is not here
         own = None
-    numbers = gymnasium.spaces.Discrete(info.actions)
-    return (
-        own
-        if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "")
-        else numbers
-    )
+    if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and action_count(own, "") == info.actions:
+        return own
+    return Discrete(info.actions)
 
 
 def _buffers(episodes: Iterable[Episode], actions: Space) -> Iterator[Any]:
@@ -159,15 +156,8 @@ def _buffers(episodes: Iterable[Episode], actions: Space) -> Iterator[Any]:
 
 def _size(buffer: Any) -> int:
     """Bytes of an episode in the file, at most."""
-    arrays: tuple[NDArray[Any], ...] = (
-        buffer.observations,
-        buffer.actions,
-        buffer.rewards,
-        buffer.terminations,
-        buffer.truncations,
-    )
-    infos: Iterable[NDArray[Any]] = buffer.infos.values()
-    return OVERHEAD + sum(array.nbytes for array in (*arrays, *infos))
+    decisions = buffer.actions, buffer.rewards, buffer.terminations, buffer.truncations
+    return OVERHEAD + sum(int(one.nbytes) for one in (buffer.observations, *decisions, *buffer.infos.values()))
 
 
 def _metadata(path: Path) -> dict[str, Any]:

@@ -33,9 +33,9 @@ class Part(NamedTuple):
 def parts_of(
     observations: NDArray[Any],
     actions: NDArray[Any],
-    rewards: NDArray[Any] | None,
-    terminated: NDArray[Any] | None,
-    truncated: NDArray[Any] | None,
+    rewards: NDArray[Any] | None = None,
+    terminated: NDArray[Any] | None = None,
+    truncated: NDArray[Any] | None = None,
     following: NDArray[Any] | None = None,
 ) -> list[Part]:
     """The episodes of n decisions, which end where one is terminated or truncated, and at the end.
@@ -48,21 +48,10 @@ def parts_of(
         if rows is not None and not rows.ndim:
             raise BadInput(f"{name} are a single value, expected a row for each decision")
     n = len(actions)
-    ends = np.zeros(n, dtype=np.bool_)
-    flags = []
-    for name, given in (("terminations", terminated), ("truncations", truncated)):
-        found = np.zeros(n) if given is None else np.asarray(given).reshape(-1)
-        if found.dtype.kind not in "fiub":
-            raise BadInput(f"{name} are {found.dtype}, expected true or false (1 or 0)")
-        if len(found) != n:
-            raise BadInput(f"{name} have {len(found):,} rows, expected {n:,} as actions have")
-        if len(strange := np.flatnonzero((found != 0) & (found != 1))):
-            raise BadInput(f"{name} of row {strange[0]} are {found[strange[0]]}, expected true or false (1 or 0)")
-        flags.append(found.astype(np.bool_))
-        ends |= flags[-1]
+    flags = _truths("terminations", terminated, n), _truths("truncations", truncated, n)
     if not n:
         raise BadInput("actions have no rows, expected one decision or more")
-    bounds = np.unique([0, *(np.flatnonzero(ends) + 1).tolist(), n]).tolist()
+    bounds = np.unique([0, *(np.flatnonzero(flags[0] | flags[1]) + 1).tolist(), n]).tolist()
     episodes = len(bounds) - 1
     whole = len(observations) == n + episodes
     if not whole and len(observations) != n:
@@ -81,6 +70,18 @@ def parts_of(
         earned = None if rewards is None else rewards[begin:end]
         parts.append(Part(seen, actions[begin:end], earned, *(bool(flag[end - 1]) for flag in flags)))
     return parts
+
+
+def _truths(name: str, given: NDArray[Any] | None, n: int) -> NDArray[np.bool_]:
+    """A truth for each of n decisions, all false where none are given; BadInput for anything else."""
+    found = np.zeros(n) if given is None else np.asarray(given).reshape(-1)
+    if found.dtype.kind not in "fiub":
+        raise BadInput(f"{name} are {found.dtype}, expected true or false (1 or 0)")
+    if len(found) != n:
+        raise BadInput(f"{name} have {len(found):,} rows, expected {n:,} as actions have")
+    if len(strange := np.flatnonzero((found != 0) & (found != 1))):
+        raise BadInput(f"{name} of row {strange[0]} are {found[strange[0]]}, expected true or false (1 or 0)")
+    return found.astype(np.bool_)
 
 
 def imported(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Imported:

@@ -120,7 +120,8 @@ def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, i
     with pq.ParquetFile(file) as parquet:
         schema = parquet.schema_arrow
     index = (schema.pandas_metadata or {}).get("index_columns", ())
-    names = needed(schema.names, [name for name in index if isinstance(name, str)])  # else a range, which is no column
+    index = [name for name in index if isinstance(name, str)]  # others are ranges, which are no columns
+    names = [*dict.fromkeys(needed(schema.names, index))]
     for name in names:
         if schema.names.count(name) > 1:
             raise BadInput(f"column {quoted(name)} is there twice")
@@ -130,9 +131,9 @@ def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, i
     memory = require_memory(file, size, width=max(map(_width, schema), default=8), columns=names)
     file.seek(0)
     # A text that is repeated a million times is there once, until its length is known.
-    texts = [name for name in dict.fromkeys(names) if is_text(schema.field(name).type)]
+    texts = [name for name in names if is_text(schema.field(name).type)]
     with pq.ParquetFile(file, read_dictionary=texts) as parquet:
-        table = parquet.read([*dict.fromkeys(names)], use_threads=False)
+        table = parquet.read(names, use_threads=False)
     for name in texts:
         column = table.column(name)
         memory += length_of_texts(column)

@@ -144,8 +144,7 @@ class Search:
             near, distance = self._near(now, sample, frames, changes + (0 if now.keys[0] else 3))
             nearest = min(nearest, distance)
             if near is not None:
-                found, distance = self._equal(now, sample, *near)
-                return found, distance
+                return self._equal(now, sample, *near)
         return None, nearest
 
     def _near(

@@ -12,11 +12,11 @@ from ...common.cores import cores
 from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
-from ..folder import EPISODE_NAME, dataset_command
+from ..folder import EPISODE_NAME, SET_ASIDE, dataset_command
 from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
-from .set_aside import FOLDER, set_aside
+from .set_aside import set_aside
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class VerifySettings(Settings):
     )
     set_aside: bool = setting(
         False,
-        f"Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder {FOLDER}, with the "
-        "reasons. Nothing is deleted.",
+        "Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder "
+        f"{SET_ASIDE}, with the reasons. Nothing is deleted.",
     )
     threads: int | None = setting(None, "Files checked at a time. null: one for each core.", at_least=1, at_most=1024)
 
@@ -57,7 +57,7 @@ def run(settings: VerifySettings) -> None:
         faults = [one for one in faults if one not in movable]
         if moved:
             console.print(
-                f"{len(moved)} files are in {folder / FOLDER} now; the derived files are brought up to date by: "
+                f"{len(moved)} files are in {folder / SET_ASIDE} now; the derived files are brought up to date by: "
                 + dataset_command("describe", folder)
             )
     if faults:

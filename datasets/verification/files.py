@@ -13,7 +13,7 @@ from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
 from ..episode_file import ADVICE, open_episode_file
-from ..folder import DESCRIPTION, EPISODE_NAME, RECORDINGS, episode_numbers, parse_info, read_description
+from ..folder import DESCRIPTION, EPISODE_NAME, SUBFOLDERS, episode_numbers, parse_info, read_description
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_in, summarise
@@ -21,7 +21,7 @@ from .branches import Place, parent_of, place_of, problems_of_branches
 from .by_replay import can_replay, differences
 from .problem import Problem
 
-OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, RECORDINGS, "discarded", "set-aside")
+OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, *SUBFOLDERS)
 """Other names that a dataset's folder may contain, besides episodes."""
 
 

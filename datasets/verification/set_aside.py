@@ -9,9 +9,8 @@ from uuid import uuid4
 from ...common.files import cannot_be_written
 from ...common.folder_lock import FolderLock
 from ..checksums import add_removed
+from ..folder import SET_ASIDE
 from .problem import Problem
-
-FOLDER = "set-aside"
 
 REASONS = "reasons.txt"
 
@@ -34,14 +33,14 @@ def set_aside(folder: Path, problems: Iterable[Problem]) -> list[Path]:
 def _moved(folder: Path, reasons: Mapping[Path, Sequence[str]]) -> list[Path]:
     """Move the files, each with its reasons; returns the new paths."""
     try:
-        (folder / FOLDER).mkdir(exist_ok=True)
+        (folder / SET_ASIDE).mkdir(exist_ok=True)
     except OSError as error:
-        raise cannot_be_written(folder / FOLDER, error) from None
+        raise cannot_be_written(folder / SET_ASIDE, error) from None
     moved = []
     for path, found in reasons.items():
         # The number may be used again, so the name alone could already be taken.
-        target = folder / FOLDER / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
-        with (folder / FOLDER / REASONS).open("a", encoding="utf-8") as file:
+        target = folder / SET_ASIDE / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
+        with (folder / SET_ASIDE / REASONS).open("a", encoding="utf-8") as file:
             file.write(f"{target.name}: {'; '.join(found)}\n")
         add_removed(folder, path.name)
         path.rename(target)

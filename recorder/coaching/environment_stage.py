@@ -82,17 +82,15 @@ class EnvironmentStage:
         return messages.picture(number, last, sum(self.game.rewards), self.game.picture())
 
 
-def repeats_games(env: Env, actions: int) -> bool:
+def repeats_games(env: Env, info: DatasetInfo) -> bool:
     """True if the same seed and actions give the same observations twice, so that its games can go back."""
-    chosen = np.random.default_rng(0).integers(actions, size=REPEATED)
-    games = []
-    for _ in range(2):
-        rows = [env.reset(seed=1)[0]]
-        for action in chosen.tolist():
-            observation, _, terminated, truncated, _ = env.step(action)
-            rows.append(observation)
-            if terminated or truncated:
-                break
-        games.append(rows)
-    one, two = games
-    return len(one) == len(two) and all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    game = EnvironmentPlay(env, info, seed=1)
+    for action in np.random.default_rng(0).integers(info.actions, size=REPEATED).tolist():
+        game.step(action)
+        if game.over:
+            break
+    try:
+        game.again(len(game.actions))
+    except BadInput:
+        return False
+    return True

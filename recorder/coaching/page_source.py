@@ -103,9 +103,9 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
                 f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
             )
         require_pictures(env, spec)
-        goes_back = repeats_games(env, policy.actions)
-        fps = decisions_a_second(settings, env)
-        recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder, goes_back)
+        recording = Recording(settings, folder, env, keys, decisions_a_second(settings, env))
+        goes_back = repeats_games(env, recording.info)
+        journals = Journals(folder, goes_back)
         back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
         server = environment_server(
             settings, folder, env, keys,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...common.errors import naming
 from ...common.shared_settings import LARGEST_SEED
-from ...datasets.folder import DESCRIPTION, read_info, require_same
+from ...datasets.folder import require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
 from ...envs.actions import Env, action_names
@@ -49,8 +49,7 @@ class Recording:
         self.settings, self._env, self._keys, self._fps = settings, env, keys, fps
         self.policy = load_policy(settings.policy)
         self.info = coached_info(self.policy, settings.policy)
-        if (folder / DESCRIPTION).exists():
-            require_same(read_info(folder), self.info, folder)
+        require_same(folder, self.info)
         path = policy_path(settings.policy)
         origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
         self.facts = Facts(settings.player, path.name, origin, settings.epsilon)

@@ -93,7 +93,7 @@ class EnvironmentEyes:
 class ScriptedPerson:
     """Sees trouble and takes over, plays some frames late and with slips, and lets go after a second without trouble.
 
-    eyes: None for a person who watches. whole: the person plays the whole game.
+    whole: the person plays the whole game.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from ...envs.actions import Env, Space, action_at, action_names, index_of_action
 MOST_DIGITS = 10
 """Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
 
-MOST_HELP = 16
+MOST_HELP = 8
 """Combinations of keys that the page lists; of more it lists the single keys."""
 
 MOST_KEYS = 16
@@ -71,10 +71,10 @@ class KeyMap:
 
     def help(self) -> list[tuple[list[str], str]]:
         """Each combination of keys with the name or number of its action, as in (['ArrowLeft'], 'fire left engine')."""
-        shown = [held for held in self.actions if len(self.actions) <= MOST_HELP or len(held) == 1]
         return [
             (sorted(held), self.names[action] if self.names else f"action {action}")
-            for held, action in ((held, self.actions[held]) for held in shown)
+            for held, action in self.actions.items()
+            if len(self.actions) <= MOST_HELP or len(held) == 1
         ]
 
 
@@ -127,17 +127,13 @@ def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     if isinstance(space, MultiBinary) and actions <= 2**MOST_DIGITS:
         # Key i holds entry i down, so that keys combine as they do on a keyboard.
         sets = range(actions)
-        return {frozenset(str(i) for i in range(MOST_DIGITS) if held >> i & 1): _taken(env, held) for held in sets}
+        return {frozenset(str(i) for i in range(MOST_DIGITS) if held >> i & 1): action_at(space, held) for held in sets}
     if actions > MOST_DIGITS:
         raise BadInput(
             f"source.actions is empty: {id} has {actions} actions and does not name their keys; name some, such as "
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
-    return {frozenset([str(index)]): _taken(env, index) for index in range(actions)}
-
-
-def _taken(env: Env, index: int) -> Any:
-    return action_at(taken_actions(env), index)
+    return {frozenset([str(index)]): action_at(space, index) for index in range(actions)}
 
 
 def _index(action: Any, names: tuple[str, ...], space: Space, said: str) -> int:
@@ -168,9 +164,7 @@ def _decoded(key: Any) -> str:
     if not isinstance(code, int) or (code not in _CODES and not 32 < code < 127):
         said = f"key code {code}" if isinstance(code, int) else f"the key {quoted(key)}"
         raise BadInput(f"the environment names {said}, which is not known here: set source.actions")
-    if code in _CODES:
-        return _CODES[code]
-    return chr(code).lower()
+    return _CODES.get(code) or chr(code).lower()
 
 
 def _named(key: str) -> str:

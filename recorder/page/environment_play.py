@@ -35,7 +35,9 @@ class EnvironmentPlay:
         except Exception as error:  # of any environment
             why = f"{quoted(error, 200) or type(error).__name__}, so the game cannot go back"
             raise BadInput(f"{self._info.environment.id}: {why}") from None
-        if any(not np.array_equal(*both) for both in zip(played.observations, self.observations, strict=False)):
+        ended = self.over and steps == len(self.actions)
+        same = all(np.array_equal(*both) for both in zip(played.observations, self.observations, strict=False))
+        if not same or played.over != ended:
             raise BadInput(
                 f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
             )

@@ -7,7 +7,7 @@ import gymnasium
 
 from ...common.errors import BadInput
 from ...common.progress import plain_console
-from ...datasets.folder import DESCRIPTION, read_info, require_same
+from ...datasets.folder import require_same
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
 from ...envs.spec import EnvironmentSpec, interface_of
@@ -38,8 +38,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         shapes = interface_of(env.observation_space, env.action_space, str(spec))
         info = DatasetInfo(spec, *shapes, action_names=action_names(env))
         keys = key_map(env, info.actions, settings.actions, settings.default_action)
-        if (folder / DESCRIPTION).exists():
-            require_same(read_info(folder), info, folder)
+        require_same(folder, info)
         require_pictures(env, spec)
         report = plain_console().print
         server = environment_server(

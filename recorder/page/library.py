@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ...common.errors import BadInput
 from ...datasets.checksums import add_removed
 from ...datasets.episode_file import open_episode_file
-from ...datasets.folder import EPISODE_NAME
+from ...datasets.folder import DISCARDED, EPISODE_NAME
 from ...datasets.from_keys import replay_episode
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
@@ -20,9 +20,6 @@ from ...datasets.summary import fact_columns, facts_in
 from ...envs.names import SCORE
 from ...envs.pictures.video import seconds_from_first_key
 from .messages import encode
-
-DISCARDED = "discarded"
-"""Subfolder of the dataset for discarded games; nothing recorded is ever deleted."""
 
 LISTED = 200
 """Number of games listed of each collection, the newest ones; an older one that is better than these is listed, too."""
@@ -103,7 +100,10 @@ class Library:
         return episode
 
     def discard(self, name: str) -> Path:
-        """Move an own game to the discarded ones and return its new path; KeyError if there is no such game."""
+        """Move an own game to the discarded ones and return its new path; KeyError if there is no such game.
+
+        Nothing recorded is ever deleted.
+        """
         path = self._path(self.folder, name)
         discarded = self.folder / DISCARDED
         discarded.mkdir(exist_ok=True)

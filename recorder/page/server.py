@@ -160,9 +160,9 @@ class PageServer(LocalServer):
         if written and isinstance(coached, CoachedPageGame):
             coached.leave()
 
-    def _keep(self, game: PageGame | None) -> Path | None:
+    def _keep(self, game: PageGame) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.
 
         None if no key was pressed, or if it was not written, or not yet.
         """
-        return None if game is None or not game.played else self.write(game.episode())
+        return self.write(game.episode()) if game.played else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.folder import DIFFERING
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
 from ...datasets.reader import open_dataset
@@ -17,9 +18,6 @@ from ...envs.qwop.keys_file import write_keys
 from ...envs.qwop.packed_game import first_difference
 from ...envs.qwop.session import GameStart
 from ..page.library import Library
-
-DIFFERING = "differing"
-"""Subfolder of the dataset for games that the browser played otherwise than the simulator does."""
 
 
 @dataclass

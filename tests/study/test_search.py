@@ -13,7 +13,7 @@ import pytest
 from optuna.study import Study
 from qwop.common.errors import BadInput
 from qwop.study.journal import JOURNAL
-from qwop.study.results import mean
+from qwop.study.results import COMPLETE, mean
 from qwop.study.runs import RunFailed
 from qwop.study.search import MOST_STARTS
 
@@ -150,7 +150,7 @@ def test_where_less_is_better_a_mean_above_the_median_is_given_up(bench: Make) -
 
 def test_no_pruner_gives_nothing_up(bench: Make) -> None:
     rows = {trial: [-float(trial)] * 3 for trial in range(6)}
-    assert all(one.complete for one in bench(table(rows), pruner="none").search().trials)
+    assert all(one.state == COMPLETE for one in bench(table(rows), pruner="none").search().trials)
 
 
 def test_a_trial_that_fails_says_why_and_the_search_goes_on(bench: Make) -> None:

@@ -48,16 +48,16 @@ function connect() {
       const kept = code === GOING_AWAY ? "Every game is in the dataset, as far as it was played." : "Every finished game is in the dataset.";
       state("closed");
       card("The recorder has stopped", kept, []);
-    } else if (code === TRY_LATER) {
-      state("lost");
+      return;
+    }
+    state("lost");
+    if (code === TRY_LATER) {
       card("Too many pages", "Other pages play here already: close one of them.", []);
-      setTimeout(connect, BETWEEN_ATTEMPTS);
     } else {
-      state("lost");
       card("Connection lost", "Connecting to the recorder again …", []);
       attempts += 1;
-      setTimeout(connect, BETWEEN_ATTEMPTS);
     }
+    setTimeout(connect, BETWEEN_ATTEMPTS);
   });
 }
 

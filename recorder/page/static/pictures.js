@@ -8,7 +8,6 @@ const SMALL = 256; // pixels: pictures up to this width are enlarged without blu
 
 const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
 const MOST_LARGE = 4; // buttons on either side
-const MOST_HELP = 8; // of more combinations of keys, only single keys are explained
 
 // A key's name as events have it.
 const nameIn = (key) => (key === "Space" ? " " : key.toLowerCase());
@@ -32,9 +31,8 @@ function showButtons(keys) {
 
 // The keys and what they do, as a list; combinations: [[keys, action], …].
 function keyHelp(combinations) {
-  const shown = combinations.length > MOST_HELP ? combinations.filter(([keys]) => keys.length === 1) : combinations;
   const list = element("ul", "", { className: "key-help" });
-  for (const [keys, action] of shown) {
+  for (const [keys, action] of combinations) {
     const item = list.appendChild(element("li", ""));
     item.append(...keys.map((key) => element("kbd", key === "Space" ? key : labelOf(key))), action.toLowerCase());
   }

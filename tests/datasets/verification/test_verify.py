@@ -158,6 +158,15 @@ def test_torn_and_foreign_files_are_reported(folder: Path, capsys: pytest.Captur
     assert "games.parquet: no episode of this dataset" in problem(folder)
 
 
+@pytest.mark.parametrize("name", ["recordings", "discarded", "differing", "set-aside"])
+def test_folders_that_the_commands_make_are_not_foreign(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (folder / name).mkdir(exist_ok=True)
+    verify(folder)
+    assert "no part of the dataset" not in capsys.readouterr().out
+
+
 def test_faulty_files_are_set_aside_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     torn = b"torn"
     (folder / "episode-000001.parquet").write_bytes(torn)

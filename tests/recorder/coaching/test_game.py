@@ -230,7 +230,7 @@ def test_another_environment_goes_back_by_its_seed_and_actions() -> None:
     branch = game.episode()
     assert branch.branch is not None
     assert first_difference(branch, line) is None
-    assert repeats_games(env, 2)
+    assert repeats_games(env, coached_info(policy, "a policy"))
 
 
 class Moody(gymnasium.Env[Any, Any]):
@@ -247,8 +247,24 @@ class Moody(gymnasium.Env[Any, Any]):
         return self.noise.random(1), 0.0, False, False, {}
 
 
-def test_an_environment_that_does_not_repeat_its_games_cannot_go_back() -> None:
-    assert not repeats_games(Moody(), 2)
+class Tired(Moody):
+    """Shows the same, but ends its first game after three decisions and no other one."""
+
+    games = 0
+    decisions = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.games += 1
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> Any:
+        self.decisions += 1
+        return np.zeros(1), 0.0, self.games == 1 and self.decisions == 3, False, {}
+
+
+@pytest.mark.parametrize("env", [Moody(), Tired()])
+def test_an_environment_that_does_not_repeat_its_games_cannot_go_back(env: gymnasium.Env[Any, Any]) -> None:
+    assert not repeats_games(env, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((1,)), 2))
 
 
 class Changing(gymnasium.Env[Any, Any]):

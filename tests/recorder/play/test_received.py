@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.datasets import open_dataset
+from qwop.datasets.folder import DIFFERING, DISCARDED
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.recorder.page.library import DISCARDED, Library
-from qwop.recorder.play.received import DIFFERING, ReceivedGame, Receiver
+from qwop.recorder.page.library import Library
+from qwop.recorder.play.received import ReceivedGame, Receiver
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 KEYS = [0] * 5 + [5] * 20 + [10] * 15
