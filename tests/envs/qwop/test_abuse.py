@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -304,12 +305,13 @@ def test_memory_is_flat_over_ten_thousand_resets() -> None:
             env.step(3)
             batch.reset()
 
-    reset(1000)
-    gc.collect()
-    before = resident_bytes()
-    reset(10_000)
-    gc.collect()
-    assert resident_bytes() - before < 4 * 2**20
+    sizes = []
+    for _ in range(5):
+        reset(2000)
+        gc.collect()
+        sizes.append(resident_bytes())
+    # A leak grows each time, what else the process does now and then.
+    assert min(after - before for before, after in pairwise(sizes)) < 800 * 2**10
     batch.close()
 
 
