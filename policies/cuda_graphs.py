@@ -21,8 +21,8 @@ WARM_UPS = 3
 """Calls before a recording, in which libraries choose their kernels and take their memory (PyTorch's advice)."""
 
 _RECORDING = threading.Lock()
-"""Held while a graph is recorded. A process can record only one at a time: before each PyTorch waits for the whole GPU,
-which ends the recording of another thread with an error."""
+"""Held while a graph is recorded. A process can record only one at a time: before each recording PyTorch waits for the
+whole GPU, which ends another thread's with an error."""
 
 
 class Recording(NamedTuple):

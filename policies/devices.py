@@ -1,4 +1,4 @@
-"""The device that networks are trained on."""
+"""The device that networks are trained on, and float64 where it has none."""
 
 import torch
 from torch import Tensor
