@@ -18,6 +18,12 @@ from .schedules.stability import StabilitySettings
 LAST, BEST = "last", "best"
 """Policies that a run can keep."""
 
+_MODULE = r"['\"]?(?:[\w.]+:)?"
+"""Beginning of an environment's id: quotes and the module that registers it, if they are there."""
+
+_OURS = rf"{_MODULE}(?:qwop/)?QWOP(?:Race|Original)?(?:-v\d+)?['\"]?$"
+"""The id of an environment of this package. MyQWOPlike-v0 and other/QWOP-v1 are none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleSettings(Settings):
@@ -124,7 +130,10 @@ class FinetuneSettings(Settings):
         prefers="algorithm",
         default="kurodo",
         default_beside={"environment": "live-only"},
-        preferred_beside={"environment=.*ALE/": "ppo-atari-fast", "environment=(?!null|.*QWOP)": "ppo-small"},
+        preferred_beside={
+            rf"environment={_MODULE}ALE/": "ppo-atari-fast",
+            rf"environment=(?!null|{_OURS})": "ppo-small",
+        },
         expected="give its length alone, as in environment=CartPole-v1 schedule.decisions=100000",
     )
     algorithm: Discounted = choice_of(

@@ -305,12 +305,19 @@ BY_HAND = [
         ("environment=ALE/Pong-v5 schedule=live-only", 0.99),
         ("environment=QWOP-v1 schedule=live-only", 0.99),
         ("environment=qwop:QWOPRace-v1 schedule=live-only", 0.99),
+        ("environment=qwop/QWOP-v1 schedule=live-only", 0.99),
+        ("environment=QWOP schedule=live-only", 0.99),
+        ("environment=MyQWOPlike-v0 schedule.decisions=5", 0.995),
+        ("environment=QWOP2-v1 schedule=live-only", 0.995),
+        ("environment=other/QWOP-v1 schedule=live-only", 0.995),
+        ("environment=MALE/Pong-v5 schedule=live-only", 0.995),
     ],
 )
 def test_an_environment_decides_the_algorithm_where_nothing_else_does(line: str, horizon: float) -> None:
     chosen = finetune.read(line.split())
     assert chosen.algorithm.gamma == horizon
-    assert chosen.chosen_algorithm is ALGORITHMS["acer" if "QWOP" in line else "ppo"]
+    ours = line.startswith(("environment=QWOP-v1", "environment=qwop", "environment=QWOP "))
+    assert chosen.chosen_algorithm is ALGORITHMS["acer" if ours else "ppo"]
 
 
 @pytest.mark.parametrize("more", ["algorithm=dqn-small", "schedule=few-decisions"])

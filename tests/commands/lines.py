@@ -1,0 +1,215 @@
+"""The command lines of README, docs and conf, and the settings that each gives: `python -m tests.commands.lines`.
+
+`expected.json` holds the settings of every line and, for qwop-finetune, of every phase with its algorithm and loop.
+Run as a program, this module writes that file anew from the code as it is; read the difference before it is committed.
+A line keeps only what differs from the file's `defaults`: the commonest value of each setting, by command and group.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from qwop.common.errors import BadInput
+from qwop.common.settings import to_plain
+from qwop.finetune.settings import FinetuneSettings
+from qwop.finetune.stages import stage_of, stages
+
+ROOT = Path(__file__).parents[2]
+EXPECTED = Path(__file__).with_name("expected.json")
+REFUSED = None
+"""In place of the settings of a line that is none, such as one with a … in it."""
+
+MAINS = (
+    "recorder.command",
+    "pretrain.command",
+    "pretrain.reestimate_command",
+    "finetune.main",
+    "evaluation.command",
+    "evaluation.watch_command",
+    "play.main",
+    "search.command",
+    "search.distil_command",
+    "population.main",
+    "study.command",
+    "coach.command",
+)
+COMMANDS: dict[str, Any] = {main.program: main for main in (import_module(f"qwop.{name}").main for name in MAINS)}
+
+_PROGRAM = re.compile(rf"(?<![\w.])({'|'.join(COMMANDS)})(?![\w:])")
+
+_SHELL = "seed=0; scale=0.1; env=CartPole-v1; environment=$env; clone=runs/clone; policy=last; bounded=true; delta=0.1"
+"""Values of the variables in the loops of the docs."""
+
+OWN_FILES = {
+    "careful.yaml": "algorithm: acer\nphases:\n  warm_up: {hours: 1, critic_only: true}\n"
+    "  mixed: {hours: 10, demonstrations: [1.0, 0.2]}\n  alone: {hours: 20, learning_rate: [1, 0]}\n"
+}
+"""Files that lines name; docs/schedules.md prints such a one."""
+
+LATER = (
+    "qwop-finetune schedule=kurodo algorithm.learning_rate=1e-5 loop.num_envs=8",
+    "qwop-finetune schedule=from-expert algorithm.gamma=0.9 loop.steps=16",
+    "qwop-finetune schedule=kurodo algorithm.epochs=2",
+    "qwop-finetune schedule=corrections algorithm=acer-corrections",
+    "qwop-finetune schedule=live-only algorithm=acer-corrections",
+)
+"""Lines that lose what they set until the settings layer is one: their settings are written by hand."""
+
+MORE = (
+    *LATER,
+    "qwop-finetune environment=MyQWOPlike-v0 schedule.decisions=5",
+)
+"""Lines beside the documented ones."""
+
+
+def lines() -> Iterator[str]:
+    """The command lines in code blocks and code spans, and one for each file of conf."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        block = False
+        for line in re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf8")).splitlines():
+            if line.lstrip().startswith("```"):
+                block = not block
+                continue
+            for code in [line] if block else re.findall(r"`([^`]+)`", line):
+                if (
+                    found := _PROGRAM.search(code)
+                ) and "key_world" not in code:  # test_blocks runs those with the module
+                    yield re.split(r"\s+#|\s*&&|\s*;\s", code[found.start() :])[0].strip()
+    for path in sorted((ROOT / "conf").rglob("*.yaml")):
+        name = f"{path.parent.name}={path.stem}"
+        if path.parent.name == "algorithm":
+            yield f"qwop-finetune schedule=live-only {name}"
+        else:
+            yield f"qwop-{'study' if path.parent.name == 'study' else 'finetune'} {name}"
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line as bash gives them to the program."""
+    done = subprocess.run(
+        ["bash", "-c", f"{_SHELL}; said() {{ printf '%s\\0' \"$@\"; }}; said {line}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [word for word in done.stdout.split("\0")[:-1] if word not in ("--help", "--config")]
+
+
+def settings_of(line: str) -> dict[str, dict[str, Any]] | None:
+    """The settings of a line, by command and group: `{"qwop-record source=page": {"source.port": 8765, …}}`.
+
+    In qwop-finetune each phase has its own: `{"mixed algorithm=acer": {"algorithm.gamma": 0.975, …}}`.
+    """
+    program, *words = words_of(line)
+    command = COMMANDS[program]
+    try:
+        settings = command.read(words)
+    except BadInput:
+        return REFUSED
+    if isinstance(settings, FinetuneSettings):
+        return _finetune(settings, command)
+    plain = to_plain(settings)
+    groups = [f"{name}={value.get('kind', value.get('name'))}" for name, value in plain.items() if _is_group(value)]
+    return {" ".join([program, *groups]): _flat(plain)}
+
+
+def _finetune(settings: FinetuneSettings, command: Any) -> dict[str, dict[str, Any]]:
+    plain = to_plain(settings)
+    phases = plain["schedule"].pop("phases")
+    made = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
+    by_stage = stages(settings, command.read)
+    for number, (name, phase) in enumerate(phases.items()):
+        with contextlib.suppress(ValueError):  # of length 0
+            stage = to_plain(by_stage[stage_of(number, by_stage)])
+            of_phase = {key: value for key, value in phase.items() if key != "algorithm"}
+            algorithm = stage["algorithm"]["name"]
+            own = {"algorithm": stage["algorithm"], "loop": stage["loop"], "phase": of_phase}
+            made[f"{name} algorithm={algorithm}"] = _flat(own)
+    return made
+
+
+def _is_group(value: object) -> bool:
+    return isinstance(value, Mapping) and bool({"kind", "name"} & value.keys())
+
+
+def _flat(node: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    made = {}
+    for name, value in node.items():
+        here = f"{place}.{name}" if place else name
+        if isinstance(value, Mapping) and value:
+            made.update(_flat(value, here))
+        else:
+            made[here] = value
+    return made
+
+
+def key_of(group: str) -> str:
+    """The key of `defaults` for a group of a line's settings: a phase shares those of its algorithm."""
+    return group if group.startswith("qwop-") else group.rpartition(" ")[2]
+
+
+def read_expected() -> dict[str, dict[str, dict[str, Any]] | None]:
+    """The settings of every line, in whole."""
+    file = json.loads(EXPECTED.read_text(encoding="utf8"))
+    return {line: groups and _whole(groups, file["defaults"]) for line, groups in file["lines"].items()}
+
+
+def _whole(groups: dict[str, Any], defaults: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    made = {name: {**defaults[key_of(name)], **changed} for name, changed in groups.items()}
+    return {name: {key: one for key, one in group.items() if one != "absent"} for name, group in made.items()}
+
+
+def in_own_folder() -> contextlib.AbstractContextManager[Any]:
+    """Context manager: a working folder with the files that lines name."""
+    stack = contextlib.ExitStack()
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    before = os.getcwd()
+    stack.callback(os.chdir, before)
+    os.chdir(folder)
+    for name, text in OWN_FILES.items():
+        Path(name).write_text(text)
+    return stack
+
+
+def write_expected(found: dict[str, dict[str, dict[str, Any]] | None]) -> None:
+    """Write the settings of every line, and the commonest values as defaults."""
+    tables: dict[str, dict[str, Counter[str]]] = {}
+    uses = Counter[str]()
+    for groups in found.values():
+        for group, values in (groups or {}).items():
+            uses[key_of(group)] += 1
+            for key, value in values.items():
+                tables.setdefault(key_of(group), {}).setdefault(key, Counter())[json.dumps(value)] += 1
+    defaults = {
+        key: {
+            name: json.loads(counts.most_common(1)[0][0])
+            for name, counts in table.items()
+            if 2 * counts.total() > uses[key] and name[:6] != "phase."
+        }
+        for key, table in tables.items()
+    }
+    made = {
+        line: groups and {name: _difference(values, defaults[key_of(name)]) for name, values in groups.items()}
+        for line, groups in found.items()
+    }
+    text = json.dumps({"defaults": defaults, "lines": made}, indent=1, ensure_ascii=False)
+    EXPECTED.write_text(text + "\n", encoding="utf8")
+
+
+def _difference(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    missing = {key: "absent" for key in defaults if key not in values}
+    return missing | {key: value for key, value in values.items() if key not in defaults or defaults[key] != value}
+
+
+def main() -> None:
+    with in_own_folder():
+        write_expected({line: settings_of(line) for line in sorted({*lines(), *MORE})})
+
+
+if __name__ == "__main__":
+    main()
