@@ -1,7 +1,12 @@
+import os
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
-from qwop.common.reading import parse_json, parse_yaml, read_text
+from qwop.common.errors import BadInput
+from qwop.common.npz import array_names, read_arrays
+from qwop.common.reading import CannotBeRead, NotReadNow, parse_json, parse_yaml, read_bytes, read_text
 
 
 @pytest.mark.parametrize("text", ["7", "- a\n- b", "[{}, {}]", "text", "!!python/name:os.system"])
@@ -27,3 +32,74 @@ def test_a_byte_order_mark_is_no_part_of_a_document(tmp_path: Path) -> None:
     path = tmp_path / "document"
     path.write_text('{"a": 1}', encoding="utf-8-sig")
     assert parse_json(path.read_bytes()) == parse_json(read_text(path, 100, "expected it")) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ('{"a": 1, "b": 2, "a": 3}', "a stands twice in it"),
+        ('[{"c": {"b": 1, "b": 1}}]', "b stands twice in it"),
+        ("NaN", "NaN is no number"),
+        ("[-Infinity]", "-Infinity is no number"),
+        ("1e999", "1e999 is too large"),
+        ('["\\ud800"]', "lone surrogate"),
+        (b"\xff", r"not UTF-8 text \(byte 0\)"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_json_that_no_program_writes_is_refused(document: str | bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_json(document)
+
+
+def test_names_given_twice_are_found_in_linear_time() -> None:
+    """Comparing every pair of names would take longer than the tests' time limit."""
+    names = ",".join(f'"{number}":0' for number in range(300_000))
+    with pytest.raises(ValueError, match="299999 stands twice"):
+        parse_json("{" + names + ',"299999":0}')
+
+
+def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(bytes(101))
+    (tmp_path / "loop").symlink_to("loop")
+    kinds = {"pipe": "a pipe", ".": "a folder", "missing": "no such file", "large": "more than", "loop": "symbolic"}
+    for name, kind in {**kinds, "a\0b": "null", "/dev/null": "a device"}.items():
+        with pytest.raises(CannotBeRead, match=f"{kind}.*; give another") as refused:
+            read_bytes(tmp_path / name, 100, "give another")
+        assert not isinstance(refused.value, NotReadNow)
+
+
+def test_a_file_that_may_be_whole_is_told_from_one_that_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*given: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", denied)
+    with pytest.raises(NotReadNow, match="permission denied"):
+        read_bytes(tmp_path / "file", 100, "expected it")
+
+
+def test_arrays_are_read_by_name_and_within_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "file.npz"
+    np.savez_compressed(path, a=np.arange(6).reshape(2, 3), b=np.zeros(1_000_000))
+    assert array_names(path, 10_000, "expected it") == ["a", "b"]
+    np.testing.assert_array_equal(read_arrays(path, ["a"], 10_000, "expected it")["a"], [[0, 1, 2], [3, 4, 5]])
+    with pytest.raises(BadInput, match="8 MB unpacked, more than the 0 MB permitted; expected it"):
+        read_arrays(path, ["a", "b"], 10_000, "expected it")
+    with pytest.raises(BadInput, match="has a, b, but no c"):
+        read_arrays(path, ["c"], 10_000, "expected it")
+
+
+@pytest.mark.parametrize("damage", ["pickle", "twice", "torn", "flipped", "no archive"])
+def test_archives_that_cannot_be_trusted_are_refused(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.npz"
+    np.savez(path, a=np.array([{}], object) if damage == "pickle" else np.arange(100))
+    whole = path.read_bytes()
+    if damage == "twice":
+        with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("a.npy", archive.read("a.npy"))
+    changed = {"torn": whole[:-40], "flipped": whole[:300] + b"\x7f" + whole[301:], "no archive": b"\x93NUMPY"}
+    if damage in changed:
+        path.write_bytes(changed[damage])
+    with pytest.raises(BadInput, match=r"file\.npz: .*; expected it"):
+        read_arrays(path, ["a"], 10_000, "expected it")

@@ -129,7 +129,7 @@ def test_a_pipe_is_not_waited_for(hub: Path, place: str) -> None:
         ("terminated", [0, 1, 1], "column terminated is int64, expected bool"),
         ("origin", [None, "{}", "{}"], "episode 0: column origin has a null"),
         ("origin", ["{", "{}", "{}"], "episode 0: "),
-        ("start", ["[" * 5000, "{}", "{}"], "episode 0: nested more than 200 deep"),
+        ("start", ["[" * 5000, "{}", "{}"], "episode 0: nested too deeply"),
         ("episode", [None, 1, 2], "episode"),
         ("episode", [2**40, 1, 2], "cannot be read"),
         ("metres", ["x", "y", "z"], "column metres is string, expected double"),
