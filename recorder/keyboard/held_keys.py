@@ -17,33 +17,39 @@ class HeldKeys:
 
     def __init__(self) -> None:
         self.presses = 0
-        self._down: set[str] = set()
+        self._down: dict[object, str] = {}
         self._tapped = 0
         self._others: deque[str] = deque()
         self._lock = threading.Lock()
 
-    def press(self, name: str) -> None:
-        """Handle a press event, which may be a repeat."""
+    def press(self, name: str, place: int | None = None) -> None:
+        """Handle a press event, which may be a repeat. place: code of the key's place on the keyboard, if known."""
         with self._lock:
-            if name in self._down:
-                return
-            self._down.add(name)
-            self.presses += 1
-            if name in KEY_BITS:
-                self._tapped |= KEY_BITS[name]
-            else:
-                self._others.append(name)
+            if name and self._held(name, place) is None:
+                self._down[name if place is None else place] = name
+                self.presses += 1
+                if name in KEY_BITS:
+                    self._tapped |= KEY_BITS[name]
+                else:
+                    self._others.append(name)
 
-    def release(self, name: str) -> None:
-        """Handle a release event."""
+    def release(self, name: str, place: int | None = None) -> None:
+        """Handle a release event. The name may be another one than at the press, with Ctrl or in another layout."""
         with self._lock:
-            self._down.discard(name)
+            self._down.pop(self._held(name, place), None)
+
+    def _held(self, name: str, place: int | None) -> object:
+        """What is held of a key: by its place, or by its name where one of the two events has no place."""
+        if place in self._down:
+            return place
+        same = (held for held, other in self._down.items() if other == name and (place is None or held == name))
+        return next(same, None)
 
     def next_frame(self) -> int:
         """Take the keys of the next frame: those held, and those pressed since the last call."""
         with self._lock:
             keys = self._tapped
-            for name in self._down:
+            for name in self._down.values():
                 keys |= KEY_BITS.get(name, 0)
             self._tapped = 0
         return keys

@@ -12,6 +12,14 @@ from .held_keys import HeldKeys
 
 ALTERNATIVE = "or play on the page in your browser, which needs none of this: source=page"
 
+PLACES: Mapping[str, Mapping[int, str]] = {
+    "linux": {24: "q", 25: "w", 27: "r", 32: "o", 33: "p"},
+    "darwin": {12: "q", 13: "w", 15: "r", 31: "o", 35: "p"},
+    "win32": {ord(letter.upper()): letter for letter in "qwrop"},
+}
+"""Keys of the game and of restarting by their place, for keyboards without Latin letters: X11's key codes, and the
+virtual key codes of macOS and Windows."""
+
 _READY_WITHIN = 5.0
 """Seconds that pynput may take to start."""
 
@@ -20,8 +28,11 @@ _READY_WITHIN = 5.0
 def listening() -> Iterator[HeldKeys]:
     """Context in which the keys held on the keyboard are tracked. BadInput if it is impossible to listen."""
     keyboard = _pynput_keyboard(sys.platform, os.environ)
-    held = HeldKeys()
-    listener = keyboard.Listener(on_press=_callback(held.press), on_release=_callback(held.release))
+    held, place_of = HeldKeys(), _places(sys.platform)
+    listener = keyboard.Listener(
+        on_press=_callback(held.press, place_of, sys.platform),
+        on_release=_callback(held.release, place_of, sys.platform),
+    )
     listener.start()
     ready = threading.Thread(target=listener.wait, daemon=True)  # waits forever if the listener dies
     ready.start()
@@ -72,12 +83,32 @@ def _wayland(environment: Mapping[str, str]) -> bool:
     return environment.get("XDG_SESSION_TYPE") == "wayland" or bool(environment.get("WAYLAND_DISPLAY"))
 
 
-def _callback(handle: Callable[[str], None]) -> Callable[[Any], None]:
-    """Adapt `handle` to pynput: it gets a letter in lower case, or the name of another key ('esc', 'space')."""
+def _places(platform: str) -> Callable[[int], int | None]:
+    """A function from pynput's `vk` to the code of a key's place on the keyboard; None if it is unknown.
+
+    On X11, `vk` is the symbol on the key, which changes with the layout; elsewhere it is the place.
+    """
+    if platform in ("darwin", "win32"):
+        return lambda symbol: symbol
+    from Xlib.display import Display  # pynput needs it, too
+
+    display = Display()
+    return lambda symbol: display.keysym_to_keycode(symbol) or None
+
+
+def _callback(
+    handle: Callable[[str, int | None], None], place_of: Callable[[int], int | None], platform: str
+) -> Callable[[Any], None]:
+    """Adapt `handle` to pynput: it gets a letter in lower case, or the name of another key ('esc', 'space'), and the
+    place of the key. The place names a key whose character is no Latin one, or that Ctrl has changed.
+    """
+    named = PLACES.get(platform, {})
 
     def callback(key: Any) -> None:
-        name = getattr(key, "char", None) or getattr(key, "name", None)
-        if name:
-            handle(str(name).lower())
+        symbol = getattr(getattr(key, "value", key), "vk", None)
+        place = None if symbol is None else place_of(symbol)
+        name = str(getattr(key, "char", None) or getattr(key, "name", None) or "").lower()
+        plain = name != "" and name.isascii() and name.isprintable()
+        handle(name if plain or place is None else named.get(place, name), place)
 
     return callback

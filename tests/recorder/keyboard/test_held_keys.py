@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from qwop.envs.names import KEY_BITS
@@ -36,6 +37,32 @@ def test_a_tap_shorter_than_a_frame_is_held_for_one() -> None:
     held.press("o")
     held.release("o")
     assert [held.next_frame(), held.next_frame()] == [4, 0]
+
+
+@pytest.mark.parametrize(
+    ("press", "release"),
+    [
+        (("q", 24), ("@", 24)),  # AltGr, or another layout
+        (("q", 24), ("\x11", 24)),  # Ctrl
+        (("q", 24), ("q", None)),
+        (("q", None), ("q", 24)),
+    ],
+)
+def test_a_key_is_released_under_another_name(press: Any, release: Any) -> None:
+    held = HeldKeys()
+    held.press(*press)
+    held.press("w", 25)
+    held.press(*press)  # a repeat
+    held.release(*release)
+    assert (held.next_frame(), held.next_frame()) == (3, 2)
+
+
+def test_two_keys_of_one_letter_are_two() -> None:
+    held = HeldKeys()
+    held.press("q", 24)
+    held.press("q", 38)
+    held.release("q", 38)
+    assert (held.next_frame(), held.next_frame()) == (1, 1)
 
 
 def test_keys_meant_for_another_window_are_forgotten() -> None:

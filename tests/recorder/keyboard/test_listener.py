@@ -4,9 +4,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
+from qwop.recorder.keyboard import listener
+from qwop.recorder.keyboard.held_keys import HeldKeys
 from qwop.recorder.keyboard.listener import advice, listening
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
@@ -103,3 +108,62 @@ with listening() as held:
     subprocess.run(["xdotool", "keyup", "o", "keyup", "Shift", "key", "Escape"], check=True)
     out, _ = process.communicate(timeout=20)
     assert out.split() == ["1", "9", "8", "0", "2", "0", "4", "0", "presses", "6"]
+
+
+@pytest.mark.needs(module="pynput")
+def test_keys_of_a_cyrillic_keyboard_are_heard_by_their_place(display: str) -> None:
+    code = """
+import subprocess, time
+from Xlib.display import Display
+display = Display()
+width = len(display.get_keyboard_mapping(24, 1)[0])
+for place, letter in ((24, 0x6ca), (33, 0x6da), (27, 0x6cb)):  # as the letters of Q, P and R
+    display.change_keyboard_mapping(place, [[letter] * width])
+display.sync()
+from qwop.recorder.keyboard.listener import listening
+with listening() as held:
+    for words in (["keydown", "24", "keydown", "33"], ["keyup", "24"], ["keyup", "33", "key", "27"]):
+        subprocess.run(["xdotool", *words], check=True)
+        time.sleep(0.3)
+        print(held.next_frame(), held.next_frame(), *held.other_presses(), flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout.split("\n")[:3] == ["9 9", "8 8", "0 0 r"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("platform", "press", "release"),
+    [
+        ("darwin", {"char": "й", "vk": 12}, {"char": "q", "vk": 12}),
+        ("darwin", {"char": "Œ", "vk": 12}, {"char": "q", "vk": 12}),  # Option
+        ("win32", {"char": "q", "vk": 0x51}, {"char": "\x11", "vk": 0x51}),  # Ctrl
+        ("win32", {"char": "й", "vk": 0x51}, {"char": "Й", "vk": 0x51}),
+        ("win32", {"char": None, "vk": 0x51}, {"char": None, "vk": 0x51}),
+        ("win32", {"char": "q", "vk": 0x41}, {"char": "q", "vk": 0x41}),  # a French keyboard: the letter decides
+    ],
+)
+def test_a_key_is_known_by_its_place_where_its_character_is_another(
+    monkeypatch: pytest.MonkeyPatch, platform: str, press: Any, release: Any
+) -> None:
+    callbacks: dict[str, Callable[[Any], None]] = {}
+
+    class Listener:
+        def __init__(self, **given: Any) -> None:
+            callbacks.update(given)
+
+        def start(self) -> None: ...
+
+        def wait(self) -> None: ...
+
+        def stop(self) -> None: ...
+
+    pynput = ModuleType("pynput")
+    pynput.keyboard = SimpleNamespace(Listener=Listener)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pynput", pynput)
+    monkeypatch.setattr(listener.sys, "platform", platform)
+    held: HeldKeys
+    with listening() as held:
+        callbacks["on_press"](SimpleNamespace(**press))
+        first = held.next_frame()
+        callbacks["on_release"](SimpleNamespace(**release))
+        assert (first, held.next_frame()) == (1, 0)
