@@ -1,7 +1,6 @@
 """`qwop-watch`: show an episode of a dataset, a file of keys or a policy's game, in the browser or as a film."""
 
 import tempfile
-import webbrowser
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
@@ -16,6 +15,7 @@ from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
+from ..common.show_page import open_page
 from ..datasets.clips import clip_of, clip_title
 from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode
@@ -65,7 +65,7 @@ def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:
     )
     console.print(f"page: {shown}")
     if out is None:
-        webbrowser.open(shown.as_uri())
+        open_page(shown.as_uri(), seconds=5)
     console.print(_next(settings))
 
 

@@ -1,7 +1,6 @@
 """`qwop-play`: run beside the champion, on a page that needs no server."""
 
 import shlex
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
+from ..common.show_page import forwarding, open_page
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,11 @@ def run(settings: PlaySettings) -> None:
     with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         console.print(f"play at {address}, Ctrl-C here when you are done")
+        if (line := forwarding(address)) is not None:
+            console.print(line)
         console.print(next_command("qwop-record", **{"source.player": "me"}))
         if settings.open:
-            webbrowser.open(address)
+            open_page(address)
         server.serve_forever()
 
 

@@ -1,6 +1,7 @@
 """Serves the page's files to this machine."""
 
 import errno
+import re
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,6 +14,10 @@ HOST = "127.0.0.1"
 
 USUAL_PORT = 8766
 """A browser keeps games by the page's address, so the port should be the same every day."""
+
+LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
+"""Names of this machine for itself, with any port, as a forwarded one is another. A site that points a name of its own
+here (DNS rebinding) cannot have one of these."""
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -43,8 +48,12 @@ def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
-            host = f"{HOST}:{self.connection.getsockname()[1]}"
-            if name not in files or self.headers.get_all("Host") != [host]:
+            hosts = self.headers.get_all("Host") or []
+            if len(hosts) != 1 or LOOPBACK.fullmatch(hosts[0]) is None:
+                address = f"http://{HOST}:{self.connection.getsockname()[1]}/"
+                self.send_error(403, explain=f"the page is for its own machine alone: open {address}")
+                return
+            if name not in files:
                 self.send_error(404)
                 return
             self.send_response(200)

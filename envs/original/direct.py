@@ -1,6 +1,7 @@
 """Calls into a page over the Chrome DevTools protocol, five times as fast as through ChromeDriver."""
 
 import json
+import socket
 from typing import Any
 
 from ...common.errors import BadInput
@@ -23,7 +24,12 @@ class DirectObject:
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         url = f"ws://{address}/devtools/page/{driver.current_window_handle}"
         self._failures = (websocket.WebSocketException, OSError)
-        self._socket = websocket.create_connection(url, timeout=60, suppress_origin=True, skip_utf8_validation=True)
+        # A socket of our own, or a proxy of the environment would be asked for the way to this machine.
+        host, _, port = address.rpartition(":")
+        plain = socket.create_connection((host.strip("[]"), int(port)), timeout=60)
+        self._socket = websocket.create_connection(
+            url, socket=plain, timeout=60, suppress_origin=True, skip_utf8_validation=True
+        )
         found = self._ask("Runtime.evaluate", {"expression": expression})
         if "objectId" not in found:
             raise BadInput(f"{driver.current_url}: {expression} is not in the page")

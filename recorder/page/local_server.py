@@ -1,6 +1,7 @@
 """A page's server: reachable from this machine only, protected by a token, one session per open page."""
 
 import http
+import logging
 import queue
 import secrets
 import threading
@@ -21,6 +22,7 @@ from ...common.content_types import TYPES
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...datasets.schema import Episode
+from ...play.server import LOOPBACK
 from . import connections
 from .connections import Listener, PageConnection
 from .messages import encode
@@ -60,8 +62,8 @@ class LocalServer(ABC):
     """Serves a page, and yields its games as episodes; the caller writes them.
 
     Binds on construction; BadInput if that fails. `address` opens the page. It contains a token that no web site knows.
-    A request must also name this server as its host and come from the page itself, so that neither a site that points
-    its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
+    A request must also name this machine as its host, with any port, and come from the page itself. So neither a site
+    that points its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
 
     max_pages: pages that can play at the same time. max_message: bytes of a message from the page. usual_port: what
     port 0 tries first.
@@ -91,11 +93,10 @@ class LocalServer(ABC):
             ping_timeout=connections.PING_SECONDS,
             close_timeout=connections.CLOSE_SECONDS,
             max_size=max_message,
+            logger=_logger(),
         )
         listener.count_by(lambda: len(self._server.handler_threads))
-        self._host = f"{HOST}:{listener.getsockname()[1]}"
-        self._security = {name: value.format(host=self._host) for name, value in _SECURITY.items()}
-        self.address = f"http://{self._host}/{self._token}/"
+        self.address = f"http://{HOST}:{listener.getsockname()[1]}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
 
     @abstractmethod
@@ -140,26 +141,18 @@ class LocalServer(ABC):
         """Answer a request; None accepts the page's WebSocket connection."""
         path = request.path.split("?")[0]
         own = f"/{self._token}/"
-        if request.headers.get_all("Host") != [self._host] or not secrets.compare_digest(path[: len(own)], own):
+        host = _loopback_host(request.headers)
+        if host is None or not secrets.compare_digest(path[: len(own)], own):
             return connection.respond(http.HTTPStatus.FORBIDDEN, "open the address that qwop-record printed\n")
         path = path.removeprefix(own)
-        if not self._from_the_page(request.headers, path):
+        if not _from_the_page(request.headers, host, path):
             return connection.respond(http.HTTPStatus.FORBIDDEN, "only the page itself may ask for this\n")
         if request.method != "GET":
             return connection.respond(http.HTTPStatus.METHOD_NOT_ALLOWED, "only GET is answered\n")
         if path == "play":
             return None
         answer = self.answer(path)
-        return self._response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
-
-    def _from_the_page(self, headers: Headers, path: str) -> bool:
-        """True if the page made the request, by headers that no page can forge; programs leave them out."""
-        origins = headers.get_all("Origin")
-        own = [f"http://{self._host}"]
-        if origins != own and (origins or path == "play"):
-            return False
-        # A link to the page may be anywhere; everything on it is fetched by the page.
-        return path in ("", "play") or headers.get_all("Sec-Fetch-Site") in ([], ["same-origin"], ["none"])
+        return _response(answer, host) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
 
     def _play(self, connection: ServerConnection) -> None:
         """Serve one page's connection, within the limit of pages."""
@@ -186,9 +179,37 @@ class LocalServer(ABC):
                 return written.result(timeout=0.5)
         return written.result() if written.done() else None
 
-    def _response(self, answer: Answer) -> Response:
-        headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
-        return Response(200, "OK", Headers({**headers, "Connection": "close", **self._security}), answer.content)
+
+def _loopback_host(headers: Headers) -> str | None:
+    """The host that a request names, if it is this machine."""
+    hosts = headers.get_all("Host")
+    return hosts[0] if len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) else None
+
+
+def _from_the_page(headers: Headers, host: str, path: str) -> bool:
+    """True if the page made the request, by headers that no page can forge; programs leave them out."""
+    origins = headers.get_all("Origin")
+    if origins != [f"http://{host}"] and (origins or path == "play"):
+        return False
+    # A link to the page may be anywhere; everything on it is fetched by the page.
+    return path in ("", "play") or headers.get_all("Sec-Fetch-Site") in ([], ["same-origin"], ["none"])
+
+
+def _response(answer: Answer, host: str) -> Response:
+    headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
+    security = {name: value.format(host=host) for name, value in _SECURITY.items()}
+    return Response(200, "OK", Headers({**headers, "Connection": "close", **security}), answer.content)
+
+
+def _logger() -> logging.Logger:
+    """The server's log, without pages that have left: a laptop that sleeps, or a browser that is killed."""
+    log = logging.getLogger("qwop.page")
+    log.addFilter(_page_is_there)
+    return log
+
+
+def _page_is_there(record: logging.LogRecord) -> bool:
+    return record.msg != "keepalive ping failed"
 
 
 def _listener(port: int, usual: int) -> Listener:

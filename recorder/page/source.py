@@ -1,9 +1,9 @@
 """Games of a page's server as a source."""
 
-import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ...common.show_page import forwarding, open_page
 from ...datasets.schema import DatasetInfo, Episode
 from ..source import Source
 from .local_server import LocalServer
@@ -31,6 +31,7 @@ def page_source(
         episodes=_episodes(server, open_browser),
         notes=[
             f"play at {server.address}",
+            *filter(None, [forwarding(server.address)]),
             "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
         ],
         written=written,
@@ -41,5 +42,5 @@ def page_source(
 def _episodes(server: LocalServer, open_browser: bool) -> Iterator[Episode]:
     server.start()
     if open_browser:
-        webbrowser.open(server.address)
+        open_page(server.address)
     yield from server.episodes()

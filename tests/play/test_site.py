@@ -117,7 +117,11 @@ def test_the_page_is_served_to_its_own_address_alone(server: ThreadingHTTPServer
     assert answer(server, "/tiles/lane.png")[2] == "image/png"
     for path in ("/../pyproject.toml", "/%2e%2e/pyproject.toml", "/nothing", "/tiles/"):
         assert answer(server, path)[0] == 404
-    assert answer(server, "/", host="example.org")[0] == 404
+    for host in ("localhost", f"LOCALHOST:{server.server_port}", "127.0.0.1:9", "[::1]:8000"):  # of a forwarded port
+        assert answer(server, "/", host=host)[0] == 200, host
+    for host in ("", "example.org", "127.0.0.1.example.org", "localhost.example.org:80", "a@localhost", "localhost:x"):
+        status, said, _ = answer(server, "/", host=host)
+        assert (status, b"open http://127.0.0.1" in said) == (403, True), host
 
 
 def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refused(server: ThreadingHTTPServer) -> None:

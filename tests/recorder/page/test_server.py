@@ -15,9 +15,13 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.envs.pictures.frame_rows import ROW, rows_of_game
+from qwop.recorder.page import connections
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+
+from .conftest import INFO
+from .test_refusals import frame, opening
 
 FALL = [4] * 60
 
@@ -160,6 +164,45 @@ def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Any)
         with pytest.raises(InvalidStatus) as refused, recorder.play(origin=origin, path=at):
             pass
         assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8123", "127.0.0.1:1", "[::1]:8123"])
+def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str) -> None:
+    path, own = recorder.address.path, f"http://{host}"
+    with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as plain:
+        plain.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        head = b"".join(iter(lambda: plain.recv(65536), b""))
+    assert head.startswith(b"HTTP/1.1 200")
+    assert f"connect-src 'self' ws://{host};".encode() in head
+    for origin, plays in ((own, True), (f"http://{recorder.address.netloc}", False), ("http://localhost:9", False)):
+        with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as plain:
+            upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            asked = f"GET {path}play HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\n{upgrade}{key}\r\n"
+            plain.sendall(asked.encode())
+            assert plain.recv(65536).startswith(b"HTTP/1.1 101" if plays else b"HTTP/1.1 403"), origin
+
+
+@pytest.fixture
+def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PING_SECONDS", "SEND_SECONDS", "CLOSE_SECONDS"):
+        monkeypatch.setattr(connections, name, 0.2)
+
+
+@pytest.mark.usefixtures("short_times")
+def test_a_page_that_falls_asleep_loses_its_connection_without_a_word(
+    make_recorder: Any, make_server: Callable[[Path, int], PageServer], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder = make_recorder(tmp_path / "dataset", make_server(tmp_path / "dataset", 0), INFO)
+    try:
+        with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as asleep:
+            asleep.sendall(opening(recorder.address))
+            for message in ({"type": "start", "game": 1}, {"type": "keys", "game": 1, "keys": [5] * 9}):
+                asleep.sendall(frame(json.dumps(message).encode()))
+            recorder.wait_for_games(1)
+    finally:
+        recorder.stop()
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(
