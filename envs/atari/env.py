@@ -25,7 +25,8 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
     averaging areas. Action: Discrete, those that the game needs, or all 18. The reward is the game's score, not
     clipped.
 
-    A game starts with 0 to `noop_max` − 1 frames without a button and, if it has the button, one frame of FIRE.
+    A game starts with one frame of FIRE, if it has the button, and up to `noop_max` − 1 frames in all, the others
+    without a button.
 
     Ends: `terminated` when the game is over, `truncated` at the time limit. `info` has `lives`. See `AtariTask` for the
     settings, `AtariVectorEnv` for the form that trains.
@@ -66,17 +67,19 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         )
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(self._game.get_action_meanings()))
-        self._decisions = 0
+        self._decisions, self._closed = 0, False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
+        self._require_open()
         super().reset(seed=seed)
         observation, info = self._stacked.reset(seed=seed)
         self._decisions = 0
         return np.array(observation), {"lives": info["lives"]}
 
     def step(self, action: Any) -> Step:
+        self._require_open()
         observation, reward, terminated, _, info = self._stacked.step(action)
         self._decisions += 1
         truncated = self._decisions >= self.task.longest
@@ -86,7 +89,12 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         return self._game.render()
 
     def close(self) -> None:
+        self._closed = True
         self._stacked.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise gymnasium.error.ClosedEnvironmentError("the game is closed: make a new one")
 
     def get_action_meanings(self) -> list[str]:
         """Return the names of the actions."""
@@ -98,7 +106,7 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
 
 
 class _Start(gymnasium.Wrapper[NDArray[np.uint8], np.int64, NDArray[np.uint8], np.int64]):
-    """Begins a game as ale-py's vector environment does: seed, frames without a button, FIRE."""
+    """Begins a game as ale-py's vector environment does: seed, FIRE, frames without a button."""
 
     def __init__(self, env: Console, task: AtariTask) -> None:
         super().__init__(env)
@@ -115,10 +123,9 @@ class _Start(gymnasium.Wrapper[NDArray[np.uint8], np.int64, NDArray[np.uint8], n
             self._console.load_game()
             self._noops.seed(console_seed(seed))
         observation, info = self.env.reset()
-        for _ in range(self._noops.draw() - (self._fire is not None)):
-            observation, _, terminated, _, info = self.env.step(np.int64(NOOP))
+        fire = [] if self._fire is None else [self._fire]
+        for action in fire + [NOOP] * (self._noops.draw() - len(fire)):
+            observation, _, terminated, _, info = self.env.step(np.int64(action))
             if terminated:
                 observation, info = self.env.reset()
-        if self._fire is not None:
-            observation, _, _, _, info = self.env.step(np.int64(self._fire))
         return observation, dict(info)

@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from qwop.common.errors import BadInput
 from qwop.envs.atari.task import Noops
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -185,3 +186,36 @@ def test_wrong_settings_are_refused_by_both_forms(settings: dict[str, Any], said
 def test_the_vector_form_refuses_what_it_does_not_do(more: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(more))):
         gymnasium.make_vec(EnvironmentSpec("ALE/Pong-v5").registered_id, num_envs=1, **more)
+
+
+def test_a_closed_game_says_so() -> None:
+    vector, single = make_vector(BREAKOUT, 2), BREAKOUT.make().unwrapped
+    with pytest.raises(ResetNeeded, match="no game has begun"):
+        vector.reset(options={"reset_mask": np.zeros(2, np.bool_)})
+    for env, action in ((vector, np.zeros(2, np.int64)), (single, 0)):
+        env.reset(seed=0)
+        env.close()
+        with pytest.raises(ClosedEnvironmentError):
+            env.reset()
+        with pytest.raises(ClosedEnvironmentError):
+            env.step(action)
+
+
+def test_games_of_which_some_are_reset_continue_exactly() -> None:
+    vector: Any = make_vector(EnvironmentSpec("ALE/Breakout-v5", {"size": 36}), 3, idle_limit=6)
+    vector.reset(seed=5)
+    chosen = actions(40, 3, 4)
+    for number, one in enumerate(chosen[:20]):
+        vector.step(one)
+        if number in (3, 9):
+            vector.reset(seed=[7 + number, None, None], options={"reset_mask": np.array([True, True, False])})
+    vector.reset(options={"reset_mask": np.array([False, False, True])})
+    state = vector.get_state()
+    expected = [vector.step(one) for one in chosen[20:]]
+    other: Any = make_vector(EnvironmentSpec("ALE/Breakout-v5", {"size": 36}), 3, idle_limit=6)
+    other.set_state(state)
+    for one, mine in zip(chosen[20:], expected, strict=True):
+        again = other.step(one)
+        for its, value in zip(again[:4], mine[:4], strict=True):
+            np.testing.assert_array_equal(its, value)
+    assert any(step[3].any() for step in expected)  # games that nothing happened in
