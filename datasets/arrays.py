@@ -17,7 +17,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
-from ..envs.observed import plain_observation, problem_of, without_texts
+from ..envs.observed import plain_observation, problem_of, refuse_masked, without_texts
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import Unknown, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
@@ -105,6 +105,9 @@ class ArrayForm:
         **known: Any,
     ) -> Episode:
         """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
+        given = {"observations": observations, "actions": actions, "rewards": rewards, **known}
+        for name, values in {**given, "terminated": terminated, "truncated": truncated}.items():
+            refuse_masked(values, name)
         taken = self.indices(actions)
         seen = self._plain(observations)
         if len(seen) == len(taken):

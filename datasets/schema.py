@@ -343,6 +343,8 @@ def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]
     if array.dtype != dtype or array.shape != shape:
         expected = f"{np.dtype(dtype).name} {list(shape)}"
         raise ValueError(f"{name} are {array.dtype.name} {list(array.shape)}, expected {expected}")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(f"{name} hold a masked value, expected numbers")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int((~np.isfinite(array)).reshape(len(array), -1).any(axis=1).argmax())
         raise ValueError(f"{name} hold a number that is not finite in row {row} (missing, or too large for float32)")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from enum import Enum
 from itertools import islice
 from math import prod
+from operator import index
 from typing import Any
 
 import gymnasium
@@ -204,7 +205,14 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
         self.action_space = Discrete(count)
 
     def action(self, action: Any) -> Any:
-        return action_at(self.env.action_space, int(action))
+        try:
+            chosen = -1 if isinstance(action, bool | np.bool_ | np.ma.MaskedArray) else index(action)
+        except TypeError:
+            chosen = -1
+        count = int(self.action_space.n)  # type: ignore[attr-defined]
+        if not 0 <= chosen < count:
+            raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {count - 1}")
+        return action_at(self.env.action_space, chosen)
 
 
 def with_indexed_actions(env: Env) -> Env:

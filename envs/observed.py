@@ -37,6 +37,9 @@ LARGEST = np.float64(np.finfo(np.float32).max)
 
 LARGEST_HALF = np.float64(np.finfo(np.float16).max)
 
+STORED = (np.dtype(np.float32), np.dtype(np.uint8))
+"""Types of observations of policies and datasets: numbers, or pictures."""
+
 ERRORS = (Exception, SystemExit)
 """Errors of an environment's own; some leave Python where they should fail."""
 
@@ -77,10 +80,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise
         except ERRORS as error:
             raise self._failed("step", error) from error
-        try:
-            number = np.nan if isinstance(reward, str | bytes) else float(np.asarray(reward).item())
-        except (TypeError, ValueError, OverflowError):
-            number = np.nan
+        number = _number(reward)
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(
                 f"reward is {quoted(repr(reward) if isinstance(reward, str) else reward)}, expected a finite number"
@@ -121,6 +121,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
 
     def _checked(self, observation: Any) -> Any:
+        observation = without_tensors(observation)
         if problem := problem_of(self._space, observation, "observation"):
             raise self._wrong(problem)
         # A copy, because some environments change the array that they gave before.
@@ -130,8 +131,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if isinstance(given, bool):
             return given
         with suppress(TypeError, ValueError):  # of what is no array
-            found = np.asarray(given)
-            if found.dtype.kind in "biuf" and found.size == 1 and found == found:  # NaN would be true, None false
+            found = np.asarray(without_tensors(given))
+            plain = found.dtype.kind in "biuf" and found.size == 1 and masked_place(given) is None
+            if plain and found == found:  # NaN would be true, None false
                 return bool(found)
         raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 
@@ -148,6 +150,56 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if len(known) < len(info):
             known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
         return known
+
+
+def _number(reward: Any) -> float:
+    """A reward as a number; NaN for anything else, and for a masked one."""
+    if isinstance(reward, str | bytes) or masked_place(reward) is not None:
+        return np.nan
+    try:
+        return float(np.asarray(without_tensors(reward)).item())
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def without_tensors(value: Any) -> Any:
+    """The value with NumPy's arrays in place of PyTorch's tensors, wherever they lie and with a gradient or without."""
+    if isinstance(value, np.ndarray | np.generic | float | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {name: without_tensors(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(without_tensors, value)) if type(value) in (tuple, list) else value
+    if not hasattr(value, "detach"):
+        return value
+    plain = value.detach().cpu()
+    try:
+        return plain.numpy()
+    except TypeError:  # of a type that NumPy lacks, bfloat16
+        return plain.float().numpy()
+
+
+def masked_place(value: Any) -> str | None:
+    """The place of the first masked array of a value, such as `['speed'][1]`; None if nothing is masked.
+
+    NumPy takes the number that lies under the mask, which is none, for a number.
+    """
+    if isinstance(value, np.ndarray):
+        masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+        return str(np.argwhere(np.ma.getmaskarray(value))[0].tolist() if value.ndim else "") if masked else None
+    if isinstance(value, Mapping | tuple | list):
+        for name, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+            if isinstance(part, np.ma.MaskedArray | Mapping | tuple | list) and (at := masked_place(part)) is not None:
+                return f"[{name!r}]{at}"
+    return None
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise BadInput for masked values, by the name of what holds them."""
+    if (at := masked_place(values)) is not None:
+        raise BadInput(
+            f"{name}{at} is masked, expected a number; leave these rows out, or fill them in (numpy.ma.filled)"
+        )
 
 
 def _usable(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,6 +223,8 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
 
     Limits of a Box are not checked, as many environments exceed theirs.
     """
+    if isinstance(value, np.ma.MaskedArray | tuple | list) and (at := masked_place(value)) is not None:
+        return f"{place}{at} is masked, expected a number"
     if isinstance(space, Box):
         try:
             return _problem_of_numbers(space, np.asarray(value), place)
@@ -193,13 +247,30 @@ def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | 
         return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
-    if space.dtype != numbers.dtype and space.dtype is not None and space.dtype.kind in "iub":
-        return _problem_of_rounding(space.dtype, numbers, place)
+    whole = space.dtype is not None and space.dtype.kind in "iub"
+    if whole and space.dtype != numbers.dtype and (problem := _problem_of_rounding(space.dtype, numbers, place)):
+        return problem
+    if whole or numbers.dtype.kind in "iu":
+        return None if (rounded := rounded_number(numbers)) is None else f"{place}{rounded}"
     largest = LARGEST_HALF if space.dtype == np.float16 else LARGEST
     if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= largest):  # fast, mostly enough
         return None
     finite = np.isfinite(numbers) if numbers.dtype == space.dtype == np.float32 else np.abs(numbers) <= largest
     return None if finite.all() else f"{_first_field(~finite, numbers, place)}, expected a finite number"
+
+
+def rounded_number(numbers: NDArray[Any]) -> str | None:
+    """Describe the first whole number that float32 rounds, such as '[1] is 16777217, …'; None if none is.
+
+    Whole numbers count or name things: above 2²⁴ two of them would become one.
+    """
+    if numbers.dtype.itemsize <= 2:
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        rounded = numbers.astype(np.float32).astype(numbers.dtype) != numbers
+    if not rounded.any():
+        return None
+    return f"{_first_field(rounded, numbers, '')}, expected whole numbers that float32 holds, to 16,777,216 all of them"
 
 
 def _problem_of_rounding(dtype: np.dtype[Any], numbers: NDArray[Any], place: str) -> str | None:
@@ -227,8 +298,9 @@ def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
     Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
-    `FlattenObservation`; a number alone becomes a row of one. Texts in them (MiniGrid's mission) are left out, and a
-    `Dict` with a picture alone is this picture. Other spaces stay as they are.
+    `FlattenObservation`; a number alone becomes a row of one. Numbers of any type but bytes become float32. Texts in
+    them (MiniGrid's mission) are left out, and a `Dict` with a picture alone is this picture. Other spaces stay as they
+    are.
     """
     space = env.observation_space
     if (name := _lone_picture(space)) is not None:
@@ -237,7 +309,14 @@ def with_plain_observations(env: Env) -> Env:
     kept = without_texts(space)
     if kept is not space:
         env = TransformObservation(env, lambda observation: _kept(kept, observation), kept)
-    return FlattenObservation(env) if _becomes_a_row(kept) else env
+    if _becomes_a_row(kept):
+        env = FlattenObservation(env)
+    if not isinstance(env.observation_space, Box) or env.observation_space.dtype in STORED:
+        return env
+    given = env.observation_space
+    with np.errstate(over="ignore"):  # a limit too large for float32 is none
+        stored = Box(given.low.astype(np.float32), given.high.astype(np.float32), dtype=np.float32)
+    return TransformObservation(env, lambda observation: np.asarray(observation, dtype=np.float32), stored)
 
 
 def without_texts(space: Space) -> Space:

@@ -11,6 +11,7 @@ packages, installed packages that declare Gymnasium's entry point, and modules t
 """
 
 import importlib
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -74,6 +75,9 @@ point's."""
 
 AS_RELEASED = "obs_type"
 """Setting with which an Atari game is ale-py's own environment. Without it, it has the usual preprocessing."""
+
+
+_VERSION = re.compile(r"-v\d+$")
 
 
 def register_environments() -> None:
@@ -158,7 +162,16 @@ def _registered_preprocessed(id: str) -> str:
     return name
 
 
+def stored_id(id: str) -> str:
+    """Return the id as the project stores it: with its version, as the newest is another one some day, and without the
+    namespace if the environment is one of ours."""
+    name = short_id(id)
+    if name in registry or _VERSION.search(name) or name in REGISTERED:
+        return name
+    return short_id(registered_id(name).removeprefix(f"{NAMESPACE}-"))
+
+
 def short_id(id: str) -> str:
-    """Return the id as the project stores it: without the namespace, if the environment is one of ours."""
+    """Return the id without the namespace, if the environment is one of ours."""
     name = id.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:")
     return name if name in REGISTERED else id

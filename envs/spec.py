@@ -19,8 +19,8 @@ from ..common.imports import without_module
 from .actions import Env, Space, action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities
 from .from_files import environment_in_file, known_form
-from .observed import CheckedEnvironment, with_plain_observations
-from .registration import NAMESPACE, REGISTERED, registered_id, short_id
+from .observed import CheckedEnvironment, rounded_number, with_plain_observations
+from .registration import NAMESPACE, REGISTERED, registered_id, short_id, stored_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
 
@@ -106,8 +106,11 @@ class ObservationSpec:
         return np.zeros((*leading, *self.shape), dtype=self.dtype)
 
     def array(self, observations: Any) -> Observations:
-        """Copy observations [..., *shape] in this type."""
-        return np.array(observations, dtype=self.dtype)
+        """Copy observations [..., *shape] in this type; BadInput for whole numbers that it would round."""
+        given = np.asarray(observations)
+        if given.dtype.kind in "iu" and self.dtype == "float32" and (rounded := rounded_number(given)):
+            raise BadInput(f"observations{rounded}")
+        return np.array(given, dtype=self.dtype)
 
     @classmethod
     def of(cls, space: Space, name: str) -> "ObservationSpec":
@@ -171,6 +174,7 @@ class EnvironmentSpec:
         known = short_id(self.id)
         if known not in REGISTERED:
             known = known_form(without_module(known, f"environment {self.id}"))
+            known = known_form(stored_id(known))
         object.__setattr__(self, "id", known)
 
     def make(self, **more: Any) -> Env:

@@ -42,6 +42,11 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
 
+    def _require_a_game(self, begun: NDArray[np.bool_]) -> None:
+        """Raise ResetNeeded unless a game has begun, bool [n]: a mask without any leaves nothing to observe."""
+        if not begun.any():
+            raise gymnasium.error.ResetNeeded("no game has begun: reset one at least before you leave all as they are")
+
     def _require_none_over(self, over: NDArray[np.bool_], name: str) -> None:
         """Raise ResetNeeded where the mode of resets is "Disabled" and games, called by this name, are over."""
         if self.autoreset_mode is AutoresetMode.DISABLED and over.any():
@@ -60,8 +65,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     environment in Gymnasium's plain loop. Raises BadInput for an environment that cannot be made, and for `num_envs`
     below 1.
     """
-    if num_envs < 1:
-        raise BadInput(f"num_envs={num_envs}: expected at least 1")
+    require_count("num_envs", num_envs)
     mode = AutoresetMode.SAME_STEP
     if has_compiled_form(spec):
         with spec.refusing():
@@ -114,7 +118,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
     """Return the seed of every environment: `seed + i` for one number (Gymnasium's rule), or one given for each."""
     if seed is None:
         return [None] * num_envs
-    if isinstance(seed, int | np.integer):
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         seeds: list[Any] = [int(seed) + row for row in range(num_envs)]
     elif isinstance(seed, Sequence | np.ndarray) and len(seed) == num_envs:
         seeds = [one if one is None else _whole(one) for one in seed]
@@ -126,10 +130,17 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
 
 
 def _whole(number: Any) -> int:
+    """The number as Python's; -1 for what is none. True is a whole number in Python, but not meant as one."""
     try:
-        return index(number)
+        return -1 if isinstance(number, bool | np.bool_ | np.ma.MaskedArray) else index(number)
     except TypeError:
         return -1
+
+
+def require_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise BadInput for a number of things that is not a whole number from `least`."""
+    if _whole(value) < least:
+        raise BadInput(f"{name}={value!r:.60}: expected a whole number, at least {least}")
 
 
 def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.bool_]:

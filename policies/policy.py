@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..envs.observed import refuse_masked
 from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
@@ -72,7 +73,7 @@ class Policy:
         probabilities do not depend, in any bit, on the other rows or on their number (for layers whose widths are
         multiples of 16).
         """
-        self._require_observations(np.asarray(observations))
+        self._require_observations(observations)
         wanted = self.network.observation
         device = next(self.network.parameters()).device
         rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
@@ -91,9 +92,10 @@ class Policy:
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 
-    def _require_observations(self, given: Observations) -> None:
-        """Raise BadInput unless these are observations [n, *shape] of the policy's type."""
-        wanted = self.observation
+    def _require_observations(self, observations: Any) -> None:
+        """Raise BadInput unless these are observations [n, *shape] of the policy's type, none of them masked."""
+        refuse_masked(observations, "observations")
+        given, wanted = np.asarray(observations), self.observation
         fits = given.ndim > 0 and math.prod(given.shape[1:]) == wanted.size
         kinds = "iub" if wanted.dtype == "uint8" else "fiub"
         if fits and given.dtype.kind in kinds:
@@ -114,7 +116,7 @@ class Policy:
 
         Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
         """
-        self._require_observations(np.asarray(observations))
+        self._require_observations(observations)
         state = self.initial_state(len(observations))
         if state:
             raise ValueError(f"{self.network.architecture}: a policy with a state; call step")

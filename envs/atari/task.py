@@ -22,7 +22,7 @@ class AtariTask(Settings):
     stack: int = setting(4, "Newest pictures in an observation.", at_least=1, at_most=16)
     size: int = setting(84, "Height and width of a picture, in pixels.", at_least=36, at_most=144)
     noop_max: int = setting(
-        30, "A game starts with fewer than this many frames without a button, drawn; its FIRE is one of them. 0: none.", at_least=0, at_most=1000
+        30, "A game starts with fewer than this many frames without a button, drawn. 0: none.", at_least=0, at_most=1000
     )
     fire: bool = setting(True, "Press FIRE at the start of a game that has it, such as Breakout.")
     repeat_action_probability: float = setting(

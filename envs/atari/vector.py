@@ -77,7 +77,7 @@ class AtariVectorEnv(OwnVectorEnv):
             use_fire_reset=own.fire,
             reward_clipping=False,
         )
-        actions = int(self._games.single_action_space.n)
+        actions = len(self._games.ale.get_action_set())
         rate = own.decisions_per_second
         self._declare(num_envs, None, AutoresetMode.SAME_STEP, rate, own.observation_space, actions)
         self._lives = np.zeros(num_envs, dtype=np.int64)

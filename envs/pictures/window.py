@@ -34,12 +34,12 @@ class Window:
         pygame.display.set_caption(title)
         self._clock = pygame.time.Clock()
 
-    def show(self, picture: NDArray[np.uint8], fps: float) -> None:
-        """Show a picture, uint8 [height, width, 3], for 1/fps of a second."""
+    def show(self, picture: NDArray[np.uint8], fps: float) -> bool:
+        """Show a picture, uint8 [height, width, 3], for 1/fps of a second; False if somebody has closed the window."""
         self._screen.blit(self._pygame.surfarray.make_surface(picture.swapaxes(0, 1)), (0, 0))
-        self._pygame.event.pump()  # or the system takes the program for hung
         self._pygame.display.flip()
         self._clock.tick(fps)
+        return not self._pygame.event.get(self._pygame.QUIT)  # without events the system takes the program for hung
 
     def close(self) -> None:
         self._pygame.display.quit()

@@ -19,11 +19,12 @@ from .task import FRAMES_A_SECOND, QWOPTask
 
 Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
-_NO_GAME = "no game has begun"
+_NO_GAME, _CLOSED = "no game has begun", "closed"
 
 _KEYS = tuple(ACTION_KEYS.tolist())
-# Reading an attribute costs less than making the union of two types at every step.
-_TRUTHS = (bool, np.bool_)
+ALL_KEYS = 16
+# Reading an attribute costs less than making the union of types at every step.
+_NO_NUMBERS = (bool, np.bool_, np.ma.MaskedArray)
 
 
 def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
@@ -38,15 +39,21 @@ def require_options(options: Any) -> None:
         raise BadInput(f"options={options!r:.60}: expected a dictionary, or None")
 
 
-def _checked_action(action: Any) -> int:
+def _checked(name: str, given: Any, count: int) -> int:
     # True is a whole number in Python, but not meant as an action.
     try:
-        chosen = -1 if isinstance(action, _TRUTHS) else index(action)
+        chosen = -1 if isinstance(given, _NO_NUMBERS) else index(given)
     except TypeError:
         chosen = -1
-    if not 0 <= chosen < len(_KEYS):
-        raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {len(_KEYS) - 1}")
+    if not 0 <= chosen < count:
+        raise gymnasium.error.InvalidAction(f"{name} {given!r:.60}, expected a whole number, 0 ... {count - 1}")
     return chosen
+
+
+def require_seed(seed: Any) -> None:
+    """Raise BadInput for a truth, which Gymnasium takes for the seed 0 or 1."""
+    if isinstance(seed, bool):
+        raise BadInput(f"seed={seed}: expected a whole number, at least 0, or None")
 
 
 def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
@@ -121,7 +128,9 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
+        self._require_open()
         require_options(options)
+        require_seed(seed)
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
@@ -136,7 +145,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         return observation, self._info()
 
     def step(self, action: Any) -> Step:
-        chosen = _checked_action(action)
+        chosen = _checked("action", action, len(_KEYS))
         self._require_game()
         before, self._keys = self._keys, _KEYS[chosen]
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
@@ -145,13 +154,17 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
-        if not 0 <= keys <= 15:
-            raise gymnasium.error.InvalidAction(f"keys {keys!r}, expected 0 ... 15")
+        chosen = _checked("keys", keys, ALL_KEYS)
         self._require_game()
-        self._keys, self._late = keys, False
-        return self._after(self._play(keys, keys, 1), FRAMES_A_SECOND)
+        self._keys, self._late = chosen, False
+        return self._after(self._play(chosen, chosen, 1), FRAMES_A_SECOND)
+
+    def _require_open(self) -> None:
+        if self._needs_reset == _CLOSED:
+            raise gymnasium.error.ClosedEnvironmentError("the game is closed: make a new one")
 
     def _require_game(self) -> None:
+        self._require_open()
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
@@ -180,11 +193,13 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         """Return a picture, uint8 [400, 640, 3]; None with a window, which `reset` and `step` keep up to date."""
         if self.render_mode is None:
             gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array' or 'human'")
+        self._require_open()
         if self._needs_reset == _NO_GAME:
             raise gymnasium.error.ResetNeeded(f"{_NO_GAME}: call reset before the first picture")
         return self._picture() if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
+        self._needs_reset = _CLOSED
         if self._window is not None:
             self._window.close()
             self._window = None
@@ -199,7 +214,9 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         picture = self._picture()
         if self._window is None:
             self._window = Window(picture.shape[1], picture.shape[0], "QWOP")
-        self._window.show(picture, fps)
+        if not self._window.show(picture, fps):
+            self.close()
+            raise gymnasium.error.ClosedEnvironmentError("the window was closed, which ends the game: make a new one")
 
     def _begin(self, idle: int) -> NDArray[Any]:
         """Begin a game with `idle` frames without a key; return the observation then."""

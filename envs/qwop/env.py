@@ -156,6 +156,7 @@ class QWOPEnv(OneGame):
 
         BadInput for anything else, which changes nothing.
         """
+        self._require_open()
         games, keys = self._games.checked(state), checked_keys_down(state)
         own = [self.np_random, self._delays]
         found = checked_generators([entry_of(state, "generator"), entry_of(state, "delays")], "generators", own)
@@ -171,6 +172,7 @@ class QWOPEnv(OneGame):
 
         The observation follows with the next frame. BadInput for an invalid state.
         """
+        self._require_open()
         reals, integers = checked_page(page, self._games.reals[0], self._games.integers[0])
         keys = checked_keys(keys)
         self._games.reset(np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.int64))

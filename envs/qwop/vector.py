@@ -13,12 +13,22 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ...common.cores import cores
-from ...common.errors import BadInput
 from ..engine import batch, workspace
 from ..engine.lanes import WIDTH
 from ..names import ACTION_KEYS
+from ..observed import masked_place
 from ..pictures.drawing import Drawing
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, masked, reset_mask_of, seeds_of
+from ..vector import (
+    Infos,
+    OwnVectorEnv,
+    Step,
+    autoreset_mode_of,
+    final_infos,
+    masked,
+    require_count,
+    reset_mask_of,
+    seeds_of,
+)
 from .base import chosen_idle_frames, require_render_mode
 from .saved import checked_generators, checked_keys_down, checked_row, entry_of
 from .task import FRAMES_A_SECOND, Games, QWOPTask
@@ -66,10 +76,9 @@ class QWOPVectorEnv(OwnVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         **task: Any,
     ) -> None:
-        if num_envs < 1:
-            raise BadInput(f"num_envs={num_envs}: expected at least 1")
-        if num_threads is not None and num_threads < 1:
-            raise BadInput(f"num_threads={num_threads}: expected at least 1")
+        require_count("num_envs", num_envs)
+        if num_threads is not None:
+            require_count("num_threads", num_threads)
         require_render_mode(render_mode, RENDER_MODES)
         self.task = QWOPTask(**task)
         mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
@@ -121,6 +130,8 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._require_open()
         mask = reset_mask_of(options, self.num_envs)
         seeds = seeds_of(seed, self.num_envs)
+        idle = chosen_idle_frames(options, -1)
+        self._require_a_game(self._begun_ever | mask)
         if self._generators:
             seeded = np.array([one is not None for one in seeds]) & mask
             for row in np.flatnonzero(seeded):
@@ -128,7 +139,6 @@ class QWOPVectorEnv(OwnVectorEnv):
                 if self._delays:
                     (self._delays[row],) = self._generators[row].spawn(1)
             self._draw_next_idle(seeded)
-        idle = chosen_idle_frames(options, -1)
         self._games.reset(mask, self._next_idle if idle < 0 else np.full(self.num_envs, idle))
         self._begun(mask)
         self._begun_ever |= mask
@@ -238,6 +248,7 @@ class QWOPVectorEnv(OwnVectorEnv):
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Return a picture, uint8 [400, 640, 3], of every game."""
+        self._require_open()
         if self.render_mode is None:
             return None
         if self._drawing is None:
@@ -320,6 +331,7 @@ def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
     if (
         chosen.shape != (num_envs,)
         or chosen.dtype.kind not in "iu"
+        or masked_place(actions) is not None
         or np.maximum.reduce(chosen.astype(np.uint64)) >= len(ACTION_KEYS)  # of a number below 0, too
     ):
         raise gymnasium.error.InvalidAction(

@@ -19,7 +19,17 @@ from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
 from ..qwop.task import Games
 from ..qwop.vector import RENDER_MODES, checked_actions
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, masked, reset_mask_of, seeds_of
+from ..vector import (
+    Infos,
+    OwnVectorEnv,
+    Step,
+    autoreset_mode_of,
+    final_infos,
+    masked,
+    require_count,
+    reset_mask_of,
+    seeds_of,
+)
 from .events import EventCounter, weighted
 from .picture import RacePicture
 from .rules import LOST, WON, results
@@ -95,7 +105,8 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     ) -> None:
         self.task = RaceTask(**task)
         runners = self.task.runners
-        if num_envs < 1 or num_envs % runners:
+        require_count("num_envs", num_envs)
+        if num_envs % runners:
             raise BadInput(f"num_envs={num_envs}: expected a multiple of {runners}, the runners of a race")
         require_render_mode(render_mode, RENDER_MODES)
         self.num_races = num_envs // runners
@@ -123,10 +134,12 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     ) -> tuple[NDArray[np.float32], Infos]:
         self._require_open()
         races = np.asarray(self._by_race(reset_mask_of(options, self.num_envs)).any(axis=1))
+        idle = chosen_idle_frames(options, -1)
+        self._require_a_game(self._begun_ever | races)
         for race, one in enumerate(seeds_of(seed, self.num_envs)[:: self.task.runners]):
             if one is not None and races[race]:
                 self._generators[race] = np_random(one)[0]
-        self._begin(races, chosen_idle_frames(options, -1))
+        self._begin(races, idle)
         self._begun_ever |= races
         return self._observations(), masked(self._infos(), self._rows(races))
 
@@ -185,6 +198,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Return a picture, uint8 [height, width, 3], of every race: its runners side by side."""
+        self._require_open()
         if self.render_mode is None:
             return None
         if self._picture is None:

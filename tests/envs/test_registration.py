@@ -66,3 +66,32 @@ def test_a_finished_game_reaches_the_reward_threshold() -> None:
     game = replay(read_keys(keys_path("champion")))
     x, y = game.states[::3, 0, 0], game.states[::3, 0, 1]
     assert rewards_along("speed", x, y, bent_knee(game.states[::3])).sum() >= threshold
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("CartPole", "CartPole-v1"),
+        ("CartPole-v0", "CartPole-v0"),
+        ("gymnasium:CartPole", "CartPole-v1"),
+        ("QWOP", "QWOP-v1"),
+        ("qwop/QWOP", "QWOP-v1"),
+        ("qwop:QWOP", "QWOP-v1"),
+        ("tests/Bare", "tests/Bare"),
+        ("Unheard", "Unheard"),
+    ],
+)
+def test_an_environment_is_stored_with_its_version(given: str, stored: str) -> None:
+    bare = "tests/Bare"  # registered without a version
+    gymnasium.register(bare, "gymnasium.envs.classic_control:CartPoleEnv")
+    try:
+        spec = EnvironmentSpec(given)
+        assert spec.to_json() == {"id": stored, "settings": {}}
+        assert EnvironmentSpec.from_json({"id": given.rpartition(":")[2], "settings": {}}) == spec
+    finally:
+        del gymnasium.registry[bare]
+
+
+def test_a_game_of_atari_is_stored_with_its_version() -> None:
+    pytest.importorskip("ale_py")
+    assert EnvironmentSpec("ALE/Pong").to_json()["id"] == "ALE/Pong-v5"

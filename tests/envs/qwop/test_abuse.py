@@ -20,6 +20,9 @@ from qwop.envs.engine import layout as at
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.session import Session
 from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.envs.race.vector import QWOPRaceVectorEnv
+from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.vector import make_vector
 
 WRONG_ACTIONS = [
     -1, 11, 2**40, 1.0, 1.5, float("nan"), float("inf"), True, np.True_, "1", "q", b"1", None, [1], (1,), {}, {1},
@@ -33,7 +36,7 @@ WRONG_BATCHES: list[Any] = [
     np.zeros(4), np.full(4, np.nan), np.full(4, 2**63, np.uint64), np.zeros(4, bool), np.zeros(4, "datetime64[s]"), {},
 ]  # fmt: skip
 
-WRONG_SEEDS: list[Any] = [-1, 1.5, "1", [1], float("nan"), (1, 2)]
+WRONG_SEEDS: list[Any] = [-1, 1.5, "1", [1], float("nan"), (1, 2), True, False]
 
 
 def names(values: list[Any]) -> list[str]:
@@ -60,6 +63,15 @@ def test_an_action_that_is_none_is_refused_and_changes_nothing(env: QWOPEnv, act
     with pytest.raises(InvalidAction, match="expected a whole number"):
         env.step(action)
     np.testing.assert_array_equal(env.step(3)[0], other.step(3)[0])
+
+
+@pytest.mark.parametrize("keys", WRONG_ACTIONS, ids=names(WRONG_ACTIONS))
+def test_keys_that_are_none_are_refused_and_change_nothing(env: QWOPEnv, keys: Any) -> None:
+    keys = 16 if type(keys) is int and keys == 11 else keys  # eleven is W, Q and P
+    other = copy.deepcopy(env)
+    with pytest.raises(InvalidAction, match=r"keys .*, expected a whole number, 0 \.\.\. 15"):
+        env.advance(keys)
+    np.testing.assert_array_equal(env.advance(np.int64(11))[0], other.advance(11)[0])
 
 
 @pytest.mark.parametrize("actions", WRONG_BATCHES, ids=names(WRONG_BATCHES))
@@ -107,12 +119,46 @@ def test_a_batch_needs_a_reset_of_every_row(mode: AutoresetMode) -> None:
     env.step(np.zeros(3, int))
 
 
-def test_a_closed_batch_says_so(batch: QWOPVectorEnv) -> None:
-    batch.close()
-    batch.close()
-    for use in (batch.reset, lambda: batch.step(np.zeros(4, int))):
-        with pytest.raises(ClosedEnvironmentError):
+def test_a_closed_game_says_so(env: QWOPEnv, batch: QWOPVectorEnv) -> None:
+    race: Any = gymnasium.make_vec("QWOPRace-v1", 2)
+    race.reset()
+    state, page = env.get_state(), Session()
+    page.reset()
+    for made in (env, batch, race):
+        made.close()
+        made.close()
+        for use in (made.reset, lambda made=made: made.step(np.zeros(made.num_envs, int)), made.render):
+            if made is not env:
+                with pytest.raises(ClosedEnvironmentError):
+                    use()
+    for use in (
+        env.reset,
+        lambda: env.step(0),
+        lambda: env.advance(1),
+        env.render,
+        lambda: env.set_state(state),
+        lambda: env.continue_from(page.get_state(), np.zeros(1, np.uint8)),
+    ):
+        with pytest.raises(ClosedEnvironmentError, match="make a new one"):
             use()
+
+
+@pytest.mark.parametrize("made", ["QWOP-v1", "QWOPRace-v1"])
+def test_a_reset_of_no_game_before_the_first_has_nothing_to_show(made: str) -> None:
+    env: Any = gymnasium.make_vec(made, 2)
+    with pytest.raises(ResetNeeded, match="no game has begun"):
+        env.reset(options={"reset_mask": np.zeros(2, np.bool_)})
+    first, _ = env.reset(seed=0)
+    assert (env.reset(options={"reset_mask": np.zeros(2, np.bool_)})[0] == first).all()
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 2.0, 1.5, "2", None, np.True_, [2]], ids=str)
+def test_a_number_of_games_that_is_none_is_refused(count: Any) -> None:
+    for make in (QWOPVectorEnv, QWOPRaceVectorEnv, lambda count: make_vector(EnvironmentSpec("CartPole-v1"), count)):
+        with pytest.raises(BadInput, match=r"num_envs=.*: expected a whole number, at least 1"):
+            make(count)
+    with pytest.raises(BadInput, match=r"num_threads=.*: expected a whole number, at least 1"):
+        QWOPVectorEnv(2, num_threads=0 if count is None else count)
 
 
 def test_through_gymnasium_the_errors_are_the_same() -> None:
@@ -134,7 +180,21 @@ def test_a_seed_that_is_none_is_refused(env: QWOPEnv, seed: Any) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_idle_frames": 5}])
-@pytest.mark.parametrize("seed", [*WRONG_SEEDS, [1, 2, 3, -1], [1, 2, 3, "4"], [1, 2, 3, 4.5], "1234"])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *WRONG_SEEDS,
+        [1, 2, 3, -1],
+        [1, 2, 3, "4"],
+        [1, 2, 3, 4.5],
+        "1234",
+        [1, 2, 3, True],
+        [False, None, None, None],
+        np.array([True] * 4),
+        np.True_,
+        np.ma.array([1, 2, 3, 4], mask=[0, 0, 1, 0]),
+    ],
+)
 def test_seeds_of_a_batch_that_are_none_are_refused(seed: Any, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="seed"):
         QWOPVectorEnv(4, **settings).reset(seed=seed)

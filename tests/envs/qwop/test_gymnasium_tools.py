@@ -275,3 +275,14 @@ def test_a_rollout_loop_as_in_cleanrl_bootstraps_from_the_right_values(mode: str
         assert not done[2:][began].any()
     else:
         assert reward[1:][began].any()
+
+
+def test_a_click_on_the_windows_cross_ends_the_game(headless: Any) -> None:
+    env = gymnasium.make("qwop/QWOP-v1", render_mode="human", frames_per_step=1)
+    env.reset(seed=0)
+    headless.event.post(headless.event.Event(headless.QUIT))
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="the window was closed"):
+        env.step(3)
+    assert not headless.display.get_init()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="make a new one"):
+        env.step(3)

@@ -21,7 +21,7 @@ def test_a_plain_target_takes_the_largest_target_value() -> None:
 def test_targets_carry_no_gradient() -> None:
     leaf = torch.ones(1, 3, requires_grad=True)
     assert not dqn.double_target(torch.ones(1), torch.ones(1), leaf, leaf).requires_grad
-    assert not dqn.double_target(torch.ones(1), torch.ones(1), leaf, leaf).requires_grad
+    assert not dqn.double_target(leaf[0, :1], torch.ones(1), torch.ones(1, 3), torch.ones(1, 3)).requires_grad
     assert not dqn.quantile_targets(torch.ones(1), torch.ones(1), leaf, leaf.unsqueeze(-1)).requires_grad
 
 
