@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from .checks import Declaration
 from .files import own_name
-from .imports import SETTING, imported, unremembered
+from .imports import SETTING, imported
 from .overrides import UNREADABLE, value_of
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
@@ -34,7 +34,7 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
     words = [override(name, value) for name, value in settings.items()]
-    if modules := unremembered():
+    if modules := imported():
         words.append(override(SETTING, modules))
     return f"next: {shlex.join([*program.split(), *words])}"
 

@@ -1,23 +1,29 @@
-"""The ends of commands: errors that a person can mend, and signals, as one line on stderr and an exit code."""
+"""The ends of commands: errors that a person can mend, signals and lost output, as one line and an exit code."""
 
 import errno
 import os
+import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .checks import LONGEST_REASON, printable, quoted
 from .errors import BadInput
-from .interrupts import ENDING, EXIT_INTERRUPTED
-from .output import OutputLost
 
-EXIT_BAD_INPUT = 2
+EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_CLOSED = 2, 130, 141
+"""Exit codes: an error that a person can mend, Ctrl-C, and an output that nobody reads (`| head -1`), as by SIGPIPE."""
+
+CLOSED = "standard output was closed by what reads it"
+
 EXIT_SIGNAL = 128
 """Exit code of a program ended by a signal, minus the signal's number."""
+
+ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+"""Signals that end a program: Ctrl-C, a request to end, and the closing of its terminal."""
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 """Errors of a disk that accepts no more data: full, over a quota or file-size limit, or now read-only."""
@@ -28,11 +34,8 @@ GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, er
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 """Errors of a place that may not be entered, read or written."""
 
-IN_THE_WAY = {errno.EEXIST, errno.ENOTEMPTY}
-"""Errors of a name that something else has: a file where a folder is made."""
-
-IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
-"""Errors of names that no file can have."""
+_NAMES = {errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP}
+"""Errors of a name that something else has, or that no file can have."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -58,21 +61,14 @@ def one_line_end(program: str) -> Iterator[None]:
                 raise
     except BadInput as error:
         _end(program, printable(str(error)))
-    except OutputLost as lost:
-        _end(program, lost, lost.code)
     except OSError as error:
-        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
-        if error.errno in IMPOSSIBLE:
-            _end(program, f"{where}{error.strerror}; give another name")
-        if error.errno not in NO_ROOM and not (error.errno in GONE | IN_THE_WAY and error.filename):
+        if isinstance(error, BrokenPipeError) and _output_is_closed():
+            _end(program, CLOSED, EXIT_CLOSED)
+        if error.errno not in NO_ROOM and not (error.errno in GONE | _NAMES and error.filename):
             raise
-        remedies = (
-            (FORBIDDEN, "permit it"),
-            (NO_ROOM, "make room"),
-            (IN_THE_WAY, "move it away"),
-            (GONE, "bring it back"),
-        )
-        advice = next(remedy for errors, remedy in remedies if error.errno in errors)
+        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
+        remedies = (NO_ROOM - FORBIDDEN, "make room"), (_NAMES, "give another name"), (FORBIDDEN, "permit it")
+        advice = next((remedy for errors, remedy in remedies if error.errno in errors), "bring it back")
         _end(program, f"{where}{error.strerror}; what was finished is kept: {advice} and go on")
     except Exception as error:
         if not lacks_memory(error):
@@ -90,43 +86,96 @@ def _end(program: str, said: object, code: int = EXIT_BAD_INPUT) -> NoReturn:
     sys.exit(code)
 
 
+@contextmanager
+def whole_program(program: str) -> Iterator[None]:
+    """Context manager around all of a program: what it has printed is written, or one line says that it cannot be, and
+    Ctrl-C once more, while it ends, has no traceback."""
+    try:
+        try:
+            with one_line_end(program):
+                yield
+        finally:
+            _flush_or_end(program)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    finally:
+        _default(signal.default_int_handler, signal.SIG_DFL)
+
+
+@contextmanager
+def quiet_imports() -> Iterator[None]:
+    """Context manager: Ctrl-C ends the program at once within. An exception would show a traceback through libraries,
+    or be taken by one of them for an error of its own."""
+    changed = _default(signal.default_int_handler, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if changed:
+            _default(signal.SIG_DFL, signal.default_int_handler)
+
+
+def _default(before: Any, after: Any) -> bool:
+    """Replace this handler of Ctrl-C, and no other, such as that of a program that ignores it."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is before:
+        signal.signal(signal.SIGINT, after)
+        return True
+    return False
+
+
+def _flush_or_end(program: str) -> None:
+    """Write what was printed; where that is not possible, drop it, which Python would try again, and end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            _end(program, CLOSED, EXIT_CLOSED)
+        _end(program, f"standard output cannot be written ({error.strerror})")
+
+
+def _output_is_closed() -> bool:
+    """True if the pipe that broke may be standard output, not one to another program, such as a film's encoder."""
+    try:
+        polled = select.poll()
+        polled.register(sys.stdout.fileno(), select.POLLOUT)
+        return any(event & select.POLLERR for _, event in polled.poll(0))
+    except (AttributeError, OSError, ValueError):  # Windows has no poll; a captured output is no file
+        return False
+
+
 def lacks_memory(error: BaseException) -> bool:
     """True for the errors with which Python, NumPy and PyTorch say that there is not enough memory."""
     by_pytorch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and by_pytorch)
 
 
-class _Interrupt:
-    """A handler that keeps the signals' numbers."""
-
-    def __init__(self, received: list[int]) -> None:
-        self.received = received
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.received.append(number)
-        raise _interruption(number)
-
-
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
     """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
 
-    Yields the signals received so far; an inner context yields those of the outer one. Only for the main thread.
+    Yields the signals received so far, also by an outer context. Only for the main thread.
     """
-    handlers = [signal.getsignal(number) for number in ENDING]
-    received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    usual = {**dict.fromkeys(ENDING, signal.SIG_DFL), signal.SIGINT: signal.default_int_handler}
-    before = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
+        raise _interruption(number)
+
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: old for number in ENDING if main and (old := signal.getsignal(number)) in usual}
+    if before:
+        _received.clear()
     for number in before:
-        signal.signal(number, _Interrupt(received))
+        signal.signal(number, handle)
     try:
-        yield received
+        yield _received
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+_received: list[int] = []
 
 
 def _interruption(number: int) -> KeyboardInterrupt:
@@ -140,7 +189,7 @@ def _quiet_threads() -> Iterator[None]:
 
     def report(failure: threading.ExceptHookArgs) -> None:
         error = failure.exc_value
-        if not isinstance(error, OutputLost) and not (isinstance(error, OSError) and error.errno in NO_ROOM | GONE):
+        if not (isinstance(error, OSError) and error.errno in NO_ROOM | GONE | {errno.EPIPE}):
             before(failure)
 
     threading.excepthook = report
@@ -148,3 +197,54 @@ def _quiet_threads() -> Iterator[None]:
         yield
     finally:
         threading.excepthook = before
+
+
+class Deferred:
+    """Context manager: a signal that would raise waits until `deliver`. A second one raises at once, unless `patient`.
+
+    Within `at_once`, the first one raises at once, too. Signals that are ignored, or that end the process, are left
+    alone; so are all of them outside the main thread.
+    """
+
+    def __init__(self, *, patient: bool = False) -> None:
+        self._patient = patient
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._received: int | None = None
+        self._at_once = False
+
+    @property
+    def received(self) -> bool:
+        """True once a signal has arrived."""
+        return self._received is not None
+
+    def __enter__(self) -> "Deferred":
+        if threading.current_thread() is threading.main_thread():
+            handlers = {number: signal.getsignal(number) for number in ENDING}
+            self._handlers = {number: one for number, one in handlers.items() if callable(one)}
+            for number in self._handlers:
+                signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def deliver(self) -> None:
+        """Raise what the first signal's own handler raises, if one has arrived."""
+        if self._received is not None:
+            self._handlers[self._received](self._received, None)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Context manager: signals raise at once within."""
+        self.deliver()
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        first, self._received = self._received is None, number
+        if self._at_once or not (first or self._patient):
+            self._handlers[number](number, frame)

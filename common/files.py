@@ -54,17 +54,11 @@ def beside(folder: Path, ending: str) -> Path:
 
 
 def write_atomic(path: Path, content: Content) -> Path:
-    """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
-    folder. BadInput if it cannot be written (a full disk, lost permissions).
+    """Write a file atomically, replacing any previous one, or the link in its place. The file is on the disk when this
+    returns. Creates the folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
-    try:
-        with _replacing(path) as partial:
-            write_synced(partial, content)
-    except Exception as error:
-        cause = _system_error(error)
-        if cause is None:
-            raise
-        raise cannot_be_written(path, cause) from None
+    with atomic_file(path) as partial:
+        _write(partial, content)
     return path
 
 
@@ -73,25 +67,20 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_atomic`, for libraries that write by name: yields a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        with _replacing(path) as partial:
-            yield partial
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
-    except OSError as error:
-        raise cannot_be_written(path, error) from None
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Context manager: a name to write to, which becomes `path` at the end."""
-    made = make_missing(path.parent)
-    try:
-        with temporary_sibling(path) as partial:
-            yield partial
-            partial.replace(path)
-        sync_folder(path.parent)
-    finally:
-        remove_if_empty(made)
+        made = make_missing(path.parent)
+        try:
+            with temporary_sibling(path) as partial:
+                yield partial
+                _sync(partial, os.O_RDWR)
+                partial.replace(path)
+            sync_folder(path.parent)
+        finally:
+            remove_if_empty(made)
+    except Exception as error:
+        cause = _system_error(error)
+        if cause is None:
+            raise
+        raise cannot_be_written(path, cause) from None
 
 
 @contextmanager
@@ -109,23 +98,29 @@ def temporary_sibling(path: Path) -> Iterator[Path]:
 
 def write_synced(path: Path, content: Content) -> None:
     """Write a new file and wait until it is on the disk."""
+    _write(path, content)
+    _sync(path, os.O_RDWR)
+
+
+def _write(path: Path, content: Content) -> None:
     with path.open("xb") as file:
         if callable(content):
             content(file)
         else:
             file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk, if the file system supports that."""
-    if os.name == "nt":  # a folder cannot be opened there
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    if os.name != "nt":  # a folder cannot be opened there
         with suppress(OSError):  # some network file systems cannot; the file itself is synced
-            os.fsync(descriptor)
+            _sync(folder, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -159,22 +154,15 @@ def require_room(folder: Path, size: int) -> None:
 
 def make_missing(folder: Path) -> list[Path]:
     """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    made: list[Path] = []
+    missing = [one for one in (*reversed(folder.parents), folder) if not one.exists()]
     try:
-        for one in reversed(missing):
-            one.mkdir(exist_ok=True)  # another process may be as quick
-            made.append(one)
-            sync_folder(one.parent)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        remove_if_empty(made)
+        remove_if_empty(missing)
         raise
-    if not folder.is_dir():
-        raise NotADirectoryError(20, "Not a directory", str(folder))
-    return made
+    for one in missing:
+        sync_folder(one.parent)
+    return missing
 
 
 def remove_if_empty(made: list[Path]) -> None:
@@ -191,9 +179,9 @@ def cannot_be_written(path: Path, error: OSError) -> CannotBeWritten:
 
 def _system_error(error: BaseException | None) -> OSError | None:
     """The system's error behind a library's own error about a failed write."""
-    while error is not None and not isinstance(error, OSError):
-        error = error.__cause__ or error.__context__
-    return error
+    while error is not None and not isinstance(error, OSError | BadInput):
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return error if isinstance(error, OSError) else None
 
 
 def _why(path: Path, error: OSError) -> str:

@@ -68,12 +68,8 @@ def shared_lock(folder: Path, setting: str, within: Sequence[str] = (), beside: 
     BadInput, naming the setting, unless files can be written there.
     """
     require_writable_folder(folder, setting)
-    made = make_missing(folder)
-    try:
-        with closing(FolderLock(folder, within, beside)):
-            yield
-    finally:
-        remove_if_empty(made)
+    with _made(folder), closing(FolderLock(folder, within, beside)):
+        yield
 
 
 @contextmanager
@@ -83,17 +79,13 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
     process has the folder.
     """
-    made = make_missing(folder)
-    try:
-        with _opened(folder) as descriptor:
-            if _lock(descriptor, exclusive=True) is False:
-                raise BadInput(
-                    f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
-                )
-            remove_leftovers([folder, *(folder / name for name in within)])
-            yield
-    finally:
-        remove_if_empty(made)
+    with _made(folder), claimed(folder) as mine:
+        if not mine:
+            raise BadInput(
+                f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
+            )
+        remove_leftovers([folder, *(folder / name for name in within)])
+        yield
 
 
 @contextmanager
@@ -120,16 +112,6 @@ def lock_waiting(path: Path) -> Iterator[None]:
         yield
 
 
-def remove_leftovers(folders: Sequence[Path]) -> None:
-    """Remove the files that killed processes were writing in these folders, and no others."""
-    for folder in folders:
-        with suppress(OSError):
-            for entry in os.scandir(folder):
-                if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                    with suppress(OSError):
-                        os.unlink(entry.path)
-
-
 @contextmanager
 def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     """Context that yields a folder to fill, which becomes `folder` at the end, whole or not at all.
@@ -137,39 +119,58 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     BadInput, naming the setting, if the folder is not empty. Files go into a temporary folder next to it; one left by a
     killed process is removed.
     """
-    _require_empty(folder, setting)
     asked, folder = folder, folder.resolve()  # a folder can replace the target of a link, but not the link
     if folder == Path.cwd():
         raise BadInput(f"{setting}={asked}: is the working folder; give {setting}= a new folder")
-    parent = folder.parent
-    with suppress(OSError):
-        for entry in os.scandir(parent):
-            if LEFTOVER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
-                with _opened(Path(entry.path)) as descriptor:
-                    if _lock(descriptor, exclusive=True):
-                        shutil.rmtree(entry.path, ignore_errors=True)
-    made = make_missing(parent)
-    partial = parent / f".{uuid4().hex}.partial"
+    _require_empty(folder, setting, asked)
+    for entry in _leftovers([folder.parent]):
+        if entry.is_dir(follow_symlinks=False):
+            with _opened(Path(entry.path)) as descriptor:
+                if _lock(descriptor, exclusive=True):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+    with _made(folder.parent):
+        partial = folder.parent / f".{uuid4().hex}.partial"
+        try:
+            partial.mkdir()
+            with closing(FolderLock(partial)):
+                yield partial
+                _require_empty(folder, setting, asked)
+                if folder.is_dir():
+                    folder.rmdir()
+                partial.rename(folder)
+            sync_folder(folder.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def remove_leftovers(folders: Sequence[Path]) -> None:
+    """Remove the files that killed processes were writing in these folders, and no others."""
+    for entry in _leftovers(folders):
+        if entry.is_file(follow_symlinks=False):
+            with suppress(OSError):
+                os.unlink(entry.path)
+
+
+def _leftovers(folders: Sequence[Path]) -> Iterator["os.DirEntry[str]"]:
+    for folder in folders:
+        with suppress(OSError):
+            yield from [entry for entry in os.scandir(folder) if LEFTOVER.fullmatch(entry.name)]
+
+
+def _require_empty(folder: Path, setting: str, asked: Path) -> None:
+    remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
+    if folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"{setting}={asked}: is not empty; give {setting}= a new folder")
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Context manager: makes the folder, and removes it again if it stays empty."""
+    made = make_missing(folder)
     try:
-        partial.mkdir()
-        with _opened(partial) as descriptor:
-            _lock(descriptor, exclusive=False)
-            yield partial
-            _require_empty(asked, setting)
-            if folder.is_dir():
-                folder.rmdir()
-            partial.rename(folder)
-        sync_folder(parent)
+        yield
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
         remove_if_empty(made)
-
-
-def _require_empty(folder: Path, setting: str) -> None:
-    if folder.is_dir():
-        FolderLock(folder).close()  # removes what a killed process left of its trial whether it can be written
-    if folder.is_dir() and next(folder.iterdir(), None) is not None:
-        raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
 
 
 @contextmanager
@@ -182,12 +183,10 @@ def _opened(path: Path) -> Iterator[int | None]:
         _close(descriptor)
 
 
-def _open(folder: Path) -> int | None:
+def _open(path: Path) -> int | None:
     """A descriptor of a folder or file to lock, without waiting for a pipe; None where it cannot be opened."""
-    if fcntl is None:
-        return None
     with suppress(OSError, ValueError):  # ValueError: a name with a null byte
-        return os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
+        return None if fcntl is None else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     return None
 
 

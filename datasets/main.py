@@ -8,9 +8,8 @@ from itertools import takewhile
 
 from ..common.checks import printable
 from ..common.command import version_line
-from ..common.ends import EXIT_BAD_INPUT
+from ..common.ends import EXIT_BAD_INPUT, quiet_imports
 from ..common.errors import BadInput
-from ..common.interrupts import ends_at_once
 from ..common.lazy import import_quickly
 from ..common.settings import nearest
 from ..common.typed_texts import quoted
@@ -61,7 +60,7 @@ def main() -> None:
         sys.exit(EXIT_BAD_INPUT)
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
-    with ends_at_once(f"qwop-dataset {verb}"):
+    with quiet_imports():
         command = import_quickly(module).command
     command()
 

@@ -2,8 +2,8 @@
 
 Each is registered in a namespace of its own, `qwop/QWOP-v1`, which is what the project's own code makes, and under its
 short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.0 dropped the entry point through which
-packages used to register themselves, so this runs when `qwop` and Gymnasium are imported;
-`gymnasium.make("qwop:QWOP-v1")` does that.)
+packages used to register themselves, so importing this module registers them: `import qwop` does where Gymnasium was
+imported before, and `gymnasium.make("qwop:QWOP-v1")`.)
 
 Environments of other packages are looked for in three places when their id is not registered yet: a few well-known
 packages, installed packages that declare Gymnasium's entry point, and modules that the user has named
@@ -22,7 +22,7 @@ from gymnasium import error as gymnasium_error
 from gymnasium.envs import registration as gymnasium_registration
 from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id, register, registry
 
-from ..common.imports import VARIABLE, import_modules, import_remembered, imported
+from ..common.imports import VARIABLE, import_modules, imported
 
 NAMESPACE = "qwop"
 
@@ -113,8 +113,6 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
     if id not in registry and (modules := imported()):
         import_modules(modules, f"{VARIABLE}={','.join(modules)}")
     if id not in registry:
-        import_remembered(id)
-    if id not in registry:
         id = _newest(id)
     if id.startswith("ALE/") and id in registry and AS_RELEASED not in settings:
         return _registered_preprocessed(id)
@@ -175,3 +173,6 @@ def short_id(id: str) -> str:
     """Return the id without the namespace, if the environment is one of ours."""
     name = id.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:")
     return name if name in REGISTERED else id
+
+
+register_environments()

@@ -3,7 +3,7 @@ r"""An environment of one's own: a runner in a corridor, moved by a keyboard of 
 cd examples
 qwop-record source=environment source.id=key_world:KeyWorld-v0 source.player=me     # key 0: left, key 1: right
 qwop-finetune environment=key_world:KeyWorld-v0 algorithm=ppo-small schedule.decisions=20000
-qwop-evaluate policy=runs/finetune/policy.safetensors
+qwop-evaluate policy=runs/finetune/policy.safetensors imports=[key_world]
 """
 
 from typing import Any

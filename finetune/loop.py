@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..common.ends import Deferred
 from ..common.errors import EnvironmentFailed
-from ..common.interrupts import Deferred
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings

@@ -1,14 +1,15 @@
 """From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate.
 
-`import qwop` imports little: a public name is imported when it is first used, and the environments are registered as
-soon as Gymnasium is imported, too. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything
-else does not.
+`import qwop` imports little: a public name is imported when it is first used. The environments are registered where
+Gymnasium was imported before; `gymnasium.make("qwop:QWOP-v1")` needs no such order. Policies and their evaluation need
+PyTorch (`pip install 'qwop[train]'`), everything else does not.
 """
 
+import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from .common.lazy import lazy_names, when_imported
+from .common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .common.errors import BadInput
@@ -66,11 +67,5 @@ _MODULES = {
 __version__ = version("qwop")
 __getattr__, __dir__ = lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})
 
-
-def _register() -> None:
-    from .envs.registration import register_environments
-
-    register_environments()
-
-
-when_imported("gymnasium", _register)
+if "gymnasium" in sys.modules:
+    from .envs import registration as registration

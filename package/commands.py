@@ -10,9 +10,8 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 
-from .common.interrupts import ends_at_once, quiet_end
+from .common.ends import quiet_imports, whole_program
 from .common.lazy import import_quickly
-from .common.output import lost_output_ends
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
@@ -26,7 +25,7 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
     def script() -> None:
         program = Path(sys.argv[0]).name
         _replace_what_cannot_be_encoded()
-        with ends_at_once(program):
+        with quiet_imports():
             missing = [name for name in modules if find_spec(name) is None]
             main = None if missing else import_quickly(module).main
         if main is None:
@@ -36,7 +35,7 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
                 file=sys.stderr,
             )
             sys.exit(EXIT_NOT_INSTALLED)
-        with quiet_end(), lost_output_ends(program):
+        with whole_program(program):
             main()
 
     return script

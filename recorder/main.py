@@ -12,9 +12,9 @@ from rich.console import Console
 
 from ..common.command import CONFIGURATION, to_yaml
 from ..common.command_line import clone_next, next_command, unused
+from ..common.ends import Deferred
 from ..common.errors import BadInput
 from ..common.files import own_name, require_writable_folder, write_atomic
-from ..common.interrupts import Deferred
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import DESCRIPTION, RECORDINGS, next_number

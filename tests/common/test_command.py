@@ -1,10 +1,6 @@
 """A command around its settings: overrides, errors, exit codes, signals and the written configuration."""
 
-import errno
 import os
-import signal
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +11,6 @@ from omegaconf import OmegaConf
 from qwop.common.command import Command, require_no_other_run, write_configuration
 from qwop.common.errors import BadInput
 from qwop.common.settings import Settings, choice_of, setting
-from rich.console import Console
 
 
 @dataclass(frozen=True)
@@ -122,34 +117,6 @@ def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
     assert walk(work=refuse) == (2, "qwop-walk: lead: too short\n")
 
 
-def test_a_full_disk_is_one_line(walk: Run) -> None:
-    def fill(settings: Walk) -> None:
-        raise OSError(28, "No space left on device", "walked/steps.txt")
-
-    code, err = walk(work=fill)
-    assert (code, err.count("\n")) == (2, 1)
-    assert "walked/steps.txt: No space left on device; what was finished is kept" in err
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        MemoryError("Unable to allocate 7.45 GiB for an array with shape (1000000000,)"),
-        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 17179869184 bytes.\nmore"),
-    ],
-    ids=["Python", "NumPy", "PyTorch"],
-)
-def test_too_little_memory_is_one_line(error: Exception, walk: Run) -> None:
-    def grow(settings: Walk) -> None:
-        raise error
-
-    code, err = walk(work=grow)
-    assert (code, err.count("\n")) == (2, 1)
-    assert err.startswith("qwop-walk: out of memory (")
-    assert err.endswith("what was finished is kept: give smaller settings, or more memory, and go on\n")
-
-
 def test_a_working_folder_that_was_removed_is_one_line(
     walk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,85 +125,6 @@ def test_a_working_folder_that_was_removed_is_one_line(
     (tmp_path / "gone").rmdir()
     said = "qwop-walk: the working folder cannot be read (no such file); go to another one with cd\n"
     assert walk(work=lambda settings: None) == (2, said)
-
-
-def test_a_terminal_that_does_not_know_its_width_gets_the_texts(walk: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "0")
-    assert walk(work=lambda settings: Console(file=sys.stderr).print("a line")) == (0, "a line\n")
-
-
-def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
-    with pytest.raises(ZeroDivisionError):
-        walk(work=lambda settings: print(1 // 0))
-
-
-def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
-    code, err = walk(work=lambda settings: Path("walked/steps.txt").write_text("1"))
-    assert (code, err.count("\n")) == (2, 1)
-    assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
-
-
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
-def test_a_place_that_may_not_be_entered_or_written_is_one_line(number: int, walk: Run) -> None:
-    def enter(settings: Walk) -> None:
-        raise OSError(number, os.strerror(number), "walked/steps")
-
-    said = f"qwop-walk: walked/steps: {os.strerror(number)}; what was finished is kept: permit it and go on\n"
-    assert walk(work=enter) == (2, said)
-
-
-def test_a_file_in_the_place_of_a_folder_is_one_line(walk: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    code, err = walk(work=lambda settings: (tmp_path / "file").mkdir(parents=True, exist_ok=True))
-    assert (code, err.count("\n")) == (2, 1)
-    assert err.endswith("file: File exists; what was finished is kept: move it away and go on\n")
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    # A shell's background jobs inherit an ignored SIGINT, those of nohup an ignored SIGHUP; a command in the foreground
-    # has the usual handlers.
-    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
-    hangups = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    try:
-        assert walk(work=lambda settings: os.kill(os.getpid(), sent)) == (code, "\nqwop-walk: interrupted\n")
-    finally:
-        signal.signal(signal.SIGINT, interrupts)
-        signal.signal(signal.SIGHUP, hangups)
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_library_s_answer_to_a_signal_is_an_interruption(walk: Run, sent: signal.Signals, code: int) -> None:
-    def answer(settings: Walk) -> None:
-        try:
-            os.kill(os.getpid(), sent)
-        except KeyboardInterrupt:
-            raise ValueError("could not determine the shape")  # noqa: B904
-
-    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert walk(work=answer) == (code, "\nqwop-walk: interrupted\n")
-    finally:
-        signal.signal(signal.SIGINT, interrupts)
-
-
-def test_a_signal_that_is_ignored_stays_so(walk: Run) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        assert walk(work=lambda settings: os.kill(os.getpid(), signal.SIGHUP)) == (0, "")
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def test_a_disk_s_failure_in_another_thread_is_left_to_who_writes(walk: Run) -> None:
-    def work(settings: Walk) -> None:
-        thread = threading.Thread(target=lambda: Path("nowhere/file").write_text("1"))
-        thread.start()
-        thread.join()
-
-    assert walk(work=work) == (0, "")
 
 
 def test_several_runs_at_once_are_hydra_s(walk: Run) -> None:

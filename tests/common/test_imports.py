@@ -1,4 +1,4 @@
-"""Modules that the user names: imported, remembered, and never stored."""
+"""Modules that the user names: imported, and never stored."""
 
 import subprocess
 import sys
@@ -21,12 +21,9 @@ gymnasium.register("Named-v0", entry_point="gymnasium.envs.classic_control:CartP
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory with a module of an environment, and a home of its own."""
+    """A working directory with a module of an environment."""
     (tmp_path / "named_environments.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
-    monkeypatch.setattr(imports, "_added", [])
-    monkeypatch.setattr(imports, "_unremembered", {})
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(imports.VARIABLE, "")
     yield tmp_path
@@ -49,25 +46,7 @@ def test_one_setting_imports_modules_in_every_command(folder: Path, written: str
     assert "Named-v0" in gymnasium.registry
 
 
-@pytest.mark.parametrize("id", ["Named-v0", "Named"])
-def test_an_id_whose_module_was_named_once_is_found_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, id: str
-) -> None:
-    import_asked(["imports=[named_environments]"])
-    gymnasium.registry.pop("Named-v0")
-    sys.modules.pop("named_environments")
-    monkeypatch.setenv(imports.VARIABLE, "")
-    (folder / "elsewhere").mkdir()
-    monkeypatch.chdir(folder / "elsewhere")
-    assert EnvironmentSpec(id).interface()[1] == 2
-    assert next_command("qwop-watch") == "next: qwop-watch"
-
-
-def test_the_next_command_names_a_module_that_cannot_be_remembered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "home").write_text("")  # no folder
-    monkeypatch.setattr(imports, "_memory", lambda: folder / "home" / "modules.json")
+def test_the_next_command_names_the_module_again(folder: Path) -> None:
     without_module("named_environments:Named-v0", "environment")
     assert next_command("qwop-watch") == "next: qwop-watch 'imports=[named_environments]'"
 

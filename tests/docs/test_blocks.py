@@ -159,7 +159,6 @@ def check_all(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls, "nothing is called"
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(ROOT / "examples")  # the module of an environment of one's own
-    monkeypatch.setattr(imports, "_memory", lambda: folder / "modules.json")
     monkeypatch.setenv(imports.VARIABLE, "")
     # Of calls that differ in their seeds alone, the last one.
     for call in {re.sub(r"(seed=|-)\d+", r"\1", "\0".join(call)): call for call in calls}.values():

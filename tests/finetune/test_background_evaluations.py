@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.common.interrupts import Deferred
+from qwop.common.ends import Deferred
 from qwop.evaluation.evaluate import Evaluation, evaluate
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.reports import phase_evaluator

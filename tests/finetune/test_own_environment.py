@@ -25,9 +25,8 @@ ID = "key_world:KeyWorld-v0"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory that has the example's module, and a memory of modules of its own."""
+    """A working directory that has the example's module."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[2] / "examples")])
-    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
     monkeypatch.setenv(imports.VARIABLE, "")
     monkeypatch.chdir(tmp_path)
     yield tmp_path

@@ -19,7 +19,6 @@ from qwop.population.main import main
 def test_an_environment_is_the_same_with_its_module_in_front(
     typed: str, id: str, race: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
     monkeypatch.setenv(imports.VARIABLE, "")
     settings = main.read([f"environment={typed}"])
     assert (settings.environment, settings.is_race, settings.task.id) == (id, race, id)
