@@ -16,14 +16,18 @@ from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
 from .commands import COMMANDS
 from .journal import JOURNAL, open_journal
-from .report import RESULTS, STUDY, importances_of, write_report
+from .report import RESULTS, STUDY, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
-from .search import FreshRuns, Search
+from .search import Search
 from .settings import BudgetSettings, StudyCommandSettings
 
 MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
 """Settings that may change when a study is continued."""
+
+
+FOLDERS = ("trials", "fresh")
+"""Folders within that of a study."""
 
 
 def run(settings: StudyCommandSettings) -> None:
@@ -33,9 +37,9 @@ def run(settings: StudyCommandSettings) -> None:
     asked, out = settings.study, Path(settings.out)
     play = CommandRun(COMMANDS[asked.command], asked.settings or (), asked.objective, settings.keep_checkpoints)
     play.check(asked.space)
-    if not (out / CONFIGURATION).exists():
-        play.rehearse(asked.space)
     out.mkdir(parents=True, exist_ok=True)
+    if links := [path for name in FOLDERS if (path := out / name).is_symlink()]:
+        raise BadInput(f"{links[0]}: a link, behind which nothing is written; give another out")
     with lock_waiting(out):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
         require_no_other_run(out, StudyCommandSettings, (JOURNAL, STUDY, RESULTS))
@@ -48,24 +52,25 @@ def run(settings: StudyCommandSettings) -> None:
     with progress_bar("runs", console) as bar:
         task = bar.add_task("searching", total=None)
 
-        def show(stage: str = "") -> None:
+        def show() -> None:
             results = results_of(study, asked, settings.seed)
             done, total = runs_of(results, asked.budget)
             begun = len(results.trials)
-            words = stage or f"trial {begun} of {max(begun, asked.budget.trials)}"
+            words = f"trial {begun} of {max(begun, asked.budget.trials)}"
             if results.ranked:
                 words += f", best mean {mean(results.ranked[0].search):.4g}"
             bar.update(task, completed=done, total=total, description=words)
 
         try:
-            Search(study, asked, settings.seed, out, play, show).run()
+            search = Search(study, asked, settings.seed, out, play, show)
+            search.run()
             _require_finalists(results_of(study, asked, settings.seed), out)
-            results = FreshRuns(study, asked, settings.seed, out, play, lambda: show("fresh seeds")).run()
+            results = search.run_finalists()
         except KeyboardInterrupt:
             bar.console.print("stopped; the same command continues, and repeats only the interrupted run")
             raise
     with lock_waiting(out):
-        page = write_report(out, results, importances_of(study, results), settings, play)
+        page = write_report(out, study, results, settings, play)
     _print(console, results, play, page)
 
 

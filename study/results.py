@@ -14,16 +14,10 @@ from .settings import StudySettings
 from .space import Parameter, Values, in_words
 
 COMPLETE, PRUNED, FAILED, RUNNING = "complete", "pruned", "failed", "running"
-STATES = {
-    TrialState.COMPLETE: COMPLETE,
-    TrialState.PRUNED: PRUNED,
-    TrialState.FAIL: FAILED,
-    TrialState.RUNNING: RUNNING,
-}
+STATES = {TrialState.COMPLETE: COMPLETE, TrialState.PRUNED: PRUNED, TrialState.FAIL: FAILED}
 
-VALUES, WHY, STARTS = "values", "error", "starts"
-"""Attributes of a trial in the journal: the figures of its runs so far, why it failed, and the times that a process
-began or continued it."""
+VALUES, WHY = "values", "error"
+"""Attributes of a trial in the journal: the figures of its runs so far, and why it failed."""
 
 
 @dataclass(frozen=True)

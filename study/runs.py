@@ -1,7 +1,6 @@
 """One run of a study's command, in this process and a folder of its own; its figure is read from a file that it
 writes."""
 
-import errno
 import math
 import shutil
 import traceback
@@ -13,7 +12,7 @@ from typing import Any
 
 from ..common.checks import quoted
 from ..common.command import Command
-from ..common.ends import GONE, NO_ROOM, lacks_memory
+from ..common.ends import lacks_memory
 from ..common.errors import BadInput, EnvironmentFailed, naming
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, NotReadNow, read_json
@@ -28,9 +27,6 @@ OUTPUT = "output.txt"
 
 LARGE = ("checkpoints", "tensorboard")
 """Folders of a run that are not needed here."""
-
-SHORT_OF = {errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN}
-"""Errors of a machine that is short of memory, descriptors or processes."""
 
 LARGEST_RESULT = 64 * MEGABYTE
 
@@ -68,7 +64,7 @@ class CommandRun:
         try:
             return figure_of(folder, self._objective)
         except RunFailed as error:
-            _record(folder, error)
+            write_atomic(folder / ERROR, f"{error}\n")
             raise
 
     def words(self, values: Values, seed: int) -> list[str]:
@@ -85,22 +81,6 @@ class CommandRun:
                 with naming(f"study.space.{one.name}"):
                     self._read({one.name: value}, 0, Path("out"))
 
-    def rehearse(self, space: Sequence[Parameter]) -> None:
-        """BadInput where the command refuses its files or environments with the first and the last values of the space
-        in the same words, so that these cannot be the reason."""
-        refused = []
-        for place in (0, -1):
-            try:
-                self._command.check(self._read({one.name: one.extremes[place] for one in space}, 0, Path("out")))
-            except NotReadNow:
-                raise
-            except BadInput as error:
-                refused.append(error)
-            else:
-                return
-        if str(refused[0]) == str(refused[1]):
-            raise refused[0]
-
     def _read(self, values: Values, seed: int, out: Path) -> Any:
         """The settings of a run; BadInput if the command does not accept them."""
         settings = replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
@@ -111,7 +91,7 @@ class CommandRun:
     def _run(self, values: Values, seed: int, folder: Path) -> None:
         unfinished = folder.with_name(f"{folder.name}.unfinished")
         if unfinished.exists():
-            shutil.rmtree(unfinished)
+            shutil.rmtree(unfinished)  # which refuses a link
         unfinished.mkdir(parents=True)
         with (
             (unfinished / OUTPUT).open("w", encoding="utf-8") as output,
@@ -121,10 +101,11 @@ class CommandRun:
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:
-                if machine_failed(error) or (isinstance(error, EnvironmentFailed) and not _of_environment(values)):
+                if (why := _not_the_values(error, values)) is not None:
                     shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
-                    raise _in_a_line(error, folder) from error
-                _record(unfinished, error)
+                    raise BadInput(f"{folder}: {why}; the same command goes on with this run") from error
+                said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
+                write_atomic(unfinished / ERROR, said.rstrip() + "\n")
         if not self._keep:
             for name in LARGE:
                 shutil.rmtree(unfinished / name, ignore_errors=True)
@@ -136,7 +117,7 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     path = folder / objective.file
     try:
         found = read_json(path, LARGEST_RESULT, "the command writes no such file")
-    except NotReadNow:  # the machine's fault: nothing is recorded
+    except NotReadNow:  # the machine's fault
         raise
     except BadInput as error:
         raise RunFailed(str(error)) from None
@@ -150,33 +131,16 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     return float(found)
 
 
-def machine_failed(error: BaseException | None) -> bool:
-    """True for errors of the machine: a disk that is full or fails, lost permissions, no memory, no descriptors."""
-    while error is not None:
-        if lacks_memory(error) or isinstance(error, CannotBeWritten | NotReadNow):
-            return True
-        if isinstance(error, OSError) and error.errno in NO_ROOM | GONE | SHORT_OF:
-            return True
-        error = error.__cause__
-    return False
-
-
-def _of_environment(values: Values) -> bool:
-    """True if settings of an environment are among those searched."""
-    return any("environment" in name.split(".") for name in values)
-
-
-def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
-    """The error as one that a command ends with in a line."""
-    if isinstance(error, CannotBeWritten | NotReadNow):
-        return error
-    if isinstance(error, OSError) and error.errno in NO_ROOM | GONE:
-        return OSError(error.errno, error.strerror, error.filename or str(folder))
-    why = str(error) if isinstance(error, EnvironmentFailed) else quoted(str(error) or "out of memory", 200)
-    return BadInput(f"{folder}: {why}; the same command goes on with this run")
-
-
-def _record(folder: Path, error: Exception) -> None:
-    """Write the reason of a failure: a traceback, or the single line of bad input or of a missing figure."""
-    said = str(error) if isinstance(error, BadInput | RunFailed) else traceback.format_exc()
-    write_atomic(folder / ERROR, said.rstrip() + "\n")
+def _not_the_values(error: Exception, values: Values) -> str | None:
+    """The reason of a failure that the values of a run cannot have caused: the machine's (a full disk, lost
+    permissions, no memory), or that of an environment of whose settings none is searched."""
+    if isinstance(error, EnvironmentFailed):
+        return None if any("environment" in name.split(".") for name in values) else str(error)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CannotBeWritten | NotReadNow) or lacks_memory(cause):
+            return quoted(str(cause) or "out of memory", 200)
+        if isinstance(cause, OSError) and cause.errno:
+            return f"{cause.filename or 'the machine'}: {cause.strerror}"
+        cause = cause.__cause__
+    return None

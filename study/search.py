@@ -12,7 +12,7 @@ from optuna.trial import Trial, TrialState
 
 from ..common.errors import BadInput
 from ..common.folder_lock import claimed, lock_waiting
-from .results import STARTS, VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
+from .results import VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
 from .runs import RunFailed
 from .seeds import fresh_seed, search_seed
 from .settings import StudySettings
@@ -21,8 +21,9 @@ from .space import Values
 WAIT = 1.0
 """Seconds between checks on other processes."""
 
-MOST_STARTS = 5
-"""Times that a trial whose process died is continued before it counts as failed."""
+STARTS, MOST_STARTS = "starts", 5
+"""The times that a process began or continued a trial (its attribute in the journal), and the most of them: a trial
+whose process dies more often counts as failed."""
 
 FIRST_FAILURES = 5
 """Number of failed trials that ends a study without any finished trial."""
@@ -42,8 +43,15 @@ def run_folder(out: Path, number: int, seed: int) -> Path:
     return trial_folder(out, number) / f"seed-{seed}"
 
 
-class Work:
-    """Work on a study, which other processes may share. on_run: called after each run."""
+class Search:
+    """Runs trials until the budget is used, and then the finalists with fresh seeds.
+
+    A process locks the folder of the trial that it works on. If a trial is running by the journal but its folder
+    is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
+    continued study therefore equals an uninterrupted one.
+
+    on_run: called after each run.
+    """
 
     def __init__(
         self,
@@ -56,15 +64,6 @@ class Work:
     ) -> None:
         self._study, self._settings, self._seed, self._out = study, settings, seed, out
         self._budget, self._play, self._on_run = settings.budget, play, on_run
-
-
-class Search(Work):
-    """Runs trials until the budget is used.
-
-    A process locks the folder of the trial that it works on. If a trial is running by the journal but its folder
-    is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
-    continued study therefore equals an uninterrupted one.
-    """
 
     def run(self) -> None:
         """Search, and wait for the trials of other processes. Raises BadInput if all trials fail."""
@@ -79,6 +78,17 @@ class Search(Work):
                 time.sleep(WAIT)
             else:
                 self._require_some_success()
+
+    def run_finalists(self) -> StudyResults:
+        """Run the finalists again with seeds not used in the search: make the missing runs, wait for those of other
+        processes, and return all results."""
+        while True:
+            results = results_of(self._study, self._settings, self._seed)
+            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
+            if not waiting:
+                return results
+            if not any(self._complete(one) for one in waiting):
+                time.sleep(WAIT)
 
     @contextmanager
     def _next_trial(self) -> Iterator[Trial | None]:
@@ -141,38 +151,6 @@ class Search(Work):
                 return
         self._study.tell(trial, mean(figures))
 
-    def _fail(self, trial: Trial, why: str) -> None:
-        trial.set_user_attr(WHY, why)
-        self._study.tell(trial, state=TrialState.FAIL)
-
-    def _running(self) -> list[tuple[int, int]]:
-        """Numbers and Optuna's ids of the trials that are not over."""
-        found = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        return [(one.number, one._trial_id) for one in found]
-
-    def _require_some_success(self) -> None:
-        over = [one for one in self._study.get_trials(deepcopy=False) if one.state.is_finished()]
-        if len(over) >= FIRST_FAILURES and all(one.state == TrialState.FAIL for one in over):
-            last = over[-1]
-            raise BadInput(
-                f"{trial_folder(self._out, last.number)}: the first {len(over)} trials all failed, the last one by: "
-                f"{last.user_attrs.get(WHY)}; mend the study and give another out"
-            )
-
-
-class FreshRuns(Work):
-    """Runs the finalists again with seeds not used in the search."""
-
-    def run(self) -> StudyResults:
-        """Make the missing runs, wait for those of other processes, and return all results."""
-        while True:
-            results = results_of(self._study, self._settings, self._seed)
-            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
-            if not waiting:
-                return results
-            if not any(self._complete(one) for one in waiting):
-                time.sleep(WAIT)
-
     def _complete(self, trial: TrialResult) -> bool:
         """Make a finalist's missing runs; return False if another process is working on them."""
         with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
@@ -190,3 +168,21 @@ class FreshRuns(Work):
                 self._study.set_user_attr(key, figure)
                 self._on_run()
         return True
+
+    def _fail(self, trial: Trial, why: str) -> None:
+        trial.set_user_attr(WHY, why)
+        self._study.tell(trial, state=TrialState.FAIL)
+
+    def _running(self) -> list[tuple[int, int]]:
+        """Numbers and Optuna's ids of the trials that are not over."""
+        found = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        return [(one.number, one._trial_id) for one in found]
+
+    def _require_some_success(self) -> None:
+        over = [one for one in self._study.get_trials(deepcopy=False) if one.state.is_finished()]
+        if len(over) >= FIRST_FAILURES and all(one.state == TrialState.FAIL for one in over):
+            last = over[-1]
+            raise BadInput(
+                f"{trial_folder(self._out, last.number)}: the first {len(over)} trials all failed, the last one by: "
+                f"{last.user_attrs.get(WHY)}; mend the study and give another out"
+            )

@@ -12,7 +12,7 @@ import pytest
 from qwop.common.settings import read
 from qwop.study.journal import open_journal
 from qwop.study.results import StudyResults, results_of
-from qwop.study.search import FreshRuns, Search
+from qwop.study.search import Search
 from qwop.study.settings import StudySettings
 
 CALLS = "calls.jsonl"
@@ -42,7 +42,7 @@ class Bench:
     def finish(self) -> StudyResults:
         """Search, and run the finalists with fresh seeds."""
         self.search()
-        return FreshRuns(self.study, self.settings, self.seed, self.folder, self.play).run()
+        return Search(self.study, self.settings, self.seed, self.folder, self.play).run_finalists()
 
     @property
     def results(self) -> StudyResults:

@@ -1,5 +1,6 @@
 """The journal of a study: what is read from it is checked first."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ Make = Callable[..., Any]
     ("found", "instead"),
     [
         ('"param_name":"x"', '"param_name":"y"'),
-        ('"user_attr":{"starts":1}', '"user_attr":{"starts":"x"}'),
         ('"user_attr":{"values":[', '"user_attr":{"values":["x",'),
         ('"user_attr":{"values":[', '"user_attr":{"values":[true,'),
         ('"user_attr":{"fresh/0/0":', '"user_attr":{"fresh/0/0":{},"was":'),
@@ -37,10 +37,33 @@ def test_values_of_other_kinds_are_refused_in_a_line(found: str, instead: str, b
     assert "start anew with another out" in str(refused.value)
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
-def test_what_is_no_file_is_refused(make: Callable[[Path], None], bench: Make) -> None:
-    path = bench().folder / JOURNAL
+CUT = b"\x00\x01binary, or a text whose last line has no end" * 50
+
+
+@pytest.mark.parametrize("kind", ["link", "link to a journal", "folder", "device", "file", "other study"])
+def test_what_is_no_journal_is_refused_and_stays_as_it_is(kind: str, bench: Make, tmp_path: Path) -> None:
+    path, mine = bench().folder / JOURNAL, tmp_path / "thesis"
+    journal = path.read_bytes() + b'{"op_code"'
     path.unlink()
-    make(path)
-    with pytest.raises(BadInput, match=JOURNAL):
+    content = {"link to a journal": journal, "other study": journal.replace(b'"study"', b'"theirs"')}.get(kind, CUT)
+    if kind == "folder":
+        path.mkdir()
+    else:
+        where = path if kind in ("file", "other study") else mine
+        where.write_bytes(content)
+        if where is mine:
+            path.symlink_to("/dev/zero" if kind == "device" else mine)
+    with pytest.raises(BadInput, match=rf"{JOURNAL}: .*; start anew with another out"):
         bench()
+    assert kind == "folder" or path.is_symlink() or path.read_bytes() == content
+    assert not mine.exists() or mine.read_bytes() == content
+
+
+def test_the_lock_of_a_process_that_was_killed_while_it_wrote_is_taken(
+    bench: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = bench(trials=1, repeats=1)
+    (made.folder / f"{JOURNAL}.lock").touch()
+    clock = itertools.count(0, 4)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    assert len(bench(trials=1, repeats=1).search().trials) == 1

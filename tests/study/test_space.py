@@ -5,8 +5,7 @@ from typing import Any
 import optuna
 import pytest
 from qwop.common.errors import BadInput
-from qwop.study.parallel import parallel_coordinates, place_of
-from qwop.study.space import Parameter, parse_space, plain_space
+from qwop.study.space import parse_space, plain_space
 
 SPACE = {
     "algorithm.learning_rate": {"type": "float", "low": 1e-5, "high": 1e-2, "log": True},
@@ -62,25 +61,3 @@ def test_a_wrong_entry_is_refused_by_its_key(given: Any, said: str) -> None:
 def test_an_empty_space_is_refused() -> None:
     with pytest.raises(BadInput, match="expected one setting or more"):
         parse_space({})
-
-
-def test_places_on_axes_follow_the_values() -> None:
-    rate, size, hidden = parse_space(SPACE)
-    assert [place_of(rate, value) for value in ("1e-05", "0.01")] == pytest.approx([0, 1])
-    assert place_of(rate, str(10**-3.5)) == pytest.approx(0.5)
-    assert place_of(size, "136") == pytest.approx(0.5)
-    assert place_of(hidden, "[64, 64]") == 1
-
-
-def test_a_line_for_each_trial_and_the_best_stand_out() -> None:
-    values = {"algorithm.learning_rate": "0.001", "loop.batch_size": "32", "algorithm.hidden": "[64]"}
-    points = [(values, figure) for figure in (3.0, 1.0, 2.0)]
-    drawn = parallel_coordinates(parse_space(SPACE), points, "return", best=1, sign=1)
-    assert drawn.count("<polyline") == 3
-    assert drawn.count('stroke-opacity="0.95"><title>algorithm.learning_rate=0.001') == 1
-    assert "return 3</title></polyline><line" in drawn  # the best is drawn last, over the others
-    less = parallel_coordinates(parse_space(SPACE), points, "time", best=1, sign=-1)
-    assert 'stroke-opacity="0.95"><title>algorithm.learning_rate=0.001' in less
-    assert "time 1</title></polyline><line" in less
-    assert parallel_coordinates(parse_space(SPACE), [], "return", best=1, sign=1) == ""
-    assert isinstance(parse_space(SPACE)[0], Parameter)
