@@ -1,104 +1,126 @@
 """Trackers: programs that show the figures of a run while it trains.
 
-`metrics.jsonl`, reports and results do not depend on them. Trackio (the extra `trackio`) keeps its figures in the
-user's own files and shows them by `trackio show`, without an account.
+`metrics.jsonl`, reports and results do not depend on them. TensorBoard's files lie in the run's folder. W&B (the extra
+`wandb`) and Trackio (the extra `trackio`, without an account) get the run's settings, too.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping
 from contextlib import redirect_stdout
+from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from .errors import BadInput
+from .files import write_atomic
 from .settings import setting
 
-TENSORBOARD, TRACKIO, BOTH, NONE = TRACKERS = ("tensorboard", "trackio", "both", "none")
+TENSORBOARD, WANDB, TRACKIO, NONE = TRACKERS = ("tensorboard", "wandb", "trackio", "none")
 
 PROJECT = "qwop"
-"""Trackio's project of all runs; a run is named by its folder."""
+"""The project of all runs, unless the variable WANDB_PROJECT names another. A run is named by its folder, and its group
+by the folder above."""
 
 FLUSH_SECONDS = 5
 """Time between two flushes of TensorBoard's file."""
+
+ID = "wandb.txt"
+"""File in a run's folder with the run's id at W&B, which continues it there."""
 
 
 def tracker() -> Any:
     """The setting of a command that trains."""
     return setting(
         TENSORBOARD,
-        "Tracker that shows the run as it goes on: tensorboard, trackio (an extra; no account needed), both or none.",
+        "Tracker that shows the run as it goes on: tensorboard, wandb or trackio (extras), or none.",
         choices=TRACKERS,
     )
 
 
 class Tracker(Protocol):
-    """A place for figures by name and step."""
+    """A place for figures by name, after a number of decisions or passes."""
 
-    def add_scalar(self, name: str, value: float, step: int) -> None: ...
+    def log(self, figures: Mapping[str, float], step: int) -> None: ...
 
     def close(self) -> None: ...
 
 
 def require_tracker(kind: str) -> None:
     """Raise BadInput unless the tracker is installed."""
-    if kind in (TRACKIO, BOTH) and find_spec("trackio") is None:
-        raise BadInput(
-            f"tracker={kind}: Trackio is not installed; pip install 'qwop[trackio]', or tracker={TENSORBOARD}"
-        )
+    if kind in (WANDB, TRACKIO) and find_spec(kind) is None:
+        raise BadInput(f"tracker={kind}: {kind} is not installed; pip install 'qwop[{kind}]', or tracker={TENSORBOARD}")
 
 
-def open_tracker(kind: str, folder: Path, resume_at: int | None = None) -> Tracker:
-    """The tracker of the run in `folder`, begun, or continued at a step (TensorBoard drops its figures after that)."""
+def open_tracker(
+    kind: str, folder: Path, settings: Mapping[str, object] | None = None, resume_at: int | None = None
+) -> Tracker:
+    """The tracker of the run in `folder`, begun, or continued at a step (TensorBoard drops its figures after that).
+
+    settings: of the run, as plain data.
+    """
     require_tracker(kind)
-    parts: list[Tracker] = []
-    if kind in (TENSORBOARD, BOTH):
+    if kind == TENSORBOARD:
+        return _TensorBoard(folder, resume_at)
+    return _Nothing() if kind == NONE else _Run(kind, folder, settings or {}, resume_at is not None)
+
+
+class _Nothing:
+    def log(self, figures: Mapping[str, float], step: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class _TensorBoard:
+    def __init__(self, folder: Path, resume_at: int | None) -> None:
         from torch.utils.tensorboard import SummaryWriter  # takes long to import
 
-        parts.append(SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS))
-    if kind in (TRACKIO, BOTH):
-        parts.append(_Trackio(str(folder)))
-    return _All(parts)
+        self._writer = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
 
-
-class _All:
-    """Any number of trackers."""
-
-    def __init__(self, parts: Sequence[Tracker]) -> None:
-        self._parts = parts
-
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        for part in self._parts:
-            part.add_scalar(name, value, step)
+    def log(self, figures: Mapping[str, float], step: int) -> None:
+        for name, value in figures.items():
+            self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        for part in self._parts:
-            part.close()
+        self._writer.close()
 
 
-class _Trackio:
-    """Figures for Trackio, which takes all those of a step at once."""
+class _Run:
+    """A run at W&B or in Trackio, whose calls are the same."""
 
-    def __init__(self, name: str) -> None:
-        import trackio
-
+    def __init__(self, kind: str, folder: Path, settings: Mapping[str, object], resumed: bool) -> None:
+        of = folder.absolute()
+        more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, resumed), "dir": str(of)}
         with redirect_stdout(StringIO()):  # several lines on its dashboard, through a progress bar
-            self._run = trackio.init(project=PROJECT, name=name, resume="allow", embed=False)
-        self._trackio = trackio
-        self._step, self._figures = 0, dict[str, float]()
+            self._run = import_module(kind).init(
+                project=os.environ.get("WANDB_PROJECT", PROJECT),
+                name=str(folder),
+                group=of.parent.name,
+                config=dict(settings),
+                resume="allow" if resumed else "never",
+                **more,
+            )
+        self._by_step = kind == TRACKIO
+        if not self._by_step:  # W&B refuses the step of an earlier row, such as that of a clone's second split
+            self._run.define_metric("*", step_metric="step")
 
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        if step != self._step:
-            self._send()
-        self._step = step
-        self._figures[name] = value
+    def log(self, figures: Mapping[str, float], step: int) -> None:
+        if self._by_step:
+            self._run.log(dict(figures), step=step)
+        else:
+            self._run.log({**figures, "step": step})
 
     def close(self) -> None:
-        self._send()
         with redirect_stdout(StringIO()):
-            self._trackio.finish()
+            self._run.finish()
 
-    def _send(self) -> None:
-        if self._figures:
-            self._trackio.log(self._figures, step=self._step)
-            self._figures = {}
+
+def _id(folder: Path, resumed: bool) -> str:
+    path = folder / ID
+    if not (resumed and path.exists()):
+        write_atomic(path, uuid4().hex[:12])
+    return path.read_text(encoding="utf-8").strip()

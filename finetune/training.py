@@ -59,7 +59,7 @@ class Training(Observer):
         self._settings, self._read, self._out = settings, read, Path(settings.out)
         self._bar = progress_bar("decisions", plain_console())
         self._task = self._bar.add_task("starting", total=None)
-        self._log = RunLog(self._out, settings.tracker)
+        self._log = RunLog(self._out, settings.tracker, to_plain(settings))
         self._results = PhaseEvaluator(
             self._out, settings.evaluation, settings.evaluation.drawn, self._log,
             keeps_best=settings.schedule.keep == BEST,

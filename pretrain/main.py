@@ -185,7 +185,7 @@ def _clone(
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(open_tracker(chosen.tracker, out)) as board,
+        closing(open_tracker(chosen.tracker, out, to_plain(chosen))) as board,
     ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
@@ -194,8 +194,9 @@ def _clone(
             def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""
                 bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
-                for measure in ("training_loss", "validation_nats", "validation_accuracy"):
-                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)
+                measures = ("training_loss", "validation_nats", "validation_accuracy")
+                figures = {f"split-{part + 1}/{measure}": getattr(epoch, measure) for measure in measures}
+                board.log(figures, epoch.number)
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 

@@ -30,10 +30,10 @@ class RunLog:
     resumptions. The report is made from this file. Nothing is written before `open`.
     """
 
-    def __init__(self, folder: Path, tracker: str = TENSORBOARD) -> None:
+    def __init__(self, folder: Path, tracker: str = TENSORBOARD, settings: Mapping[str, object] | None = None) -> None:
         self.metrics = Metrics()
         self._folder = folder
-        self._kind = tracker
+        self._kind, self._settings = tracker, settings
         self._board: Tracker | None = None
         self._showing = threading.Lock()  # evaluations may log from another thread
         self._seconds, self._frames = 0.0, 0
@@ -48,7 +48,7 @@ class RunLog:
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
         # An interrupt at the wrong moment can delay closing until its next flush.
-        self._board = open_tracker(self._kind, self._folder, resume_at)
+        self._board = open_tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()
         self.metrics.timer.read()
 
@@ -78,8 +78,7 @@ class RunLog:
     def _show(self, figures: Mapping[str, float], decisions: int) -> None:
         assert self._board is not None
         with self._showing:
-            for name, value in figures.items():
-                self._board.add_scalar(name, value, decisions)
+            self._board.log(figures, decisions)
 
     def close(self) -> None:
         if self._board is not None:

@@ -1,48 +1,76 @@
-"""Trackers of runs; Trackio is a stand-in, for its own needs a server's packages."""
+"""Trackers of runs; those that are not installed here are one stand-in, which notes what it is told."""
 
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from qwop.common import tracker
 from qwop.common.errors import BadInput
-from qwop.common.tracker import open_tracker, require_tracker
+from qwop.common.tracker import TRACKERS, open_tracker, require_tracker
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Records what Trackio was told."""
-    calls: list[Any] = []
-    module = ModuleType("trackio")
-    module.init = lambda **settings: calls.append(("init", settings["name"]))  # type: ignore[attr-defined]
-    module.log = lambda figures, step: calls.append((step, figures))  # type: ignore[attr-defined]
-    module.finish = lambda: calls.append("finish")  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "trackio", module)
-    monkeypatch.setattr(tracker, "require_tracker", lambda kind: None)
-    return calls
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What W&B or Trackio was told, in order."""
+    found: list[Any] = []
+
+    def init(**given: Any) -> SimpleNamespace:
+        found.append(given)
+        return SimpleNamespace(
+            log=lambda figures, step=None: found.append((figures, step)),
+            define_metric=lambda name, step_metric: found.append((name, step_metric)),
+            finish=lambda: found.append("finish"),
+        )
+
+    for name in ("wandb", "trackio"):
+        module = ModuleType(name)
+        module.init = init  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(tracker, "find_spec", lambda name: True)
+    monkeypatch.delenv("WANDB_PROJECT", raising=False)
+    return found
 
 
-def write(kind: str, folder: Path) -> None:
-    opened = open_tracker(kind, folder)
+def write(kind: str, folder: Path, resume_at: int | None = None) -> None:
+    opened = open_tracker(kind, folder, {"seed": 3}, resume_at)
     for step in (1, 2):
-        opened.add_scalar("a", 0.5, step)
-        opened.add_scalar("b", 1.5, step)
+        opened.log({"a": 0.5, "b": 1.5}, step)
     opened.close()
 
 
-@pytest.mark.parametrize("kind", tracker.TRACKERS)
-def test_each_tracker_gets_the_figures(kind: str, tmp_path: Path, told: list[Any]) -> None:
-    write(kind, tmp_path)
-    assert bool([*tmp_path.rglob("events*")]) == (kind in ("tensorboard", "both"))
-    figures = {"a": 0.5, "b": 1.5}
-    wanted = [("init", str(tmp_path)), (1, figures), (2, figures), "finish"]
-    assert told == (wanted if kind in ("trackio", "both") else [])
+@pytest.mark.parametrize("kind", TRACKERS)
+def test_each_tracker_gets_every_row_at_once(kind: str, tmp_path: Path, calls: list[Any]) -> None:
+    folder = tmp_path / "group" / "run"
+    write(kind, folder)
+    assert bool([*tmp_path.rglob("events*")]) == (kind == "tensorboard")
+    row = {"a": 0.5, "b": 1.5}
+    told = {
+        "trackio": [(row, 1), (row, 2), "finish"],
+        "wandb": [("*", "step"), ({**row, "step": 1}, None), ({**row, "step": 2}, None), "finish"],
+    }
+    assert calls[1:] == told.get(kind, [])
+    for begun in calls[:1]:
+        wanted = {"project": "qwop", "group": "group", "name": str(folder), "config": {"seed": 3}, "resume": "never"}
+        assert begun.items() >= wanted.items()
 
 
-def test_a_tracker_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_is_continued_and_another_in_its_folder_is_not(
+    tmp_path: Path, calls: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_PROJECT", "mine")
+    for resume_at in (None, 1, None):
+        write("wandb", tmp_path, resume_at)
+    first, resumed, anew = (call for call in calls if isinstance(call, dict))
+    assert [one["resume"] for one in (first, resumed, anew)] == ["never", "allow", "never"]
+    assert first["id"] == resumed["id"] != anew["id"]
+    assert first["project"] == "mine"
+
+
+@pytest.mark.parametrize("kind", ["wandb", "trackio"])
+def test_a_tracker_that_is_not_installed_is_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracker, "find_spec", lambda name: None)
-    with pytest.raises(BadInput, match=r"tracker=trackio: .* pip install 'qwop\[trackio\]'"):
-        require_tracker("trackio")
+    with pytest.raises(BadInput, match=rf"tracker={kind}: .* pip install 'qwop\[{kind}\]'"):
+        require_tracker(kind)
     require_tracker("tensorboard")
