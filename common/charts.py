@@ -28,13 +28,14 @@ COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b
 STYLE = """
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px 14px; }
 .charts > svg:only-child { max-width: 640px; }
-svg { width: 100%; height: auto; background: #fff; } svg text { font: 13.5px system-ui, sans-serif; fill: #555; }
+svg:not(.main-svg) { width: 100%; height: auto; background: #fff; }
+svg text { font: 13.5px system-ui, sans-serif; fill: #555; }
 svg .title { font-weight: 600; font-size: 15px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
 svg polygon { fill-opacity: 0.16; stroke: none; } svg .diagonal { stroke: #999; stroke-dasharray: 4 3; }
 svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 """
-"""Style of the charts in a page, and of a grid of them (class `charts`)."""
+"""Style of the charts in a page, and of a grid of them (class `charts`). Plotly's pictures (`main-svg`) keep theirs."""
 
 PICTURE_STYLE = """
 rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }

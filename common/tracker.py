@@ -62,31 +62,28 @@ def open_tracker(
     settings: of the run, as plain data.
     """
     require_tracker(kind)
-    if kind == TENSORBOARD:
-        return _TensorBoard(folder, resume_at)
-    return _Nothing() if kind == NONE else _Run(kind, folder, settings or {}, resume_at is not None)
-
-
-class _Nothing:
-    def log(self, figures: Mapping[str, float], step: int) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
+    if kind in (WANDB, TRACKIO):
+        return _Run(kind, folder, settings or {}, resume_at is not None)
+    return _TensorBoard(folder if kind == TENSORBOARD else None, resume_at)
 
 
 class _TensorBoard:
-    def __init__(self, folder: Path, resume_at: int | None) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # takes long to import
+    """Files in the run's folder; without one, nothing."""
 
-        self._writer = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
+    def __init__(self, folder: Path | None, resume_at: int | None) -> None:
+        self._writer: Any = None
+        if folder is not None:
+            from torch.utils.tensorboard import SummaryWriter  # takes long to import
+
+            self._writer = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
 
     def log(self, figures: Mapping[str, float], step: int) -> None:
-        for name, value in figures.items():
+        for name, value in figures.items() if self._writer else ():
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        self._writer.close()
+        if self._writer:
+            self._writer.close()
 
 
 class _Run:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -187,6 +188,9 @@ class EnvironmentSpec:
         if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):
             return env
         draws = more.get("render_mode") == "rgb_array"
+        if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
+            # Where there is no display, pygame would report that on stderr for every film.
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         checked = CheckedEnvironment(env, str(self), self.capabilities, draws)
         return with_indexed_actions(with_plain_observations(checked))
 

@@ -42,6 +42,7 @@ FRESH = (
     "best of many trials, because they were selected by it. ± is the standard error."
 )
 SEARCHED = "Each line is a complete trial, from setting to setting; drag along an axis to choose among them."
+PLAIN = {"displayModeBar": False}
 IMPORTANCE = "PED-ANOVA (Watanabe et al. 2023): the share of each setting in whether a trial is among the best tenth."
 
 
@@ -206,10 +207,10 @@ def _pictures(study: Study, results: StudyResults, figure: str) -> str:
         return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)
-        lines = plot_parallel_coordinate(study, target=lambda trial: trial.value or 0.0, target_name=figure)
+        lines = plot_parallel_coordinate(study, target_name=figure)
         shares = plot_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
     parts = []
     for picture, script, note in ((lines, True, SEARCHED), (shares, False, IMPORTANCE)):
-        picture.update_layout(title=None, template="plotly_white", height=380)
-        parts += [picture.to_html(full_html=False, include_plotlyjs=script), _note(note)]
+        picture.update_layout(title=None, template="plotly_white", height=320, margin={"t": 60, "b": 40})
+        parts += [picture.to_html(full_html=False, include_plotlyjs=script, config=PLAIN), _note(note)]
     return "".join(parts)
