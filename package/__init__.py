@@ -13,6 +13,7 @@ from .common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .common.errors import BadInput
+    from .compare.main import Comparison, compare
     from .datasets import Dataset, DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
     from .datasets.arrays import write_episode
     from .envs import EnvironmentSpec, Replay, replay
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
+    "Comparison",
     "Dataset",
     "DatasetInfo",
     "DatasetWriter",
@@ -37,6 +39,7 @@ __all__ = [
     "Policy",
     "Replay",
     "__version__",
+    "compare",
     "embedded_dataset",
     "evaluate",
     "load_policy",
@@ -52,6 +55,7 @@ __all__ = [
 
 _MODULES = {
     ".common.errors": ("BadInput",),
+    ".compare.main": ("Comparison", "compare"),
     ".datasets": ("Dataset", "DatasetInfo", "DatasetWriter", "Episode", "embedded_dataset", "open_dataset"),
     ".datasets.arrays": ("write_episode",),
     ".envs": ("EnvironmentSpec", "Replay", "replay"),

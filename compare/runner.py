@@ -1,0 +1,152 @@
+"""Rows as commands, run where they are missing: side by side, each with one thread on a core of its own."""
+
+import os
+import platform
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib.metadata import version
+from json import dumps
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+
+from ..common.errors import BadInput
+from ..common.files import make_missing, write_atomic
+from ..finetune.reports.run_log import METRICS
+from .runs import Plain, made_by, note_of
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+GIVEN = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")
+"""Commands that get the run's folder and seed unless they have their own."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run: its row's command lines, in which names stand in braces, and those of this seed. after: folders of other
+    runs that they name."""
+
+    seed: int
+    folder: Path
+    row: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
+    after: frozenset[Path]
+
+
+def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) -> dict[str, list[Job]]:
+    """The runs of each row, from its command lines and seeds.
+
+    In a command line {seed}, {run} (the run's folder), {out} and the names of rows above are replaced: these by the
+    folder of their run with this seed, or of their first run.
+    """
+    found: dict[str, list[Job]] = {}
+    for row, (lines, seeds) in rows.items():
+        found[row] = []
+        for seed in seeds:
+            above = {
+                name: next((one for one in jobs if one.seed == seed), jobs[0]).folder
+                for name, jobs in found.items()
+                if jobs
+            }
+            names = {**above, "seed": seed, "run": out / f"{row}-{seed}", "out": out}
+            commands = tuple(tuple(_words(line, {name: str(one) for name, one in names.items()})) for line in lines)
+            after = frozenset(folder for name, folder in above.items() if f"{{{name}}}" in " ".join(lines))
+            found[row].append(Job(seed, out / f"{row}-{seed}", tuple(lines), commands, after))
+    return found
+
+
+def _words(line: str, names: Mapping[str, str]) -> list[str]:
+    words = shlex.split(re.sub(r"\{([\w.-]+)\}", lambda found: names.get(found[1], found[0]), line))
+    given = {word.partition("=")[0] for word in words}
+    own = {"seed": names["seed"], "out": names["run"]} if words[0] in GIVEN else {}
+    return [*words, *(f"{name}={value}" for name, value in own.items() if name not in given)]
+
+
+def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
+    """Run what is not done, `workers` jobs side by side; the last line of each that fails, by its folder.
+
+    The jobs are in an order in which none names a later one. An interrupted training continues. BadInput for a folder
+    that other commands made.
+    """
+    for job in jobs:
+        if (before := made_by(job.folder)) and before["row"] != [*job.row]:
+            raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
+    mine: list[int | None] = [*os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else [None]
+    cores: SimpleQueue[int | None] = SimpleQueue()
+    for number in range(workers):
+        cores.put(mine[number % len(mine)])
+    stopped, running = Event(), list[subprocess.Popen[bytes]]()
+    waiting: dict[Path, Future[str | None]] = {}
+
+    def carry_out(job: Job) -> str | None:
+        """Run the commands that are not done; the last line of one that fails."""
+        if failed := [folder.name for folder in job.after if waiting[folder].result() is not None]:
+            return f"needs {failed[0]}, which failed"
+        note, made = note_of(job.folder), made_by(job.folder) or {"seed": job.seed, "row": [*job.row], "done": []}
+        make_missing(note.parent)
+        core = cores.get()
+        try:
+            for words in job.commands[len(made["done"]) :]:
+                began, line = time.monotonic(), [*_program(words[0]), *words[1:], *_resumed(words)]
+                with (output := note.with_suffix(".txt")).open("wb") as file:
+                    environment = {**os.environ, **ONE_THREAD}
+                    process = subprocess.Popen(
+                        line, stdout=file, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+                    )
+                    running.append(process)
+                    if stopped.is_set():
+                        process.send_signal(signal.SIGINT)
+                    if core is not None:
+                        os.sched_setaffinity(process.pid, {core})
+                    code = process.wait()
+                if code:
+                    said = output.read_text(encoding="utf-8", errors="replace").split("\n")
+                    return next((line.strip() for line in reversed(said) if line.strip()), f"exit code {code}")
+                made["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
+                write_atomic(note, dumps(made, indent=1) + "\n")
+        finally:
+            cores.put(core)
+        return None
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for job in jobs:
+            waiting[job.folder] = pool.submit(carry_out, job)
+        for folder, done in waiting.items():
+            print(f"{folder.name}: {done.result() or 'done'}", flush=True)
+        return {folder: last for folder, done in waiting.items() if (last := done.result()) is not None}
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in running:
+            process.send_signal(signal.SIGINT)  # a training leaves a checkpoint
+        pool.shutdown()
+
+
+def _program(name: str) -> list[str]:
+    return [sys.executable] if name == "python" else [str(Path(sysconfig.get_path("scripts")) / name)]
+
+
+def _resumed(words: Sequence[str]) -> list[str]:
+    folder = next((Path(word.removeprefix("out=")) for word in words if word.startswith("out=")), Path())
+    resumes = words[0] in ("qwop-finetune", "qwop-population") and "resume=true" not in words
+    return ["resume=true"] if resumes and ((folder / METRICS).exists() or any(folder.glob("checkpoints/*"))) else []
+
+
+@cache
+def origin() -> Plain:
+    """The day, version, machine and, in a checkout, commit of what runs now."""
+    root, found = Path(__file__).resolve().parents[1], {"day": date.today().isoformat(), "software": version("qwop")}
+    if (root / ".git").exists():
+        git = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+        found["commit"] = subprocess.run(git, capture_output=True, text=True).stdout.strip()
+    return found | {"machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores"}

@@ -1,0 +1,121 @@
+"""Finished runs, read from their folders: evaluations, logs and settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from ..common.command import CONFIGURATION, REPORT, Command
+from ..common.command_line import command_line
+from ..common.errors import BadInput
+from ..common.reading import MEGABYTE, read_json
+from ..common.same_settings import read_settings
+from ..common.settings import read
+from ..evaluation.command import main as evaluate
+from ..finetune.main import main as finetune
+from ..finetune.reports.model_selection import best_policy
+from ..finetune.reports.phase_evaluator import read_evaluation
+from ..finetune.reports.run_log import METRICS, read_metrics
+from ..pretrain.command import main as pretrain
+
+Plain = dict[str, Any]
+
+KINDS = GREEDY, DRAWN = ("greedy", "drawn")
+EVALUATION, CLONE, POLICY, START = "evaluation.json", "pretraining.json", "policy.safetensors", "start.safetensors"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    figures: of its final policy's games by their kind, as `Evaluation.summary` has them. decisions: until that policy.
+    chosen: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning. made:
+    the commands, times and machine, where `qwop-compare` ran them.
+    """
+
+    folder: Path
+    seed: int
+    environment: str
+    figures: Mapping[str, Mapping[str, Any]]
+    settings: Plain
+    command: str
+    decisions: int = 0
+    chosen: bool = False
+    log: Sequence[Plain] = ()
+    made: Sequence[Plain] = ()
+
+
+def read_row(name: str, places: Sequence[str]) -> list[Run]:
+    """The runs of a row, from folders or patterns such as `runs/with-*`, in order of their seeds.
+
+    Where some have equal seeds, as evaluations do, the number that ends each folder's name stands for it. BadInput
+    where no folder is found, one holds no finished run, or two hold the same run.
+    """
+    folders = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)) if Path(one).is_dir())
+    if not folders:
+        raise BadInput(f"{name}={','.join(places)}: no such folder; expected those of finished runs, or a command line")
+    runs = [read_run(folder) for folder in folders]
+    for place, run in enumerate(runs):
+        for other in runs[:place]:
+            if run.settings | {"out": ""} == other.settings | {"out": ""}:
+                raise BadInput(f"{run.folder}: the run of {other.folder} again, with the same settings and seed")
+    if len({run.seed for run in runs}) < len(runs):
+        numbers = [folder.name.rpartition("-")[2] for folder in folders]
+        if not all(map(str.isdecimal, numbers)) or len(set(map(int, numbers))) < len(runs):
+            raise BadInput(f"{name}: some runs have the same seed; end each folder's name with a number (NAME-SEED)")
+        runs = [replace(run, seed=int(number)) for run, number in zip(runs, numbers, strict=True)]
+    return sorted(runs, key=lambda run: run.seed)
+
+
+def read_run(folder: Path) -> Run:
+    """The finished run of `qwop-evaluate`, `qwop-finetune` or `qwop-pretrain` in a folder; BadInput for anything else.
+
+    Without a log of its own, that of a folder within it counts: of the training that an evaluation follows.
+    """
+    command: Command[Any]
+    last: Mapping[str, Any] = {}
+    figures: dict[str, Mapping[str, Any]]
+    chosen = False
+    if (folder / EVALUATION).exists():
+        command, last = evaluate, _document(folder / EVALUATION)
+        figures = {GREEDY if last.get("settings", {}).get("greedy") else DRAWN: last}
+    elif (folder / CLONE).exists():
+        from ..policies.files import load_policy  # with PyTorch
+
+        command, last = pretrain, {"environment": load_policy(folder / POLICY).environment.to_json()}
+        figures = {GREEDY if one["greedy"] else DRAWN: one for one in _document(folder / CLONE)["games"]}
+    elif (folder / REPORT).exists() and (folder / METRICS).exists():
+        command, every = finetune, [read_evaluation(path) for path in folder.glob("phases/*.json")]
+        last = max(every, key=lambda one: one["decisions"], default={})
+        if chosen := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
+            last = best_policy(folder, folder / START).figures
+        figures = {GREEDY: last, DRAWN: last.get("drawn", {})}
+    else:
+        raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")
+    if not any("mean_return" in one for one in figures.values()):
+        raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
+    settings, made = read_settings(folder / CONFIGURATION), made_by(folder)
+    line = command_line(command.program, read(command.settings, settings, ""), without=("seed", "out", "resume"))
+    logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
+    log = read_metrics(logs[-1].parent) if logs else []
+    return Run(
+        folder, made.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures, settings,
+        "\n".join(made.get("row", [line])), last.get("decisions", log[-1]["decisions"] if log else 0), chosen, log,
+        made.get("done", ()),
+    )  # fmt: skip
+
+
+def note_of(folder: Path) -> Path:
+    """The file beside a run's folder in which `qwop-compare` notes the commands that made it."""
+    return folder.parent / "made" / f"{folder.name}.json"
+
+
+def made_by(folder: Path) -> Plain:
+    """That note: the row's command lines, the commands that are done, and the seed; empty without one."""
+    return _document(note_of(folder)) if note_of(folder).exists() else {}
+
+
+def _document(path: Path) -> Plain:
+    found: Plain = read_json(path, 64 * MEGABYTE, "remove it")
+    return found

@@ -1,0 +1,22 @@
+"""Runs made of numbers alone."""
+
+from pathlib import Path
+from typing import Any
+
+from qwop.compare.runs import Run
+
+
+def run(seed: int, log: list[dict[str, Any]] | None = None, environment: str = "CartPole-v1", **greedy: Any) -> Run:
+    figures = {"greedy": {"mean_return": 0.0, **greedy}}
+    return Run(Path(f"run-{seed}"), seed, environment, figures, {}, "qwop-finetune", log=log or [])
+
+
+def runner(seed: int, share: float, seconds: float | None, log: list[dict[str, Any]] | None = None) -> Run:
+    """A run of QWOP."""
+    found = {"finishes": int(10 * share), "finish_share": share, "mean_metres": 100 * share, "median_seconds": seconds}
+    return run(seed, log, "QWOP-v1", **found)
+
+
+def returns(*values: float, first: int = 0) -> list[Run]:
+    """Runs with these mean returns, and seeds from `first`."""
+    return [run(seed, mean_return=value) for seed, value in enumerate(values, first)]

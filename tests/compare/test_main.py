@@ -1,0 +1,94 @@
+"""Whole comparisons."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from qwop.common.errors import BadInput
+from qwop.compare.main import compare
+
+from .conftest import BRIEF
+
+
+def test_folders_are_compared_without_leaving_a_file(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = compare({"fast": f"{finished}/fast-*", "slow": [f"{finished}/slow-0", f"{finished}/slow-1"]})
+    assert [*tmp_path.iterdir()] == []
+    greedy = found.table[found.table.games == "greedy"].set_index("row")
+    ends = [json.loads((finished / f"fast-{seed}/phases/1-alone.json").read_text())["mean_return"] for seed in (0, 1)]
+    assert greedy.loc["fast", "mean"] == pytest.approx(np.mean(ends))
+    assert (greedy.loc["fast", "mean_low"], greedy.loc["fast", "mean_high"]) == (min(ends), max(ends))
+    assert greedy.loc["fast", "against"] == "slow"
+    assert [run["seed"] for run in found.results["rows"]["slow"]] == [0, 1]
+    assert found.curves.groupby(["row", "seed"]).size().tolist() == [3] * 4
+    for text in ("CartPole-v1: mean return, greedy games", "algorithm.learning_rate=0.003", "<svg", "2 seeds"):
+        assert text in found.page
+
+
+def test_the_report_has_tables_curves_and_results(finished: Path, tmp_path: Path) -> None:
+    rows = {"fast": f"{finished}/fast-*", "judged": f"{finished}/judged-0"}
+    found = compare(rows, out=tmp_path, goal=9, title="Fast | slow")
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results == json.loads(json.dumps(found.results))
+    assert {(line["figure"], line["games"]) for line in results["lines"]} == {
+        ("mean return", "greedy"), ("mean return", "drawn"),
+        ("share of games with a return of 9 or more", "greedy"), ("share of games with a return of 9 or more", "drawn"),
+    }  # fmt: skip
+    table = (tmp_path / "table.md").read_text()
+    assert "| fast | 2 of 2 | " in table
+    assert "A single seed has no interval and says little about the next one: judged." in table
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert {"row", "seed", "phase", "decisions", "time/seconds", "live/return"} <= {*curves.columns}
+    assert (tmp_path / "report.html").read_text() == found.page
+    assert "<title>Fast | slow</title>" in found.page
+
+
+@pytest.mark.slow
+def test_rows_are_run_and_compared(tmp_path: Path) -> None:
+    settings = dict(word.split("=") for word in BRIEF)
+    rows = {
+        "_start": {"settings": settings, "seeds": [0]},
+        "more": "qwop-finetune policy={_start}/policy.safetensors schedule=live-only " + " ".join(BRIEF[1:]),
+        "wrong": "qwop-finetune environment=CartPole-v1 algorithm=ppq",
+    }
+    for _ in range(2):  # the second time only what failed
+        found = compare(rows, seeds=2, jobs=2, out=tmp_path)
+        assert [run["seed"] for run in found.results["rows"]["more"]] == [0, 1]
+        assert found.results["rows"].keys() == {"more"}
+        assert found.results["failed"].keys() == {"wrong-0", "wrong-1"}
+        assert "did you mean ppo?" in found.results["failed"]["wrong-1"]
+        assert "Failed: wrong-0: qwop-finetune: algorithm=ppq" in (tmp_path / "table.md").read_text()
+    assert len(json.loads((tmp_path / "made/more-0.json").read_text())["done"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        ({}, "nothing to compare"),
+        ({"a": []}, "a: .*expected folders of finished runs, or command lines"),
+        ({"a": [3]}, "a: .*expected folders of finished runs, or command lines"),
+        ({"a": {"comand": "qwop-finetune"}}, "a: comand is unknown; expected command, settings and seeds"),
+        ({"a": {"seeds": 0}}, "a: seeds=0, expected a number of seeds, or a list of them"),
+        ({"a": {"seeds": [1, "two"]}}, "expected a number of seeds"),
+        ({"a": "nowhere-*"}, "a=nowhere-.: no such folder"),
+        ({"a": "python nothing.py"}, "nothing to compare: .*nothing.py"),
+    ],
+)
+def test_rows_that_are_none_are_refused(rows: dict, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        compare(rows, out=tmp_path)
+
+
+@pytest.mark.parametrize("before", ["", "import qwop.compare.runs; ", "import qwop.compare.main; "])
+def test_the_package_and_its_function_share_a_name(before: str) -> None:
+    code = (
+        f"{before}import qwop\ntry:\n    qwop.compare({{}}, jobs=1)\nexcept qwop.BadInput as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("nothing to compare")

@@ -1,0 +1,150 @@
+"""Running what is missing, by small scripts in place of trainings."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from qwop.common.errors import BadInput
+from qwop.compare.runner import Job, jobs_of, run_missing
+
+WORK = """
+import os, pathlib, sys, time
+given = dict(word.split("=", 1) for word in sys.argv[1:])
+folder = pathlib.Path(given["out"])
+folder.mkdir(parents=True, exist_ok=True)
+print("begins")
+if given.get("fails"):
+    sys.exit("work: " + given["fails"])
+(folder / "began").write_text(str(time.monotonic()))
+pace = pathlib.Path("pace")
+time.sleep(float(pace.read_text() if pace.exists() else given.get("takes", 0)))
+cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+(folder / "said").write_text(f"{given} {cores} {os.environ['OMP_NUM_THREADS']}")
+(folder / "ended").write_text(str(time.monotonic()))
+with (folder / "calls").open("a") as file:
+    file.write(given.get("call", "-"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("work.py").write_text(WORK)
+
+
+def jobs(out: str = "out", seeds: int = 2, **rows: str | list[str]) -> list[Job]:
+    lines = {name: [row] if isinstance(row, str) else row for name, row in rows.items()}
+    found = jobs_of({name: (row, range(seeds)) for name, row in lines.items()}, Path(out))
+    return [job for every in found.values() for job in every]
+
+
+def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
+    line = "qwop-finetune policy={base}/policy.safetensors demonstrations={out}/games 'a={reward: race}' b={x}"
+    _, _, first, second = jobs(base="qwop-finetune seed=7", row=line)
+    assert first.commands == (
+        ("qwop-finetune", "policy=out/base-0/policy.safetensors", "demonstrations=out/games", "a={reward: race}",
+         "b={x}", "seed=0", "out=out/row-0"),
+    )  # fmt: skip
+    assert second.commands[0][1] == "policy=out/base-1/policy.safetensors"
+    assert second.after == {Path("out/base-1")}
+
+
+def test_a_seed_or_folder_of_the_rows_own_stays() -> None:
+    (job, _) = jobs(row=["qwop-finetune seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
+    assert job.commands == (
+        ("qwop-finetune", "seed=10", "out=out/row-0/tuned"), ("qwop-dataset", "describe", "data/me"),
+    )  # fmt: skip
+
+
+def test_a_row_with_one_run_serves_every_seed() -> None:
+    found = jobs_of(
+        {"_games": (["python work.py out={run}"], [5]), "row": (["qwop-pretrain dataset={_games}"], [0, 5])}, Path("o")
+    )
+    assert [job.commands[0][1] for job in found["row"]] == ["dataset=o/_games-5"] * 2
+
+
+def test_what_is_done_is_not_repeated() -> None:
+    work = ["python work.py out={run}/a call=x", "python work.py out={run}/b call=y"]
+    for _ in range(2):
+        assert run_missing(jobs(row=work), 2) == {}
+    assert [Path(f"out/row-1/{name}/calls").read_text() for name in "ab"] == ["x", "y"]
+    made = json.loads(Path("out/made/row-1.json").read_text())
+    assert (made["seed"], made["row"], [one["command"] for one in made["done"]]) == (
+        1, work, ["python work.py out=out/row-1/a call=x", "python work.py out=out/row-1/b call=y"],
+    )  # fmt: skip
+    assert {"seconds", "day", "software", "machine"} <= made["done"][0].keys()
+
+
+def test_a_run_computes_with_one_thread_on_its_core() -> None:
+    run_missing(jobs(row="python work.py out={run}", seeds=1), 1)
+    assert Path("out/row-0/said").read_text().endswith("1")
+    if hasattr(os, "sched_getaffinity"):
+        assert f"[{min(os.sched_getaffinity(0))}] 1" in Path("out/row-0/said").read_text()
+
+
+@pytest.mark.parametrize(("workers", "overlap"), [(1, False), (2, True)])
+def test_as_many_runs_as_asked_for_go_on_at_the_same_time(workers: int, overlap: bool) -> None:
+    run_missing(jobs(row="python work.py out={run} takes=1.5"), workers)
+    first, second = (
+        [float(Path(f"out/row-{seed}/{name}").read_text()) for name in ("began", "ended")] for seed in (0, 1)
+    )
+    assert (first[0] < second[1] and second[0] < first[1]) is overlap
+
+
+def test_a_failed_run_has_its_last_line_and_the_others_go_on() -> None:
+    rows = {
+        "good": "python work.py out={run}",
+        "bad": "python work.py out={run} fails=oh",
+        "late": "python work.py out={bad}/x",
+    }
+    failed = run_missing(jobs(**rows, seeds=1), 2)
+    assert failed == {Path("out/bad-0"): "work: oh", Path("out/late-0"): "needs bad-0, which failed"}
+    assert Path("out/good-0/ended").exists()
+    assert not Path("out/made/bad-0.json").exists()
+
+
+def test_a_run_of_other_commands_is_not_overwritten() -> None:
+    run_missing(jobs(row="python work.py out={run}", seeds=1), 1)
+    with pytest.raises(BadInput, match=r"out/row-0: was made by python work.py out=\{run\}; give out= another folder"):
+        run_missing(jobs(row="python work.py out={run} takes=0.1", seeds=1), 1)
+
+
+PROGRAM = """
+from pathlib import Path
+from qwop.common.ends import one_line_end
+from qwop.compare.runner import jobs_of, run_missing
+with one_line_end("compare"):
+    run_missing(jobs_of({"row": (["python work.py out={run}"], [0, 1])}, Path("out"))["row"], 1)
+"""
+
+
+def test_an_interrupted_comparison_ends_its_runs_and_goes_on_when_it_is_repeated() -> None:
+    Path("pace").write_text("60")
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, text=True)
+    while not Path("out/row-0/began").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "\ncompare: interrupted\n")
+    assert not Path("out/row-0/ended").exists()
+    assert not Path("out/row-1").exists()
+    Path("pace").write_text("0")
+    assert run_missing(jobs(row="python work.py out={run}"), 1) == {}
+    assert [Path(f"out/row-{seed}/calls").read_text() for seed in (0, 1)] == ["-", "-"]
+
+
+def test_an_interrupted_training_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from qwop.compare import runner
+
+    words = ("qwop-finetune", "environment=CartPole-v1", "out=tuned")
+    assert runner._resumed(words) == []
+    Path("tuned").mkdir()
+    Path("tuned/metrics.jsonl").touch()
+    assert runner._resumed(words) == ["resume=true"]
+    assert runner._resumed(("qwop-pretrain", *words[1:])) == []
