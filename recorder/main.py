@@ -19,6 +19,7 @@ from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import DESCRIPTION, RECORDINGS, next_number
 from ..datasets.writer import DatasetWriter
+from .person import require_name
 from .rescue_writer import RescuingWriter
 from .settings import (
     BrowserSettings,
@@ -45,6 +46,8 @@ def run(settings: RecordSettings) -> None:
     require_writable_folder(folder, "dataset")
     if (folder / CONFIGURATION).exists() and not (folder / DESCRIPTION).exists():
         raise BadInput(f"dataset={folder}: holds a run, not a dataset; give dataset= another folder")
+    if settings.source.player is not None:
+        require_name(settings.source.player, "source.player")
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
     _keep_configuration(replace(settings, dataset=str(folder)), folder)

@@ -224,7 +224,7 @@ class KeysSettings(PersonSettings):
         path=True,
         expected="paths or patterns in brackets",
     )
-    player: str = setting("me", "Name of who played, in the dataset.")
+    player: str | None = setting(None, "Name of who played. null: as each file says, or me.")  # type: ignore[assignment]
 
 
 SourceSettings = (
@@ -269,4 +269,4 @@ class RecordSettings(Settings):
             return self.dataset
         if isinstance(self.source, EnvironmentPageSettings):
             return f"data/{file_name(f'{self.source.player}-{self.source.id}')}"
-        return f"data/{file_name(self.source.player)}"
+        return f"data/{file_name(self.source.player or PersonSettings.player)}"

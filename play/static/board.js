@@ -9,12 +9,13 @@ export class Board {
 
   // Plays all runs, once. shown(): called after each.
   load(shown) {
-    this.loading ??= this.play(shown);
+    this.loading ??= this.play(shown).catch(() => { this.loading = null; }); // without a connection: the next time
     return this.loading;
   }
 
   async play(shown) {
     const files = await (await fetch("board.json")).json();
+    this.runs = [];
     for (const file of files) {
       const run = this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text());
       const place = this.runs.findIndex((other) => other.refused || (!run.refused && better(run, other)));

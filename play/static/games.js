@@ -1,16 +1,28 @@
 // Your games, kept in this browser. A game that is under way is kept twice a second, and found again after a crash.
 
 import { today } from "./list.js";
-import { pack, unpack } from "./packed.js";
+import { areKeys, pack, TEMPOS, unpack } from "./packed.js";
 import { openPages, page, random } from "./pages.js";
 import { bestOf } from "./ranking.js";
 import { forget, names, read, write } from "./storage.js";
+import { cut } from "./texts.js";
 
 const GAMES = "qwop.games";
 const RUNNING = "qwop.running."; // and the page that plays it, or any digits once that is closed
 const NAME = "qwop.name";
 const MOST = 300; // games, the best one always among them
 const KEEP = 500; // ms between two notes of the game under way
+const LONGEST_NAME = 40; // characters
+
+export const shortName = (name) => cut(name, LONGEST_NAME).trim();
+
+// The name that was entered last; `otherwise` if there is none.
+export function keptName(otherwise) {
+  const kept = read(NAME, "");
+  return (typeof kept === "string" && shortName(kept)) || otherwise;
+}
+
+export const keepName = (name) => write(NAME, name);
 
 export class Games {
   constructor(module) {
@@ -23,16 +35,20 @@ export class Games {
 
   // The storage decides: another page of this browser may have added games and discarded others.
   refresh() {
-    const known = (kept) => this.list.find(({ number, packed }) => number === kept.number && packed === kept.packed);
-    this.list = read(GAMES, []).flatMap((kept) => known(kept) ?? this.entry(kept));
+    const known = (kept) => this.list.find(({ number, packed }) => number === kept?.number && packed === kept.packed);
+    this.unread = []; // of another version of the page, or of another page: left as it is
+    this.list = [read(GAMES, [])].flat().flatMap((kept) => known(kept) ?? this.entry(kept));
   }
 
-  entry({ number, packed, seconds }) {
+  entry(kept) {
     try {
+      const { number, packed, seconds } = kept;
       const { keys, outcome, metres, name, day, tempo } = unpack(packed);
+      if (!Number.isSafeInteger(number) || number < 1 || !Number.isFinite(seconds)) throw new TypeError("not a game of this page");
       return [{ number, packed, keys, outcome, metres, seconds, name, day, tempo }];
     } catch {
-      return []; // of another version of the page
+      this.unread.push(kept);
+      return [];
     }
   }
 
@@ -73,12 +89,12 @@ export class Games {
   }
 
   save() {
-    this.kept = write(GAMES, this.list.map(({ number, packed, seconds }) => ({ number, packed, seconds })));
+    this.kept = write(GAMES, [...this.unread, ...this.list.map(({ number, packed, seconds }) => ({ number, packed, seconds }))]);
   }
 
-  get name() { return read(NAME, "me"); }
+  get name() { return keptName("me"); }
 
-  set name(name) { write(NAME, name.slice(0, 40) || "me"); }
+  set name(name) { keepName(shortName(name)); }
 
   // --- the game under way ---
 
@@ -97,10 +113,11 @@ export class Games {
   // The games of closed pages, which are forgotten here.
   async takeRunning() {
     const open = await openPages();
-    return names(RUNNING).filter((name) => !open.has(name.slice(RUNNING.length))).map((name) => {
+    return names(RUNNING).filter((name) => !open.has(name.slice(RUNNING.length))).flatMap((name) => {
       const running = read(name, null);
+      if (!areKeys(running?.keys)) return []; // of another form: left as it is
       forget(name);
-      return running;
+      return [{ keys: running.keys, tempo: TEMPOS.includes(running.tempo) ? running.tempo : 1 }];
     });
   }
 }

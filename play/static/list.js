@@ -4,9 +4,10 @@ import { $, button, element, figures } from "./elements.js";
 
 const DAY = 86_400_000; // ms
 
-// Days since 1970 of the player's own calendar, so that no time zone shows another day.
-export const today = () => Math.floor(Date.now() / DAY - new Date().getTimezoneOffset() / 1440);
-export const dateOf = (day) => new Date(day * DAY).toLocaleDateString(undefined, { timeZone: "UTC" });
+// Days since 1970 of the player's own calendar, so that no time zone shows another day; 0 where the clock is not set.
+export const dayOf = (time) => Math.max(Math.floor(time / DAY - new Date(time).getTimezoneOffset() / 1440), 0) || 0;
+export const today = () => dayOf(Date.now());
+export const dateOf = (day) => (day ? new Date(day * DAY).toLocaleDateString(undefined, { timeZone: "UTC" }) : "");
 
 export class List {
   // actions: watch, race, link, file and discard, each of an entry.
@@ -71,8 +72,9 @@ export class List {
     }
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
     const ended = entry.board ? entry.kind : entry.outcome;
-    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}`;
-    tr.append(element("td", own ? `${entry.number ?? "…"}` : this.label(entry)), element("td", said));
+    const problem = entry.problem ? `; not in the dataset: ${entry.problem}` : "";
+    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}${problem}`;
+    tr.append(element("td", own ? `${entry.number ?? (problem ? "–" : "…")}` : this.label(entry)), element("td", said));
     if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;

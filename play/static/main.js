@@ -19,7 +19,12 @@ import { View } from "./view.js";
 const BETWEEN_FILES = 150; // ms: Chrome drops those beyond ten a second
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-const [scene, module] = await Promise.all([Scene.load($("view")), loadEngine()]);
+const [scene, module] = await Promise.all([Scene.load($("view")), loadEngine()]).catch((error) => {
+  const without = globalThis.WebAssembly ? error.message : "this browser has WebAssembly switched off, as in lockdown mode";
+  $("title").textContent = "The page cannot be loaded";
+  $("detail").textContent = `Reload it, or use another browser: ${without}.`;
+  throw error;
+});
 if (calm) for (const strip of scene.data.strips) strip.share = 0; // the distance stands still
 const view = new View(scene);
 const keyboard = new Keyboard(window);
@@ -144,12 +149,18 @@ requestAnimationFrame(function frame(now) {
 });
 
 // Those who run beside you come after the first picture.
-const [weights, keys] = await Promise.all(["champion.safetensors", "champion_keys.txt"].map((name) => fetch(name)));
-opponents.own = [
-  { ...openKeys(module, await keys.text(), ""), name: "the fastest game" },
-  policyEntry(await weights.arrayBuffer(), "the champion", "the policy that finishes from every start"),
-];
+try {
+  const [weights, keys] = await Promise.all(["champion.safetensors", "champion_keys.txt"].map((name) => fetch(name)));
+  opponents.own = [
+    { ...openKeys(module, await keys.text(), ""), name: "the fastest game" },
+    policyEntry(await weights.arrayBuffer(), "the champion", "the policy that finishes from every start"),
+  ];
+} catch {
+  view.toast("Nobody runs beside you: the champion cannot be loaded.");
+}
 await race.recover();
 if (!openLink()) await opponents.choose(opponents.choice);
 document.body.dataset.loaded = "true";
-if (navigator.serviceWorker && location.protocol === "https:") navigator.serviceWorker.register("offline.js");
+try {
+  if (location.protocol === "https:") await navigator.serviceWorker?.register("offline.js");
+} catch { /* storage is forbidden: the page needs its connection */ }

@@ -2,18 +2,24 @@
 
 const NAME = `qwop ${registration.scope}`;
 
+// Where storage is full or forbidden, the page needs its connection.
+async function keep(request, answer) {
+  try {
+    await (await caches.open(NAME)).put(request, answer);
+  } catch { /* nothing is kept */ }
+}
+
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 self.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !event.request.url.startsWith(registration.scope)) return;
   event.respondWith((async () => {
-    const kept = await caches.open(NAME);
     try {
       const answer = await fetch(event.request);
-      if (answer.ok) await kept.put(event.request, answer.clone());
+      if (answer.ok) event.waitUntil(keep(event.request, answer.clone()));
       return answer;
     } catch (error) {
-      const found = await kept.match(event.request);
+      const found = await caches.match(event.request, { cacheName: NAME }).catch(() => null);
       if (found) return found;
       throw error;
     }

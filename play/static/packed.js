@@ -5,11 +5,12 @@ import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
 import { Refused } from "./policy.js";
 import { flat } from "./rows.js";
+import { cut } from "./texts.js";
 
 const VERSION = 1;
 const OUTCOMES = ["stopped", "finished", "fell"];
-const TEMPOS = [1, 0.75, 0.5, 0.25]; // at which a person played
-const LONGEST = 300_000; // frames
+export const TEMPOS = [1, 0.75, 0.5, 0.25]; // at which a person played
+export const LONGEST = 300_000; // frames
 const LONGEST_NAME = 40; // bytes
 
 // Runs of frames with the same keys: [frames, keys].
@@ -21,6 +22,11 @@ export function runsOf(keys) {
   }
   return runs;
 }
+
+// True for the keys of a game, or for other numbers of its frames below `end`.
+export const areKeys = (keys, end = 16) => (
+  Array.isArray(keys) && keys.length > 0 && keys.length <= LONGEST && keys.every((one) => Number.isSafeInteger(one) && one >= 0 && one < end)
+);
 
 export const keysOf = (runs) => runs.flatMap(([frames, pressed]) => new Array(frames).fill(pressed));
 
@@ -75,12 +81,12 @@ class Reader {
 export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits = prove(module, keys).bits }) {
   const writer = new Writer();
   writer.number(VERSION);
-  writer.number(OUTCOMES.indexOf(outcome) + 4 * TEMPOS.indexOf(tempo));
+  writer.number(OUTCOMES.indexOf(outcome) + 4 * Math.max(TEMPOS.indexOf(tempo), 0));
   writer.number(keys.length);
   const tenths = Math.round(10 * metres);
   writer.number(tenths < 0 ? -2 * tenths - 1 : 2 * tenths);
-  writer.number(day);
-  const text = new TextEncoder().encode(name).subarray(0, LONGEST_NAME);
+  writer.number(Number.isSafeInteger(day) && day >= 0 ? day : 0);
+  const text = bytesOf(cut(name, LONGEST_NAME, (character) => bytesOf(character).length));
   writer.number(text.length);
   writer.bytes.push(...text);
   for (const [frames, pressed] of runsOf(keys)) {
@@ -173,6 +179,8 @@ export function recorder(game) {
     rows: () => flat(kept),
   };
 }
+
+const bytesOf = (text) => new TextEncoder().encode(text);
 
 const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 

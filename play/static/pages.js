@@ -4,9 +4,14 @@ export const random = () => Array.from(crypto.getRandomValues(new Uint8Array(6))
 
 // A lock that the browser keeps for as long as this page lives, so that others know.
 export const page = `qwop.page.${random()}`;
-navigator.locks?.request(page, () => new Promise(() => {}));
+navigator.locks?.request(page, () => new Promise(() => {})).catch(() => {}); // where storage is forbidden, so are locks
 
+// None where the browser does not tell.
 export async function openPages() {
-  const { held } = await (navigator.locks?.query() ?? { held: [] });
-  return new Set(held.map(({ name }) => name));
+  try {
+    const { held } = await navigator.locks.query();
+    return new Set(held.map(({ name }) => name));
+  } catch {
+    return new Set();
+  }
 }

@@ -1,10 +1,12 @@
 // Policies of this project in the page: the network of a policy's file, and its decisions in a game.
 
 import { OBSERVATIONS } from "./engine.js";
+import { shown } from "./texts.js";
 
 const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
 const LIMIT = 8; // of scaled observations, in standard deviations, before tanh layers
 const LARGEST_HEADER = 4 * 2 ** 20;
+const LONGEST_STEP = 3600; // frames of a decision
 
 const { fround } = Math;
 const relu = (x) => (x > 0 ? x : 0);
@@ -12,6 +14,9 @@ const relu = (x) => (x > 0 ? x : 0);
 export class Refused extends Error {}
 
 const refuse = (why) => { throw new Refused(why); };
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isSize = (value) => Number.isSafeInteger(value) && value > 0;
 
 // The description in a policy's file, and its tensors { shape, values }; refuses anything else.
 function readPolicy(buffer) {
@@ -27,17 +32,22 @@ function readPolicy(buffer) {
   } catch {
     refuse(notOne);
   }
-  if (typeof description !== "object" || description === null) refuse(notOne);
-  const tensors = {};
+  if (!isObject(description)) refuse(notOne);
+  const tensors = new Map();
+  let left = buffer.byteLength - 8 - length; // bytes: tensors that overlap would take more memory than the file
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
-    const { dtype, shape, data_offsets: [from, to] = [] } = entry ?? {};
-    const whole = Array.isArray(shape) && shape.every(Number.isSafeInteger) && Number.isSafeInteger(from);
-    if (dtype !== "F32" || !whole || to - from !== 4 * shape.reduce((a, b) => a * b, 1)) refuse(`its tensor ${name} is damaged`);
-    if (from < 0 || 8 + length + to > buffer.byteLength) refuse("the file ends too early");
+    const { dtype, shape, data_offsets: place } = entry ?? {};
+    const whole = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size) && size >= 0) && Array.isArray(place)
+      && place.length === 2 && place.every((offset) => Number.isSafeInteger(offset) && offset >= 0);
+    const [from, to] = whole ? place : [];
+    if (dtype !== "F32" || !whole || to - from !== 4 * shape.reduce((a, b) => a * b, 1)) refuse(`its tensor ${shown(name)} is damaged`);
+    if (8 + length + to > buffer.byteLength) refuse("the file ends too early");
+    left -= to - from;
+    if (left < 0) refuse(`its tensor ${shown(name)} overlaps others`);
     const values = new Float32Array(buffer.slice(8 + length + from, 8 + length + to));
-    if (!values.every(Number.isFinite)) refuse(`its tensor ${name} is not finite`);
-    tensors[name] = { shape, values };
+    if (!values.every(Number.isFinite)) refuse(`its tensor ${shown(name)} is not finite`);
+    tensors.set(name, { shape, values });
   }
   return { description, tensors };
 }
@@ -96,9 +106,9 @@ class Tensors {
   constructor(tensors) { this.tensors = tensors; }
 
   get(name, ...shape) {
-    const tensor = this.tensors[name];
+    const tensor = this.tensors.get(name);
     const fits = tensor?.shape.length === shape.length && shape.every((size, axis) => size === tensor.shape[axis]);
-    if (!fits) refuse(`its tensor ${name} does not fit its architecture`);
+    if (!fits || !shape.every(isSize)) refuse(`its tensor ${name} does not fit its architecture`);
     return tensor;
   }
 
@@ -193,20 +203,24 @@ export class Policy {
   // buffer: the bytes of its file. Throws Refused, with one line, for what cannot be played here.
   constructor(buffer, name = "policy") {
     const { description, tensors } = readPolicy(buffer);
-    const { architecture = {}, environment = {}, actions, observation_shape: shape } = description;
-    const settings = environment.settings ?? {};
+    const { architecture, environment, actions, observation_shape: shape } = description;
+    const settings = environment?.settings ?? {};
     this.name = name;
-    if (environment.id !== "QWOP-v1") refuse(`it plays ${environment.id ?? "an unknown game"}, not QWOP`);
+    if (!isObject(environment) || !isObject(settings) || !isObject(architecture)) refuse("its game or network is not described");
+    if (environment.id !== "QWOP-v1") refuse(`it plays ${shown(environment.id ?? "an unknown game")}, not QWOP`);
     this.kind = settings.observation ?? "features";
-    if (!(this.kind in OBSERVATIONS)) refuse("it sees pictures; the page can play policies that see numbers");
+    if (!Object.hasOwn(OBSERVATIONS, this.kind) || typeof this.kind !== "string") refuse("it sees pictures; the page can play policies that see numbers");
     const [, size] = OBSERVATIONS[this.kind];
-    if (shape?.length !== 1 || shape[0] !== size || actions !== ACTION_KEYS.length) refuse("its numbers are not those of QWOP");
+    if (!Array.isArray(shape) || shape.length !== 1 || shape[0] !== size || actions !== ACTION_KEYS.length) refuse("its numbers are not those of QWOP");
+    const known = typeof architecture.name === "string" && Object.hasOwn(ARCHITECTURES, architecture.name);
+    if (!known) refuse(`its network, ${shown(architecture.name)}, has a memory or is unknown; the page can play feed-forward ones`);
     const make = ARCHITECTURES[architecture.name];
-    if (!make) refuse(`its network, ${architecture.name}, has a memory or is unknown; the page can play feed-forward ones`);
-    if (!Array.isArray(architecture.hidden) || !architecture.hidden.every(Number.isSafeInteger)) refuse("its layers are not described");
+    if (!Array.isArray(architecture.hidden) || !architecture.hidden.every(isSize)) refuse("its layers are not described");
+    if (!["members", "quantiles"].every((of) => architecture[of] === undefined || isSize(architecture[of]))) refuse("its layers are not described");
     this.framesPerStep = settings.frames_per_step ?? 3;
-    if (!(Number.isSafeInteger(this.framesPerStep) && this.framesPerStep > 0)) refuse("its decisions have no length");
+    if (!isSize(this.framesPerStep) || this.framesPerStep > LONGEST_STEP) refuse("its decisions have no length");
     this.lag = settings.observation_lag ?? 0;
+    if (this.lag !== 0 && this.lag !== 1) refuse("its observations lag the game by more than a frame");
     const held = new Tensors(tensors);
     this.mean = held.get("scaler.mean", size).values;
     this.std = held.get("scaler.std", size).values;

@@ -5,6 +5,10 @@ import { openKeys, writeKeys } from "./keys_file.js";
 import { today } from "./list.js";
 import { pack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
+import { cut, shown } from "./texts.js";
+
+const LONGEST_LINK = 2000; // characters that messengers take: Discord 2,000, Telegram 4,096
+const LARGEST_FILE = 64 * 2 ** 20; // bytes
 
 export function policyEntry(buffer, name, about = null) {
   const policy = new Policy(buffer, name);
@@ -27,11 +31,14 @@ export class Sharing {
 
   async link(entry) {
     const address = `${location.href.split("#")[0]}#game=${this.packed(entry)}`;
+    const long = address.length > LONGEST_LINK;
+    const size = `It has ${address.length.toLocaleString("en")} characters, which some messengers cut: rather send the game’s file.`;
     try {
       await navigator.clipboard.writeText(address);
-      this.view.toast("The link is copied; it holds the whole game.");
+      if (long) this.view.toast(`The link is copied. ${size}`, () => this.file(entry), "Save the file");
+      else this.view.toast("The link is copied; it holds the whole game.");
     } catch {
-      window.prompt("Copy this link; it holds the whole game:", address);
+      window.prompt(long ? `Copy this link. ${size}` : "Copy this link; it holds the whole game:", address);
     }
   }
 
@@ -59,9 +66,10 @@ export class Sharing {
 
   async open(files) {
     for (const given of files) {
-      const name = given.name.replace(/\.[^.]*$/, "").slice(0, 40);
+      const name = cut(given.name.replace(/\.[^.]*$/, ""), 40);
       try {
-        const isPolicy = given.name.endsWith(".safetensors");
+        if (given.size > LARGEST_FILE) throw new Refused(`it has ${Math.round(given.size / 1e6)} MB; games and policies have a few`);
+        const isPolicy = given.name.toLowerCase().endsWith(".safetensors");
         const entry = isPolicy
           ? policyEntry(await given.arrayBuffer(), name)
           : { name, ...openKeys(this.module, await given.text(), name) };
@@ -73,9 +81,11 @@ export class Sharing {
     }
   }
 
+  // One line for whatever a file or a link may be.
   refuse(what, error) {
-    if (!(error instanceof Refused)) throw error;
-    this.view.toast(`${what} is refused: ${error.message}.`);
-    this.view.announce(`${what} is refused: ${error.message}.`);
+    if (!(error instanceof Refused)) console.error(error);
+    const why = error instanceof Refused ? `is refused: ${error.message}` : `cannot be opened (${shown(error.message)})`;
+    this.view.toast(`${shown(what)} ${why}.`);
+    this.view.announce(`${shown(what)} ${why}.`);
   }
 }

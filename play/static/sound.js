@@ -13,7 +13,12 @@ export class Sound {
 
   play(name) {
     if (!this.on) return;
-    this.context ??= new AudioContext();
+    try {
+      this.context ??= new AudioContext();
+    } catch {
+      this.on = false; // no device for sound
+      return;
+    }
     const [pitch, length] = SOUNDS[name];
     const now = this.context.currentTime;
     const tone = new OscillatorNode(this.context, { type: "triangle", frequency: pitch });

@@ -71,12 +71,13 @@ export class View {
     $("splits").replaceChildren(...rows);
   }
 
-  // A message that goes by itself. undo: what its button does, or null.
-  toast(text, undo = null) {
-    const [said, back] = $("toast").children;
+  // A message that goes by itself. action: what its button does, or null.
+  toast(text, action = null, label = "Undo") {
+    const [said, act] = $("toast").children;
     said.textContent = text;
-    back.hidden = !undo;
-    back.onclick = () => { this.hideToast(); undo(); };
+    act.textContent = label;
+    act.hidden = !action;
+    act.onclick = () => { this.hideToast(); action(); };
     $("toast").classList.add("shown");
     clearTimeout(this.toastEnds);
     this.toastEnds = setTimeout(() => this.hideToast(), TOAST);

@@ -19,7 +19,7 @@ from ..page.library import Library
 from ..page.local_server import Answer, LocalServer
 from ..page.messages import Discard, encode
 from . import messages
-from .messages import Begin, End, Frames
+from .messages import Begin, End, Frames, RefusedGame
 from .received import ReceivedGame, Receiver
 
 STATIC = Path(__file__).parent / "static"
@@ -43,7 +43,7 @@ class PlayServer(LocalServer):
         self, library: Library, info: DatasetInfo, epsilon: float, settings: dict[str, Any], port: int,
         report: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._library, self._settings = library, settings
+        self._library, self._settings, self._report = library, settings, report
         self._next = NextCommand(library.folder, report)
         self._receiver = Receiver(info, epsilon, library, self.write, report)
         super().__init__(port, max_message=messages.MAX_MESSAGE_BYTES, usual_port=USUAL_PORT)
@@ -65,25 +65,39 @@ class PlayServer(LocalServer):
         games: dict[str, ReceivedGame] = {}
         try:
             for message in connection:
-                match messages.parse(message):
-                    case Begin(game, player, tempo, file):
-                        games.setdefault(game, ReceivedGame(game, player, tempo, file))
-                        if len(games) > MOST_GAMES:
-                            raise ValueError(f"more than {MOST_GAMES} games at a time")
-                    case Frames(game, at, frames) if game in games:
-                        games[game].add(at, frames)
-                    case End(game, frames, sha256) if game in games:
-                        if len(games[game].frames) != frames:
-                            raise ValueError(f"{len(games[game].frames)} frames of a game, expected {frames}")
-                        self._record(connection, games.pop(game), sha256)
-                    case Discard(name):
-                        connection.send(self._library.answer_discard(name))
+                try:
+                    self._receive(connection, message, games)
+                except RefusedGame as refused:
+                    games.pop(refused.game, None)
+                    self._report(
+                        f"a game of the page is refused ({refused}); it stays in the browser, in the page's list"
+                    )
+                    connection.send(encode(type="refused", game=refused.game, reason=str(refused)))
         finally:
             for left in games.values():
                 self._receiver.record(left)
 
+    def _receive(self, connection: ServerConnection, message: str | bytes, games: dict[str, ReceivedGame]) -> None:
+        """Handle a message. games: those under way. Messages about others, which were refused, are passed over."""
+        match messages.parse(message):
+            case Begin(game, player, tempo, file):
+                games.setdefault(game, ReceivedGame(game, player, tempo, file))
+                if len(games) > MOST_GAMES:
+                    raise ValueError(f"more than {MOST_GAMES} games at a time")
+            case Frames(game, at, frames) if game in games:
+                games[game].add(at, frames)
+            case End(game, frames, sha256) if game in games:
+                if (received := len(games[game].frames)) != frames:
+                    raise RefusedGame(game, f"{received} of its {frames} frames have come")
+                self._record(connection, games.pop(game), sha256)
+            case Discard(name):
+                connection.send(self._library.answer_discard(name))
+
     def _record(self, connection: ServerConnection, game: ReceivedGame, sha256: str) -> None:
-        found = self._receiver.record(game, sha256)
+        try:
+            found = self._receiver.record(game, sha256)
+        except BadInput as error:
+            raise RefusedGame(game.game, str(error)) from None
         connection.send(encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
         if (command := self._next.after_game()) is not None:
             connection.send(encode(type="next", command=command))

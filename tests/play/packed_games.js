@@ -4,10 +4,11 @@ import { Board } from "./board.js";
 import { ROW } from "./engine.js";
 import { pacer, Recorded } from "./ghosts.js";
 import { openKeys, readKeys, writeKeys } from "./keys_file.js";
-import { dateOf, today } from "./list.js";
+import { dateOf, dayOf, today } from "./list.js";
 import { pack, play, prove, runsOf, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { bestOf } from "./ranking.js";
+import { Sharing } from "./sharing.js";
 import { splitsOf } from "./splits.js";
 
 const without = ({ rows, checks, ...rest }) => rest;
@@ -94,9 +95,7 @@ export const paces = (module, record, bests) => bests.map((best) => pacer({ rows
 // The numbers of the games that the browser keeps, of as many as it may: after another was played, and after the sixth
 // was removed and had back.
 export const numbersKept = async (module, packed, result) => {
-  const stored = new Map([["qwop.games", JSON.stringify(packed.map((text, index) => ({ number: index + 1, packed: text, seconds: 1 })))]]);
-  const [getItem, setItem, removeItem] = [(name) => stored.get(name) ?? null, (name, text) => stored.set(name, text), (name) => stored.delete(name)];
-  globalThis.localStorage = { getItem, setItem, removeItem };
+  stored.set("qwop.games", JSON.stringify(packed.map((text, index) => ({ number: index + 1, packed: text, seconds: 1 }))));
   globalThis.navigator ??= {};
   const { Games } = await import("./games.js");
   const numbers = () => JSON.parse(stored.get("qwop.games")).map(({ number }) => number);
@@ -109,3 +108,40 @@ export const numbersKept = async (module, packed, result) => {
   games.restore(sixth);
   return { added, removed, restored: numbers() };
 };
+
+const stored = new Map();
+globalThis.localStorage ??= new Proxy(
+  { getItem: (name) => stored.get(name) ?? null, setItem: (name, text) => stored.set(name, text), removeItem: (name) => stored.delete(name) },
+  { ownKeys: () => [...stored.keys()], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }) },
+);
+
+// The page's games where the browser keeps these texts: what is found, and what is kept after another game.
+export const startedWith = async (module, kept, result) => {
+  stored.clear();
+  Object.entries(kept).forEach(([name, text]) => stored.set(name, text));
+  globalThis.navigator ??= {};
+  const { Games } = await import("./games.js");
+  const games = new Games(module);
+  const running = await games.takeRunning();
+  const found = { numbers: games.list.map(({ number }) => number), name: games.name, running, left: [...stored.keys()].filter((name) => name.includes("running")) };
+  games.add(result, null);
+  return { ...found, after: JSON.parse(stored.get("qwop.games")) };
+};
+
+export const shortNames = async (module, given) => {
+  globalThis.navigator ??= {};
+  const { shortName } = await import("./games.js");
+  return given.map(shortName);
+};
+
+// What copying a link says, and the button beside it.
+export const linkOf = async (module, game) => {
+  globalThis.location ??= { href: "http://127.0.0.1:8766/" };
+  Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async () => {} } }, configurable: true });
+  const said = [];
+  const sharing = new Sharing(module, { toast: (text, action, label) => said.push(text, label ?? null) }, null);
+  await sharing.link({ ...play(module, game.keys), ...game });
+  return said;
+};
+
+export const days = (module, times) => times.map((time) => [dayOf(time), dateOf(dayOf(time)) !== ""]);

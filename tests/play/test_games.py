@@ -1,10 +1,14 @@
 """Your games on the page: those that the browser keeps, the best of them, and their times along the way."""
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.packed_game import PackedGame
 from qwop.evaluation.splits import splits_of
 from qwop.policies.champion import keys_path
 
@@ -57,3 +61,94 @@ def test_three_hundred_games_are_kept_the_best_one_among_them(in_node: InNode) -
     assert found["added"] == [1, *range(3, 302)]
     assert found["removed"] == [number for number in found["added"] if number != 7]
     assert found["restored"] == found["added"]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "[null]",
+        "{}",
+        '"x"',
+        "5",
+        "[5, [1]]",
+        '[{"number": 1}]',
+        '[{"number": 0, "packed": 5, "seconds": "x"}]',
+        "not JSON",
+    ],
+)
+def test_the_page_starts_whatever_the_browser_keeps_and_leaves_what_it_cannot_read(in_node: InNode, kept: str) -> None:
+    game = {"keys": [0, 1, 5], "outcome": "fell", "metres": 1.0, "seconds": 1.0, "tempo": 1}
+    others = {"qwop.name": kept, "qwop.running.a": kept, "qwop.running.b": '{"keys": [1, "x"], "tempo": 1}'}
+    started = in_node("packed_games.js", "startedWith", {"qwop.games": kept, **others}, game)
+    assert (started["numbers"], started["running"]) == ([], [])
+    assert started["name"] == ("x" if kept == '"x"' else "me")
+    assert started["left"] == ["qwop.running.a", "qwop.running.b"]
+    *before, added = started["after"]
+    assert added["number"] == 1
+    if kept != "not JSON":
+        value = json.loads(kept)
+        assert before == (value if isinstance(value, list) else [value])
+
+
+def test_a_game_under_way_of_a_closed_page_is_taken_at_a_known_pace(in_node: InNode) -> None:
+    game = {"keys": [0, 1, 5], "outcome": "fell", "metres": 1.0, "seconds": 1.0, "tempo": 1}
+    running = {"qwop.running.a": '{"keys": [1, 2], "tempo": 0.5}', "qwop.running.b": '{"keys": [4], "tempo": 7}'}
+    started = in_node("packed_games.js", "startedWith", running, game)
+    assert started["running"] == [{"keys": [1, 2], "tempo": 0.5}, {"keys": [4], "tempo": 1}]
+    assert started["left"] == []
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+def test_names_are_cut_between_characters(in_node: InNode) -> None:
+    names = {
+        "a" * 50: "a" * 40,
+        "é" * 41: "é" * 40,
+        "a" * 39 + "\U0001f600" + "b": "a" * 39 + "\U0001f600",
+        "a" * 38 + FAMILY: "a" * 38,  # five code points
+        "e\u0301" * 25: "e\u0301" * 20,
+        "\U0001f1e9\U0001f1ea" * 21: "\U0001f1e9\U0001f1ea" * 20,  # a flag
+        "half \ud83d": "half",
+        "\ude00": "",
+        "  ": "",
+    }
+    assert in_node("packed_games.js", "shortNames", list(names)) == list(names.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("山田太郎" * 4, ("山田太郎" * 4)[:13]),
+        ("a" * 38 + "é", "a" * 38 + "é"),
+        ("a" * 39 + "é", "a" * 39),
+        ("a" * 37 + "\U0001f600", "a" * 37),
+        (FAMILY * 3, FAMILY * 2),  # 18 bytes each
+        ("a" * 30 + FAMILY, "a" * 30),
+    ],
+)
+def test_a_name_in_a_link_is_cut_between_characters(in_node: InNode, name: str, packed: str) -> None:
+    game = {"keys": [0, 1, 5], "outcome": "stopped", "metres": 0.0, "name": name, "day": 1, "tempo": 1}
+    text = in_node("packed_games.js", "packed", game)
+    assert in_node("packed_games.js", "unpacked", text)["name"] == packed
+    assert PackedGame.from_text(text).name == packed
+
+
+def test_a_long_link_says_its_length_and_offers_the_file(in_node: InNode) -> None:
+    generator = np.random.default_rng(0)
+    keys = np.repeat(generator.integers(0, 16, 4000), 1).tolist()
+    game = {"keys": keys, "outcome": "stopped", "metres": 0.0, "name": "me", "day": 1, "tempo": 1}
+    said, label = in_node("packed_games.js", "linkOf", game)
+    assert re.search(r"It has [5-9],\d\d\d characters", said)
+    assert label == "Save the file"
+    said, label = in_node("packed_games.js", "linkOf", {**game, "keys": [0, 1, 5]})
+    assert (said, label) == ("The link is copied; it holds the whole game.", None)
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Pacific/Kiritimati", "Asia/Kathmandu"])
+def test_a_clock_that_is_not_set_gives_no_day(in_node: InNode, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    days = in_node("packed_games.js", "days", [None, -1e12, 0, 1.79e12])
+    assert [day >= 0 for day, _ in days] == [True] * 4
+    assert [shown for _, shown in days[:2]] == [False, False]
+    assert days[3][1]

@@ -203,6 +203,57 @@ def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> N
         page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
+FORBIDDEN = "throw new DOMException('forbidden', 'SecurityError');"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "Object.defineProperty(window, 'localStorage', { value: null });",
+        f"Object.defineProperty(window, 'localStorage', {{ get() {{ {FORBIDDEN} }} }});"
+        f"navigator.locks.request = navigator.locks.query = async () => {{ {FORBIDDEN} }};"
+        f"Object.defineProperty(navigator, 'serviceWorker', {{ get() {{ {FORBIDDEN} }} }});",
+        "Object.defineProperty(navigator, 'locks', { value: undefined });",
+        "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };",
+        "for (const name of ['games', 'name', 'running.x']) localStorage.setItem(`qwop.${name}`, '[null, {}]');",
+        "localStorage.setItem('qwop.running.x', JSON.stringify({ keys: { some: 1 }, tempo: 'fast' }));",
+        "Date.now = () => -1e9;",
+        "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
+        "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
+        "delete window.AudioContext;",
+        "delete Intl.Segmenter;",
+    ],
+    ids=[
+        "no storage",
+        "forbidden",
+        "no locks",
+        "full",
+        "other forms",
+        "other game",
+        "1969",
+        "offline",
+        "silent",
+        "old",
+    ],
+)
+def test_the_page_plays_and_lists_games_in_every_state_of_a_browser(page: Page, state: str) -> None:
+    source = f"if (location.protocol === 'http:') {{ {state} }}"
+    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+    try:
+        page.open()
+        page.press("m")  # sound
+        page.press("r")
+        page.wait("playing")
+        page.keys().key_down("q").key_down("p").pause(0.3).key_up("q").key_up("p").perform()
+        page.press("r")  # leaves the game, which is listed
+        page.wait("playing")
+        page.press("l")
+        assert page.value("document.querySelectorAll('#own tr').length") == 1
+        assert page.browser.get_log("browser") == []
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page) -> None:
     packed = _packed(page)
     page.open(f"#game={packed}")

@@ -96,7 +96,47 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
         text = json.dumps({**header, "__metadata__": {"policy": json.dumps(said)}}).encode()
         return len(text).to_bytes(8, "little") + text + good[8 + length :]
 
-    files = {
+    def entries(**of_mean: Any) -> bytes:
+        text = json.dumps({**header, "scaler.mean": {**header["scaler.mean"], **of_mean}}).encode()
+        return len(text).to_bytes(8, "little") + text + good[8 + length :]
+
+    told = json.loads(header["__metadata__"]["policy"])
+
+    def settings(**given: Any) -> bytes:
+        return changed(environment={**told["environment"], "settings": {**told["environment"]["settings"], **given}})
+
+    whole = header["scaler.mean"]["data_offsets"]
+    many = {f"more.{number}": header["scaler.mean"] for number in range(1000)}
+    crowd = json.dumps({**header, **many}).encode()
+    altered = {
+        changed(architecture=None): "not described",
+        changed(environment=None): "not described",
+        changed(environment=[]): "not described",
+        changed(environment={"id": "QWOP-v1", "settings": 5}): "not described",
+        changed(environment={"id": {"toString": 5}, "settings": {}}): "not QWOP",
+        changed(environment={"id": "a\nb" * 1000, "settings": {}}): "plays a b",
+        **{
+            changed(architecture={"name": name, "hidden": [8]}): "unknown"
+            for name in ("constructor", "__proto__", "valueOf")
+        },
+        changed(architecture={"name": ["actor"], "hidden": [8]}): "unknown",
+        changed(architecture={"name": "ensemble-q", "hidden": [8], "members": 1e9}): "does not fit",
+        changed(architecture={"name": "ensemble-q", "hidden": [0], "members": 1e9}): "layers are not described",
+        changed(architecture={"name": "ensemble-q", "hidden": [8], "members": "3"}): "layers are not described",
+        changed(architecture={"name": "q", "hidden": [8], "quantiles": 0}): "layers are not described",
+        changed(architecture={"name": "actor", "hidden": [-8]}): "layers are not described",
+        changed(observation_shape={"length": 1, "0": 71}): "not those of QWOP",
+        settings(observation="constructor"): "sees pictures",
+        settings(observation=["features"]): "sees pictures",
+        settings(frames_per_step=1e15): "no length",
+        settings(observation_lag={}): "lag the game",
+        **{entries(data_offsets=value): "damaged" for value in (None, 5, {}, [0], [0, 1.5], [-4, 280], [0, 284, 568])},
+        entries(shape=[-71, -1]): "damaged",
+        entries(shape=[2**40, 2**40]): "damaged",
+        entries(data_offsets=[whole[0] + 2**40, whole[1] + 2**40]): "ends too early",
+        len(crowd).to_bytes(8, "little") + crowd + good[8 + length :]: "overlaps",
+    }
+    files = altered | {
         saved("recurrent-actor-critic", EnvironmentSpec("QWOP-v1"), {"hidden": [8], "memory": 4}): "has a memory",
         saved("actor", pictures, {"hidden": [8]}): "sees pictures",
         saved("actor", EnvironmentSpec("CartPole-v1"), {"hidden": [8]}): "plays CartPole-v1, not QWOP",
@@ -114,3 +154,4 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
         assert isinstance(text, str), why
         assert why in text
         assert "\n" not in text
+        assert len(text) < 200

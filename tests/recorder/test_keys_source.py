@@ -10,6 +10,8 @@ from qwop.envs.qwop.keys_file import write_keys
 from qwop.recorder.keys_source import open_keys
 from qwop.recorder.settings import KeysSettings
 
+from ..envs.qwop.packing import pack, text_of
+
 RUN = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
 
 
@@ -39,6 +41,19 @@ def test_every_file_is_an_episode_with_its_keys(files: Path, tmp_path: Path) -> 
     np.testing.assert_array_equal(np.concatenate(two.keys), RUN[:30])
     assert (one.player, one.source, one.outcome, len(two)) == ("ada", "one.txt", "stopped", 15)
     assert one.probabilities_from == "smoothed(0.1)"
+
+
+def test_each_player_is_the_one_whom_the_file_names_unless_one_is_given(files: Path, tmp_path: Path) -> None:
+    for name in ("Zoë", "山田太郎"):
+        packed = text_of(pack(RUN[: 40 + len(name)], name, 20_783))
+        runs = f"3 -\n20 QO\n15 WP\n{len(name) + 2} QP\n"
+        (files / f"{name}.txt").write_text(f"# game: {packed}\n{runs}", encoding="utf-8")
+    names = [str(files / f"{name}.txt") for name in ("one", "Zoë", "山田太郎")]
+    found = [
+        [episode.player for episode in open_keys(KeysSettings(files=tuple(names), player=given), tmp_path).episodes]
+        for given in (None, "ada")
+    ]
+    assert found == [["me", "Zoë", "山田太郎"], ["ada"] * 3]
 
 
 def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(files: Path, tmp_path: Path) -> None:

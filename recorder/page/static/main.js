@@ -38,7 +38,13 @@ let ended = null; // the last game's result, as the engine reported it
 function connect() {
   const address = new URL("play", location.href);
   address.protocol = "ws:";
-  socket = new WebSocket(address);
+  try {
+    socket = new WebSocket(address);
+  } catch (error) {
+    state("closed");
+    card("No connection", `This browser forbids WebSocket, without which nothing is played here (${error.message}).`, []);
+    return;
+  }
   socket.binaryType = "arraybuffer";
   socket.addEventListener("open", prepare);
   socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));

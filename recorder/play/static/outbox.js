@@ -1,20 +1,37 @@
 // Games that the recorder has not confirmed yet. The browser keeps them, so that neither its end nor the recorder's
-// loses what was played.
+// loses what was played. One that the recorder refuses is set apart, and kept as well.
 
+import { areKeys } from "./packed.js";
 import { openPages, page, random } from "./pages.js";
 import { forget, names, read, write } from "./storage.js";
 
 const PLACE = "qwop.unsent.";
+const APART = "qwop.apart.";
 const PART = 10_000; // frames in a message
+const FRAME_END = 256; // a frame is a byte
+
+const entries = (place) => names(place).map((name) => [name.slice(place.length), read(name, null)]);
+const frameless = (entry) => Array.isArray(entry?.frames) && entry.frames.length === 0;
+
+// The games that were set apart, and why: [game, entry]. Entries of another form are left as they are.
+export const apart = () => entries(APART).filter(([, entry]) => areKeys(entry?.frames, FRAME_END));
 
 export class Outbox {
   // dataset: the games of another one wait for its recorder.
-  constructor(connection, dataset) { Object.assign(this, { connection, dataset, sent: new Map() }); } // frames sent, by game
+  constructor(connection, dataset) {
+    Object.assign(this, { connection, dataset });
+    this.sent = new Map(); // frames sent, by game
+    this.queue = []; // games to send again, one at a time, as [game, its digest]
+    this.current = null; // the one that was sent and not answered
+    this.refusals = new Map(); // why the game under way was refused, which is set apart once it is over
+    this.careful = false; // true once a message was refused that named no game: until all is sent, only one is on its way
+  }
 
   // Begins a game; returns its twelve digits.
   begin(player, tempo, file = null, game = random()) {
-    this.keep(game, { dataset: this.dataset, begun: Date.now(), page, player, tempo, file, frames: [], sha256: null });
-    this.announce(game, { player, tempo, file });
+    const begun = Math.max(Date.now(), ...this.kept().map(([, entry]) => entry.begun + 1)); // also after a clock is set back
+    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, file, frames: [], sha256: null });
+    if (!this.careful) this.announce(game, { player, tempo, file });
     return game;
   }
 
@@ -23,9 +40,9 @@ export class Outbox {
     this.connection.send({ type: "begin", game, player, tempo, file });
   }
 
-  // Sends the frames that were not sent yet; frames: all so far.
+  // Sends the frames that were not sent yet of a game that was announced; frames: all so far.
   send(game, frames) {
-    for (let at = this.sent.get(game) ?? 0; at < frames.length && this.connection.open; at += PART) {
+    for (let at = this.sent.get(game) ?? frames.length; at < frames.length && this.connection.open; at += PART) {
       const part = frames.slice(at, at + PART);
       this.connection.send({ type: "frames", game, at, frames: part });
       this.sent.set(game, at + part.length);
@@ -39,20 +56,56 @@ export class Outbox {
   // The game is over: sent whole, and kept until it is recorded. Returns false if the browser did not keep it.
   end(game, frames, sha256) {
     const kept = this.keep(game, { ...read(PLACE + game, {}), frames, sha256 });
-    this.send(game, frames);
-    this.connection.send({ type: "end", game, frames: frames.length, sha256 });
+    if (this.refusals.has(game)) return this.setApart(game, this.refusals.get(game));
+    if (this.sent.has(game)) this.finish(game, frames, sha256);
+    else this.queue.push([game, sha256]);
+    if (!this.current) this.next();
     return kept;
   }
 
-  recorded(game) {
-    forget(PLACE + game);
-    this.sent.delete(game);
+  finish(game, frames, sha256) {
+    this.send(game, frames);
+    this.connection.send({ type: "end", game, frames: frames.length, sha256 });
   }
 
-  // All games that are kept, in the order in which they began: [game, entry].
+  // The recorder has answered about a game. done: it need not be sent again.
+  answered(game, done) {
+    if (done) forget(PLACE + game);
+    this.sent.delete(game);
+    if (game === this.current) this.next();
+  }
+
+  // The recorder refuses a game. running: the one that is being played here.
+  refuse(game, reason, running) {
+    if (game === running) {
+      this.sent.delete(game);
+      this.refusals.set(game, reason);
+    } else {
+      this.setApart(game, reason);
+    }
+  }
+
+  setApart(game, reason) {
+    const kept = { ...read(PLACE + game, {}), reason };
+    forget(PLACE + game); // first, as there may be no room for both
+    const written = write(APART + game, kept);
+    this.answered(game, true);
+    return written;
+  }
+
+  // The recorder has refused a message and said of no game. Returns the game that it was about, once that is known: when
+  // it was on its way alone.
+  blamed() {
+    const alone = this.careful ? this.current : null;
+    this.careful = true;
+    return alone;
+  }
+
+  // All games that are kept, in the order in which they began: [game, entry]. Entries of another form are left as they are.
   kept() {
-    const found = names(PLACE).map((place) => [place.slice(PLACE.length), read(place, null)]);
-    return found.filter(([, entry]) => Array.isArray(entry?.frames)).sort(([, one], [, two]) => one.begun - two.begun);
+    const whole = ({ dataset, begun }) => typeof dataset === "string" && Number.isFinite(begun);
+    const found = entries(PLACE).filter(([, entry]) => (areKeys(entry?.frames, FRAME_END) || frameless(entry)) && whole(entry));
+    return found.sort(([, one], [, two]) => one.begun - two.begun);
   }
 
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
@@ -60,16 +113,33 @@ export class Outbox {
   async resend(close, running) {
     const alive = await openPages();
     const waiting = new Set();
+    Object.assign(this, { queue: [], current: null });
     for (const [game, entry] of this.kept()) {
       if (entry.dataset !== this.dataset) {
         waiting.add(entry.dataset);
       } else if (game === running) {
-        this.announce(game, entry);
+        if (this.careful || this.refusals.has(game)) this.sent.delete(game);
+        else this.announce(game, entry);
       } else if (entry.page === page || !alive.has(entry.page)) {
-        this.announce(game, entry);
-        this.end(game, entry.frames, entry.sha256 ?? close(entry));
+        if (frameless(entry)) forget(PLACE + game); // its page ended before the first frame
+        else this.queue.push([game, entry.sha256 ?? close(entry)]);
       }
     }
+    this.next();
     return [...waiting];
+  }
+
+  // Sends the next game, unless none waits.
+  next() {
+    const [game, sha256] = this.queue.shift() ?? [null];
+    this.current = game;
+    if (game === null) {
+      this.careful = false;
+      return;
+    }
+    const entry = read(PLACE + game, null);
+    if (!areKeys(entry?.frames, FRAME_END)) return this.next(); // another page has sent it
+    this.announce(game, entry);
+    this.finish(game, entry.frames, sha256);
   }
 }

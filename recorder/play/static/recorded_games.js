@@ -3,18 +3,19 @@
 import { Connection } from "./connection.js";
 import { Sha256 } from "./digest.js";
 import { numberOf } from "./elements.js";
-import { today } from "./list.js";
-import { Outbox } from "./outbox.js";
-import { prove } from "./packed.js";
+import { keepName, keptName, shortName } from "./games.js";
+import { dayOf, today } from "./list.js";
+import { apart, Outbox } from "./outbox.js";
+import { play, prove } from "./packed.js";
 import { bestOf, better } from "./ranking.js";
-import { read, write } from "./storage.js";
+import { cut } from "./texts.js";
 
-const NAME = "qwop.name";
 const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
-const DAY = 86_400_000; // ms
+const LONGEST_FILE_NAME = 100; // characters that the recorder takes
 
 // The frames of a game as they are sent: the keys, and sixteen times the check bits.
+const keysIn = (frames) => frames.map((frame) => frame & 15);
 const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
 
 export class RecordedGames {
@@ -29,8 +30,10 @@ export class RecordedGames {
     this.connection = new Connection(
       () => { this.connected(true); this.resend(); },
       (message) => this.receive(message),
-      (stopped) => {
+      (stopped, refused) => {
         this.connected(false);
+        const blamed = refused && this.outbox.blamed();
+        if (blamed) this.setApart(blamed, "its message is of no use to the recorder");
         if (stopped) this.shown({ said: "The recorder has stopped. Games that you play now stay in this browser. Start it again and open the address that it prints." });
       },
     );
@@ -48,28 +51,40 @@ export class RecordedGames {
   connected(now) { this.shown({ connected: now }); }
 
   async resend() {
-    const close = ({ frames }) => prove(this.module, frames.map((frame) => frame & 15)).sha256;
+    const close = ({ frames }) => prove(this.module, keysIn(frames)).sha256;
     const waiting = await this.outbox.resend(close, this.running);
     if (waiting.length) this.shown({ said: `Games that were not sent wait here for the recorder of ${waiting.join(", ")}.` });
   }
 
   // --- the list ---
 
+  // Where it cannot be loaded, the list that was loaded before stays.
   async refresh() {
-    const { games } = await (await fetch("games.json")).json();
-    const known = new Map(this.list.map((entry) => [entry.file, entry]));
-    const entries = games.reverse().map((game) => known.get(game.name) ?? {
-      collection: game.collection, file: game.name, name: game.player, outcome: game.outcome, metres: game.metres,
-      seconds: game.seconds, day: Math.floor(Date.parse(game.created) / DAY),
-    });
-    const pending = this.list.filter(({ file }) => !file);
-    const own = entries.filter(({ collection }) => collection === "own");
-    for (const entry of own) entry.number = numberOf(entry.file);
-    this.list = [...own, ...pending];
-    this.others = entries.filter(({ collection }) => collection !== "own");
+    try {
+      this.show((await (await fetch("games.json")).json()).games);
+    } catch (error) {
+      console.warn("the list of games cannot be loaded", error);
+    }
     const best = bestOf(this.list);
     if (best) await this.load(best).catch(() => {});
     this.best = best && (best.keys || best.rows) ? best : null;
+  }
+
+  show(games) {
+    const known = new Map(this.list.map((entry) => [entry.file, entry]));
+    const entries = games.reverse().map((game) => known.get(game.name) ?? {
+      collection: game.collection, file: game.name, name: game.player, outcome: game.outcome, metres: game.metres,
+      seconds: game.seconds, day: dayOf(Date.parse(game.created)),
+    });
+    const pending = this.list.filter(({ file }) => !file);
+    const listed = new Set(pending.map(({ id }) => id));
+    const refused = apart().filter(([id]) => !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
+      ...play(this.module, keysIn(frames)), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: String(reason),
+    }));
+    const own = entries.filter(({ collection }) => collection === "own");
+    for (const entry of own) entry.number = numberOf(entry.file);
+    this.list = [...own, ...refused, ...pending];
+    this.others = entries.filter(({ collection }) => collection !== "own");
   }
 
   // Fetches what playing an entry back takes.
@@ -108,7 +123,7 @@ export class RecordedGames {
   take(entry, file) {
     const { bits, sha256 } = prove(this.module, entry.keys);
     const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
-    this.outbox.begin(entry.name.slice(0, 40), 1, file.slice(-100), game);
+    this.outbox.begin(shortName(entry.name) || UNNAMED, 1, cut(file, LONGEST_FILE_NAME) || "a file", game);
     this.outbox.end(game, inFrames(entry.keys, bits), sha256);
   }
 
@@ -124,9 +139,20 @@ export class RecordedGames {
 
   // --- the recorder ---
 
+  // A game that the recorder refuses stays in this browser.
+  setApart(game, reason) {
+    this.outbox.refuse(game, reason, this.running);
+    const entry = this.list.find(({ id }) => id === game);
+    if (entry) entry.problem = reason;
+    this.shown({ said: `A game is set apart: the recorder refuses it (${reason}). It stays in this browser and in the list; save it as a file.` });
+  }
+
   async receive(message) {
-    if (message.type === "recorded" && (message.name || message.problem)) {
-      this.outbox.recorded(message.game);
+    if (message.type === "refused") {
+      this.setApart(message.game, message.reason);
+      await this.refresh();
+    } else if (message.type === "recorded") {
+      this.outbox.answered(message.game, Boolean(message.name || message.problem));
       const entry = this.list.find(({ id }) => id === message.game);
       if (entry && message.name) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
       if (entry && message.problem) entry.problem = message.problem;
@@ -162,10 +188,10 @@ export class RecordedGames {
   }
 
   // A name that the command gives counts; else the one that was entered last.
-  get name() { return this.entered ?? (this.settings.player === UNNAMED ? read(NAME, UNNAMED) : this.settings.player); }
+  get name() { return this.entered ?? (this.settings.player === UNNAMED ? keptName(UNNAMED) : this.settings.player); }
 
   set name(name) {
-    this.entered = name.slice(0, 40) || this.settings.player;
-    if (this.settings.player === UNNAMED) write(NAME, this.entered);
+    this.entered = shortName(name) || this.settings.player;
+    if (this.settings.player === UNNAMED) keepName(this.entered);
   }
 }

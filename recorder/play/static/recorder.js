@@ -16,7 +16,9 @@ export async function open(module, view, changed) {
   $("choices").after(next);
   const name = (command) => {
     next.hidden = false;
-    const copy = button("Copy", () => navigator.clipboard.writeText(command));
+    const copy = button("Copy", () => {
+      navigator.clipboard?.writeText(command).catch(() => {}); // else it is selected by hand
+    });
     next.replaceChildren("Enough to learn from: ", element("code", command), " ", copy);
   };
   if (settings.next) name(settings.next);

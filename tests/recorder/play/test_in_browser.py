@@ -1,5 +1,6 @@
 """The recorder's page of QWOP in a real browser: played by key events, recorded and played back."""
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -201,3 +202,76 @@ def test_a_recorder_that_hangs_for_a_while_records_what_came_meanwhile(page: Pag
     page.recorder.send_signal(signal.SIGCONT)
     page.wait_until(lambda: "recorded as game" in page.text("detail").lower(), "recorded")
     assert page.wait_for_games(1)[0].outcome == "fell"
+
+
+def unsent(page: Page, games: list[Any], **of_second: Any) -> None:
+    """Let the browser keep games that the recorder has not confirmed, the second of them with other values."""
+    for number, game in enumerate(games):
+        entry = {
+            "dataset": str(page.folder.resolve()), "begun": number + 1, "page": "qwop.page.closed", "player": "ada",
+            "tempo": 1, "file": None, "frames": game.frames, "sha256": game.sha256,
+        } | (of_second if number == 1 else {})  # fmt: skip
+        script = "localStorage.setItem('qwop.unsent.' + arguments[0], arguments[1])"
+        page.browser.execute_script(script, game.game, json.dumps(entry))
+
+
+@pytest.mark.parametrize(
+    ("of_second", "why"),
+    [
+        ({"player": "x" * 120}, "its player's name has 120 characters"),
+        ({"tempo": 3}, "unknown pace"),
+        ({"player": "half \ud83d"}, "of no use"),  # no message is read that has half a character
+        ({"player": "x" * 200_000}, "of no use"),  # too long for a message
+    ],
+)
+def test_a_refused_game_is_set_apart_with_a_word_and_the_next_is_sent(
+    page: Page, game_of: Any, of_second: dict[str, Any], why: str
+) -> None:
+    keys = [0] * 5 + [1] * 6 + [6] * 15 + [9] * 12
+    games = [game_of(keys[: len(keys) - number], number) for number in range(3)]
+    unsent(page, games, **of_second)
+    page.browser.refresh()
+    page.wait("ready")
+    recorded = page.wait_for_games(2)
+    page.wait_until(lambda: page.unsent() == 0, "answered")
+    assert [episode.keys_of_frames.tolist() for episode in recorded] == [games[0].keys.tolist(), games[2].keys.tolist()]
+    page.wait_until(lambda: why in page.text("toast"), "said")
+    apart = f"JSON.parse(localStorage.getItem('qwop.apart.{games[1].game}'))"
+    assert page.browser.execute_script(f"return {apart}.frames") == games[1].frames
+    page.browser.refresh()  # the next page has it in the list, too
+    page.wait("ready")
+    page.press("l")
+    listed = "[...document.querySelectorAll('#own tr')].map((row) => row.innerText)"
+    rows = page.browser.execute_script(f"return {listed}")
+    assert len(rows) == 3
+    (row,) = (row for row in rows if "not in the dataset" in row)
+    assert why in row
+    assert "file" in row
+    page.fall()  # and goes on recording
+    assert len(page.wait_for_games(3)) == 3
+
+
+def test_a_page_that_ended_before_its_first_frame_stops_nothing(page: Page, game_of: Any) -> None:
+    games = [game_of([0, 1, 6, 6, 9 - number], number) for number in range(3)]
+    unsent(page, games, frames=[], sha256=None)
+    page.browser.refresh()
+    assert len(page.wait_for_games(2)) == 2
+    page.wait_until(lambda: page.unsent() == 0, "forgotten")
+
+
+def test_without_websocket_the_page_opens_says_so_and_keeps_the_games(page: Page) -> None:
+    script = page.browser.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.WebSocket;"}
+    )
+    try:
+        page.browser.refresh()
+        page.wait("ready")
+        page.wait_until(lambda: "no recorder" in page.find("footer .where")[0].text, "said")
+        page.run()
+        page.press("r")  # leaves the game
+        page.wait("playing")
+        assert page.unsent() == 1
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    page.browser.refresh()
+    assert len(page.wait_for_games(1)) == 1

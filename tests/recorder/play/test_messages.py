@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from qwop.recorder.page.messages import Discard
-from qwop.recorder.play.messages import MOST_FRAMES, Begin, End, Frames, parse
+from qwop.recorder.play.messages import MOST_FRAMES, Begin, End, Frames, RefusedGame, parse
 
 GAME = "0123456789ab"
 BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
@@ -24,21 +24,34 @@ def test_every_message_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "reason"),
     [
-        {**BEGIN, "game": "../../etc/pas"}, {**BEGIN, "game": GAME.upper()}, {**BEGIN, "player": ""},
-        {**BEGIN, "player": "x" * 101}, {**BEGIN, "tempo": 0}, {**BEGIN, "tempo": 2}, {**BEGIN, "file": ""},
-        {**BEGIN, "file": 1}, {**FRAMES, "at": -1}, {**FRAMES, "at": 300_000}, {**FRAMES, "frames": [256]},
-        {**FRAMES, "frames": [True]}, {**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, {**END, "frames": 0},
-        {**END, "sha256": "0"}, {"type": "x"}, [], 1,
+        ({**BEGIN, "game": "../../etc/pas"}, "number"),
+        ({**BEGIN, "game": GAME.upper()}, "number"),
+        ({**BEGIN, "player": ""}, "player's name is empty"),
+        ({**BEGIN, "player": None}, "player's name"),
+        ({**BEGIN, "player": "x" * 101}, "player's name has 101 characters, expected from 1 to 100"),
+        ({**BEGIN, "tempo": 0}, "pace"),
+        ({**BEGIN, "tempo": 2}, "pace"),
+        ({**BEGIN, "file": ""}, "file's name"),
+        ({**BEGIN, "file": 1}, "file's name"),
+        ({**FRAMES, "at": -1}, "message"),
+        ({**FRAMES, "at": 300_000}, "message"),
+        ({**FRAMES, "frames": [256]}, "message"),
+        ({**FRAMES, "frames": [True]}, "message"),
+        ({**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, "message"),
+        ({**END, "frames": 0}, "message"),
+        ({**END, "sha256": "0"}, "message"),
     ],
-)  # fmt: skip
-def test_anything_else_is_refused(message: Any) -> None:
-    with pytest.raises(ValueError, match="not a message of the page"):
+)
+def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, reason: str) -> None:
+    with pytest.raises(RefusedGame, match=reason) as refused:
         parse(json.dumps(message))
+    assert refused.value.game == message["game"]
 
 
-@pytest.mark.parametrize("message", [b"{}", "{", "[" * 100_000])
-def test_what_is_not_json_is_refused(message: str | bytes) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        parse(message)
+@pytest.mark.parametrize("message", [{**END, "game": 1}, {"type": "begin"}, {"type": "x"}, [], 1, "\ud83d"])
+def test_anything_else_is_not_a_message(message: Any) -> None:
+    with pytest.raises(ValueError, match=r"not a message of the page|half a character") as refused:
+        parse(json.dumps(message))
+    assert not isinstance(refused.value, RefusedGame)

@@ -117,7 +117,7 @@ def test_every_script_that_the_recorder_adds_is_there(recorder: Any) -> None:
         assert script.name not in files()
 
 
-@pytest.mark.parametrize("message", ["{", '{"type": "end"}', "short"])
+@pytest.mark.parametrize("message", ["{", '{"type": "end"}'])
 def test_an_invalid_message_closes_the_connection_and_keeps_the_game(
     recorder: Any, game_of: Callable[..., Any], message: str
 ) -> None:
@@ -125,11 +125,38 @@ def test_an_invalid_message_closes_the_connection_and_keeps_the_game(
     with recorder.page() as page:
         page.send(game.begin())
         page.send(game.part(0, 12))
-        page.send(game.end() if message == "short" else message)
+        page.send(message)
         with pytest.raises(ConnectionClosed):
             page.recv(timeout=10)
     recorder.wait_for_games(1)
     assert len(open_dataset(recorder.folder)[0].keys_of_frames) == 12
+
+
+@pytest.mark.parametrize(
+    ("begin", "missing", "reason"),
+    [
+        ({"player": "x" * 120}, 0, "its player's name has 120 characters"),
+        ({"tempo": 3}, 0, "it was played at an unknown pace"),
+        ({}, 3, "frames have come"),
+    ],
+)
+def test_a_refused_game_is_named_and_the_next_is_recorded(
+    recorder: Any, game_of: Callable[..., Any], begin: dict[str, Any], missing: int, reason: str
+) -> None:
+    games = [game_of(KEYS[: len(KEYS) - number], number) for number in (1, 2, 3)]
+    answers = []
+    with recorder.page() as page:
+        for number, game in enumerate(games):
+            second = number == 1
+            page.send(game.begin(**(begin if second else {})))
+            page.send(game.part(missing if second else 0))
+            page.send(game.end())
+            answers.append(json.loads(page.recv(timeout=10)))
+    assert [answer["type"] for answer in answers] == ["recorded", "refused", "recorded"]
+    assert answers[1]["game"] == games[1].game
+    assert reason in answers[1]["reason"]
+    recorder.wait_for_games(2)
+    assert reason in recorder.said[-1]
 
 
 def test_without_the_token_nothing_is_served(recorder: Any) -> None:
