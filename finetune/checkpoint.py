@@ -1,14 +1,15 @@
 """Checkpoints: the complete state of a run in one file, written atomically.
 
 A checkpoint is a safetensors file with numbered tensors. Its metadata hold everything else as JSON, in which marked
-objects refer to tensors. Loading one runs no code and takes no more memory than the file's size.
+objects refer to tensors, and a digest of the whole file. Loading one runs no code and takes no more memory than the
+file's size.
 """
 
 import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,16 +24,20 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import atomic_file
 from ..common.reading import MEGABYTE, open_regular, parse_json
+from ..policies.seal import require_whole, seal, with_room
 
-NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
-"""Files ending in .pt were written by earlier versions of this program and can only be resumed by those."""
+NAME = re.compile(r"decisions-([0-9]+)\.checkpoint")
 
-VERSION, READABLE = 5, (4, 5)
-"""Version of the state in a checkpoint that is written, and those that can be resumed from. 4 lacks what players
-achieved."""
+VERSION = 6
+"""Version of the state in a checkpoint."""
 
 KEPT = 2
 """Checkpoints of a run that stay, the newest ones: should one be damaged, the run is resumed from the other."""
+
+
+class Damaged(BadInput):
+    """A checkpoint that is not what was written; the message names it."""
+
 
 METADATA = "state"
 
@@ -55,7 +60,7 @@ def save_checkpoint(
     """
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
-    text = json.dumps(_packed({**state, "version": VERSION}, tensors), allow_nan=False)
+    text = with_room(json.dumps({METADATA: _packed({**state, "version": VERSION}, tensors)}, allow_nan=False))
     if _not_finite(tensors):
         raise BadInput(
             f"{path}: not written, because the run holds numbers that are not finite: training has diverged; "
@@ -64,6 +69,8 @@ def save_checkpoint(
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial, _system_errors():
         save_file(tensors, partial, metadata={METADATA: text})
+        with partial.open("rb+") as file:
+            seal(file)
     for old in checkpoints(folder)[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
@@ -99,28 +106,44 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in found if NAME.fullmatch(path.name))
 
 
+def load_newest(paths: Sequence[Path], say: Callable[[str], object]) -> tuple[Path, dict[str, Any]]:
+    """The newest of these checkpoints, oldest first, that is whole, and its state.
+
+    say: prints a line for each damaged one that is newer. BadInput of the newest if none is whole.
+    """
+    damaged: list[Damaged] = []
+    for path in reversed(paths):
+        try:
+            state = load_checkpoint(path)
+        except Damaged as error:
+            damaged.append(error)
+        else:
+            for one in damaged:
+                say(f"warning: {one}; the run is resumed from {path.name}, an older one")
+            return path, state
+    raise BadInput(f"{damaged[0]}; no older checkpoint is whole: start anew with another out")
+
+
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Load the state that `save_checkpoint` wrote; BadInput for any other file."""
-    remove = "remove it to resume from an older one"
-    if path.suffix == ".pt":
-        raise BadInput(f"{path}: {OTHER_VERSION}")
+    """Load the state that `save_checkpoint` wrote; Damaged, or another BadInput, for any other file."""
     try:
-        with open_regular(path, None, remove) as (file, size):
+        with open_regular(path, None, "expected a checkpoint") as (file, size):
             length = int.from_bytes(file.read(8) or b"", "little")
-    except OSError as error:
-        raise BadInput(f"{path}: {quoted(error)}; {remove}") from None
-    if not 0 < length <= min(LARGEST_HEADER, size - 8):
-        raise BadInput(f"{path}: a header of {length:,} bytes in a file of {size:,}; {remove}")
+            if not 0 < length <= min(LARGEST_HEADER, size - 8):
+                raise Damaged(f"{path}: a header of {length:,} bytes in a file of {size:,}")
+            require_whole(file)
+    except (OSError, ValueError) as error:
+        raise Damaged(f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)})") from None
     try:
         with safe_open(path, framework="pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
             if name := _not_finite(tensors):
                 raise ValueError(f"tensor {name}: not finite")
-            state = _unpacked(parse_json((opened.metadata() or {})[METADATA]), tensors)
+            state = _unpacked(parse_json((opened.metadata() or {})[METADATA])[METADATA], tensors)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {quoted(error, 200)}"
-        raise BadInput(f"{path}: not a checkpoint of this program ({reason}); {remove}") from None
-    if not isinstance(state, dict) or state.pop("version", None) not in READABLE:
+        raise Damaged(f"{path}: not a checkpoint of this program ({reason})") from None
+    if not isinstance(state, dict) or state.pop("version", None) != VERSION:
         raise BadInput(f"{path}: {OTHER_VERSION}")
     return state
 

@@ -1,5 +1,6 @@
 """Settings that a resumed run may change."""
 
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ..common.former_names import current_phases
 from ..common.resume import checkpoint_to_resume, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
-from .checkpoint import checkpoints, load_checkpoint
+from .checkpoint import checkpoints, load_newest
 from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 from .settings import FinetuneSettings
@@ -23,8 +24,11 @@ MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distrib
 """Settings in which a resumed run may differ from its earlier part."""
 
 
-def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] | None:
-    """Load the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
+def require_resumable(
+    settings: FinetuneSettings, out: Path, say: Callable[[str], object]
+) -> tuple[Path, dict[str, Any]] | None:
+    """The newest whole checkpoint of the run in `out`, and its state; None for a new run, or one killed before its
+    first checkpoint. say: prints a line about a damaged one.
 
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ. Phases
     of its schedule that have not started may differ, and phases may be added.
@@ -35,12 +39,12 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
         return None
     before, now = _settings_before(out / CONFIGURATION), to_plain(settings)
     require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
-    state = load_checkpoint(newest)
+    newest, state = load_newest(found, say)
     if type(state.get("phase")) is not int or not _are_shown(state.get("demonstrations")):
-        raise BadInput(f"{newest}: not the state of a run; remove it to resume from an older one")
+        raise BadInput(f"{newest}: not the state of a run; start anew with another out")
     before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
-    return state
+    return newest, state
 
 
 def _are_shown(found: object) -> bool:

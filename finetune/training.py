@@ -76,7 +76,8 @@ class Training(Observer):
         device = choose_device(settings.device)
         torch.set_num_threads(settings.threads)
         require_tracker(settings.tracker)
-        state = require_resumable(settings, self._out)
+        resumed = require_resumable(settings, self._out, self._say)
+        taken, state = resumed or (None, None)
         require_no_other_run(self._out, FinetuneSettings, (POLICY, FILM))
         teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
         start, runs, notes = self._runs(state, teacher, device)
@@ -87,8 +88,8 @@ class Training(Observer):
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
         with unbegun, self._bar, closing(self._log), closing(self._background):
             number = 0
-            if state is not None:
-                with restoring(checkpoints(folder)[-1]):
+            if taken is not None and state is not None:
+                with restoring(taken):
                     number = stage_of(state["phase"], [run.settings for run in runs])
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 rehearse(later)
@@ -97,12 +98,12 @@ class Training(Observer):
             for run in runs[number:]:
                 for note in length_notes(run.loop, run.schedule):
                     self._say(note)
-            if state is None:
+            if taken is None or state is None:
                 save_policy(self._out / START, start.policy)
                 if teacher is not None:
                     save_policy(self._out / TEACHER, teacher[1])
             else:
-                with restoring(checkpoints(folder)[-1]):
+                with restoring(taken):
                     loop.set_state(state)
                 self.checkpoint(loop)  # repeat this step: the run may have been killed before it
             self._results.forget_after(loop.decisions)

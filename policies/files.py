@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Collection
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
+from .devices import WEIGHTS, sizes_only, undisturbed
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
 from .q_networks import DuelingQ, EnsembleQ, QNetwork
 from .recurrent import RecurrentActorCritic
+from .seal import require_whole, seal, with_room
 from .two_timescale import TwoTimescaleActorCritic
 
 ARCHITECTURES: dict[str, type[Network]] = {
@@ -42,7 +45,9 @@ ARCHITECTURES: dict[str, type[Network]] = {
 """Networks by the name that policy files give them. Register a network of your own here before loading its files."""
 
 
-FORMAT = 1
+FORMAT, UNSEALED = 2, 1
+"""Format that is written, and that of the champion's file, which has no digest of itself."""
+
 METADATA = "policy"
 """The only metadata entry, a JSON document (the order of several entries would be arbitrary)."""
 
@@ -58,6 +63,7 @@ SHARPEST = 1000
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
+@undisturbed
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     """Write a policy, whole or not at all. Equal policies give equal bytes. BadInput for an environment's setting that
     a file may not set."""
@@ -80,11 +86,18 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     if policy.values is not None:
         document["values"] = policy.values.description()
         tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
-    return write_atomic(path, data)
+    tensors = {name: _as_stored(tensor) for name, tensor in tensors.items()}
+    data = BytesIO(save(tensors, metadata={METADATA: with_room(json.dumps(document, sort_keys=True))}))
+    seal(data)
+    return write_atomic(path, data.getvalue())
 
 
+def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor on the CPU, its numbers of the type that networks have."""
+    return tensor.detach().to("cpu", WEIGHTS if tensor.is_floating_point() else tensor.dtype).contiguous()
+
+
+@undisturbed
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
@@ -101,7 +114,10 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     if METADATA not in metadata:
         raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
-        return _build(parse_json(metadata[METADATA]), tensors, given)
+        document = parse_json(metadata[METADATA])
+        if not isinstance(document, dict) or document.get("format") != UNSEALED:
+            require_whole(BytesIO(data))
+        return _build(document, tensors, given)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -130,7 +146,7 @@ def parse_header(data: bytes) -> dict[str, Any]:
 def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[str]) -> Policy:
     if not isinstance(document, dict):
         raise ValueError(f"its description is {quoted(document)}")
-    if document["format"] != FORMAT:
+    if document["format"] not in (FORMAT, UNSEALED):
         raise ValueError(f"format {quoted(document['format'])}, expected {FORMAT}")
     architecture = document["architecture"]
     if not isinstance(architecture, dict):
@@ -148,9 +164,9 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
     made = ARCHITECTURES[architecture["name"]]
-    # First on the meta device, without memory: sizes from the file count only if its tensors have them.
+    # First without memory: sizes from the file count only if its tensors have them.
     critic = document.get("values")
-    with torch.device("meta"):
+    with sizes_only():
         expected = dict(made.from_description(observation, actions, architecture).state_dict())
         if critic is not None:
             own = Values.from_description(observation, critic).state_dict()

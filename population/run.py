@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from ..common.resume import (
 )
 from ..common.same_settings import settings_before
 from ..common.settings import to_plain
-from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
 from ..finetune.distributed.settings import RaySettings
 from ..policies.files import load_policy, save_policy
@@ -72,8 +72,7 @@ class Run:
     def run(self) -> None:
         use_one_thread()
         settings = self._settings
-        newest = resumable_checkpoint(settings, self._out)
-        state = None if newest is None else load_checkpoint(newest)
+        newest, state = resumable_checkpoint(settings, self._out, self._console.print) or (None, None)
         require_no_other_run(self._out, PopulationSettings, (BEST, HISTORY, EVALUATION, FILM))
         rivals = self._rivals(resumed=state is not None)
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
@@ -307,17 +306,21 @@ class Run:
         return write_report(self._out, self._settings, self._history.rows, evaluation)
 
 
-def resumable_checkpoint(settings: PopulationSettings, out: Path) -> Path | None:
-    """Return the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
+def resumable_checkpoint(
+    settings: PopulationSettings, out: Path, say: Callable[[str], object]
+) -> tuple[Path, dict[str, Any]] | None:
+    """The newest whole checkpoint of the run in `out`, and its state; None for a new run, or one killed before its
+    first checkpoint. say: prints a line about a damaged one.
 
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
     begun = (out / (FIRST if settings.resume else HISTORY)).exists()
-    newest = checkpoint_to_resume(out, settings.resume, checkpoints(out / "checkpoints"), begun, out / BEST)
-    if newest is not None:
-        before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
-        require_same_settings(before, now, out, MAY_DIFFER)
-    return newest
+    found = checkpoints(out / "checkpoints")
+    if checkpoint_to_resume(out, settings.resume, found, begun, out / BEST) is None:
+        return None
+    before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
+    require_same_settings(before, now, out, MAY_DIFFER)
+    return load_newest(found, say)
 
 
 def _given(number: int) -> str:

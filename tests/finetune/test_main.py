@@ -228,6 +228,24 @@ def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_a
     assert path.read_bytes() == expected
 
 
+def test_a_run_whose_newest_checkpoint_is_damaged_goes_on_from_the_one_before_it(
+    finetune: Finetune, finished: Path
+) -> None:
+    expected = (finished / "policy.safetensors").read_bytes()
+    before, newest = checkpoints(finished / "checkpoints")
+    altered = bytearray(newest.read_bytes())
+    altered[len(altered) // 2] ^= 1
+    newest.write_bytes(altered)
+    more = finetune(*RUN, "resume=true")
+    assert more.code == 0, more.err
+    said = [line for line in more.out.splitlines() if line.startswith("warning: run/checkpoints")]
+    assert len(said) == 1
+    assert f"{newest.name}: not a checkpoint, or a damaged one" in said[0]
+    assert f"resumed from {before.name}" in said[0]
+    assert (finished / "policy.safetensors").read_bytes() == expected
+    load_checkpoint(newest)
+
+
 def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, finished: Path) -> None:
     newest = checkpoints(finished / "checkpoints")[-1]
     state = load_checkpoint(newest)

@@ -30,7 +30,9 @@ def run(tmp_path: Path) -> Any:
     save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "schedule": {"index": 1}, "phase": 1})
 
     def resume(**changes: Any) -> Any:
-        return require_resumable(read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes}), tmp_path)
+        settings = read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes})
+        found = require_resumable(settings, tmp_path, pytest.fail)
+        return None if found is None else found[1]
 
     return resume
 

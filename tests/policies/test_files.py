@@ -13,6 +13,7 @@ from qwop.policies.files import METADATA, load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ, EnsembleQ
+from qwop.policies.seal import seal
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -79,9 +80,8 @@ def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> No
         document = json.loads(file.metadata()[METADATA])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     for values in ({"hidden": [13]}, {"hidden": "12"}, {}, 12):
-        save_file(tensors, path, metadata={METADATA: json.dumps({**document, "values": values})})
-        with pytest.raises(BadInput, match=str(path)):
-            load_policy(path)
+        write(path, tensors, {**document, "values": values})
+        assert "SHA-256" not in refused(path)
 
 
 def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:
@@ -154,6 +154,33 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> No
     assert "not a safetensors file" in refused(tmp_path / "p.safetensors")
 
 
+def write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, object]) -> Path:
+    """A policy's file with this description, and the digest that is right for it."""
+    save_file(tensors, path, {METADATA: json.dumps(document)})
+    with path.open("rb+") as file:
+        seal(file)
+    return path
+
+
+def test_a_file_with_any_bit_flipped_is_refused(tmp_path: Path) -> None:
+    policy = Policy(Actor(4, 3, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), {"seed": 7})
+    whole = save_policy(tmp_path / "p", policy).read_bytes()
+    for bit in range(0, 8 * len(whole), 7):
+        altered = bytearray(whole)
+        altered[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "p").write_bytes(altered)
+        refused(tmp_path / "p")
+
+
+def test_a_file_that_was_altered_or_goes_on_says_so(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "p", make_policy())
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'seed\\": 7', b'seed\\": 8'))
+    assert "it was altered or cut: its SHA-256 is" in refused(path)
+    path.write_bytes(whole.replace(b"sha256", b"sha257"))
+    assert "its header does not begin with a digest" in refused(path)
+
+
 def test_a_torn_file_is_refused(tmp_path: Path) -> None:
     path = save_policy(tmp_path / "p", make_policy())
     path.write_bytes(path.read_bytes()[:-100])
@@ -170,8 +197,7 @@ def rewritten(path: Path, **changes: object) -> Path:
     with safe_open(path, framework="pt") as file:
         document = json.loads(file.metadata()[METADATA])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    save_file(tensors, path, {METADATA: json.dumps({**document, **changes})})
-    return path
+    return write(path, tensors, {**document, **changes})
 
 
 @pytest.mark.parametrize(
@@ -181,7 +207,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"actions": 5}, "policy_head.bias: float32 [11], expected float32 [5]"),
         ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
         ({"architecture": {"name": "transformer"}}, "transformer"),
-        ({"format": 99}, "format 99, expected 1"),
+        ({"format": 99}, "format 99, expected 2"),
         ({"sharpness": 0}, "sharpness 0, expected a number above 0, at most 1000"),
         ({"sharpness": True}, "sharpness true"),
         ({"environment": None}, "environment is null"),
@@ -237,5 +263,5 @@ def test_weights_of_another_type_are_refused(tmp_path: Path) -> None:
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata()
         tensors = {name: file.get_tensor(name).double() for name in file.keys()}  # noqa: SIM118 (not a dict)
-    save_file(tensors, path, metadata)
+    write(path, tensors, json.loads(metadata[METADATA]))
     assert "float64 [11], expected float32 [11]" in refused(path)

@@ -1,0 +1,58 @@
+"""The digest that a safetensors file holds of itself: of every byte, its header included.
+
+The first metadata entry is a JSON object that begins with the digest, so that the digest stands at a place which no
+other part of the header can move. While the SHA-256 is calculated, its own digits count as zeros.
+"""
+
+import hashlib
+import re
+from typing import BinaryIO
+
+BLANK = "0" * 64
+
+_SEALED = re.compile(rb'\{"__metadata__":\{"\w+":"\{\\"sha256\\": \\"([0-9a-f]{64})\\"')
+
+_HEADER = 8
+"""Bytes before the header: its length."""
+
+_AT_ONCE = 2**20
+
+
+def with_room(text: str) -> str:
+    """The text of a JSON object that is not empty, with room for a digest at its beginning, which `seal` fills."""
+    return f'{{"sha256": "{BLANK}", {text[1:]}'
+
+
+def seal(file: BinaryIO) -> None:
+    """Write the digest into a file whose first metadata entry is made by `with_room`."""
+    start, _ = _place(file)
+    digest = _digest(file, start)
+    file.seek(start)
+    file.write(digest)
+
+
+def require_whole(file: BinaryIO) -> None:
+    """Raise ValueError unless the file has the digest that it names."""
+    start, named = _place(file)
+    if (found := _digest(file, start)) != named:
+        raise ValueError(
+            f"it was altered or cut: its SHA-256 is {found[:12].decode()}…, expected {named[:12].decode()}…"
+        )
+
+
+def _place(file: BinaryIO) -> tuple[int, bytes]:
+    """The place of the digest's digits, and these."""
+    file.seek(_HEADER)
+    match = _SEALED.match(file.read(256))
+    if match is None:
+        raise ValueError("its header does not begin with a digest")
+    return _HEADER + match.start(1), match[1]
+
+
+def _digest(file: BinaryIO, start: int) -> bytes:
+    file.seek(0)
+    found = hashlib.sha256(file.read(start) + BLANK.encode())
+    file.seek(start + len(BLANK))
+    while block := file.read(_AT_ONCE):
+        found.update(block)
+    return found.hexdigest().encode()
