@@ -94,6 +94,14 @@ def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, d
     return [relabelled(episode, info, 0.05, same_decisions=True) for episode in dataset]
 
 
+def rewarded_alike(phases: Sequence[Phase], first: EnvironmentSpec) -> tuple[bool, ...]:
+    """True for each phase whose observations, actions and rewards are those of the phases with demonstrations."""
+    specs = phase_environments(first, phases)
+    kinds = [(without_reward_settings(spec), _rewards(spec)) for spec in specs]
+    shown = [kind for phase, kind in zip(phases, kinds, strict=True) if phase.uses_demonstrations]
+    return tuple(kind in shown for kind in kinds)
+
+
 def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
     """The environment without `REWARD_SETTINGS`: equal if the same play gives the same observations."""
     return EnvironmentSpec(

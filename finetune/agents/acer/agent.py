@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...metrics import Metrics, UpdateStats
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations, better
 from ...replay.sequence_memory import SequenceMemory
-from ...schedules.environments import relabelled_demonstrations
+from ...schedules.environments import relabelled_demonstrations, rewarded_alike
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import Agent, FractionalCounter, MakeNetwork
 from ..distillation import distilled
@@ -45,7 +46,9 @@ class AcerAgent(Agent):
         settings: AcerLoopSettings,
         metrics: Metrics,
         generator: np.random.Generator,
+        achieved: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
+        """achieved: the discount of each phase, by its name, in which the demonstrations' rewards are those of play."""
         self.learner: AcerLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
@@ -54,6 +57,7 @@ class AcerAgent(Agent):
         self._settings = settings
         self._metrics = metrics
         self._generator = generator
+        self._achieved = achieved
         self._demonstrations_due = FractionalCounter()
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
@@ -101,6 +105,8 @@ class AcerAgent(Agent):
         if not phase.live:
             self.memory.remove(LIVE)
             self._returns.drop_partial_episodes()
+        if phase.name in self._achieved:
+            self._returns.add_demonstrations(self._achieved[phase.name])
 
     def change_environment(self) -> None:
         self._returns.restart()
@@ -165,17 +171,20 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
             f"and {loop.num_envs * most:g} of demonstrations"
         )
     behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
-    demonstrations = None
+    demonstrations, achieved = None, dict[str, float]()
     if run.demonstrations is not None and run.settings.uses_demonstrations:
         shown = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
         episodes = [with_takeover_cost(episode, run.algorithm.takeover_cost) for episode in shown]
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
-        for episode in episodes:
-            returns.add_episode(episode.rewards, run.schedule.values.gamma)
+        returns = ReturnRange(loop.num_envs, [episode.rewards for episode in episodes])
+        alike = rewarded_alike(phases, policy.environment)
+        achieved = {phase.name: gamma for phase, gamma, same in zip(phases, run.gammas, alike, strict=True) if same}
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     learner = AcerLearner(network, run.algorithm, run.device)
     if demonstrations is not None:
         first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
         learner.tolerance = demonstrations.discount_returns(run.gammas[first])
-    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent)
+    return AcerAgent(
+        learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent, achieved
+    )

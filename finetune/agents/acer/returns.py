@@ -1,5 +1,6 @@
 """Initial values of a policy from its live play, and value bounds from the returns of complete episodes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ class ReturnRange:
     """The smallest and largest discounted return of any step of the episodes seen so far.
 
     A critic that bootstraps from actions absent from the data can diverge; the returns seen so far bound the plausible
-    values. Live play arrives as sequences of `streams` games that continue from one sequence to the
-    next.
+    values. Live play arrives as sequences of `streams` games that continue from one sequence to the next.
+    demonstrations: rewards [T] of each demonstrated episode, which a player achieved.
     """
 
-    def __init__(self, streams: int) -> None:
+    def __init__(self, streams: int, demonstrations: Sequence[NDArray[np.floating]] = ()) -> None:
+        self._demonstrations = demonstrations
         self._open: list[list[float]] = [[] for _ in range(streams)]
         self._low, self._high = np.inf, -np.inf
 
@@ -44,6 +46,11 @@ class ReturnRange:
         returns = discounted_returns(rewards, gamma)
         self._low, self._high = min(self._low, float(returns.min())), max(self._high, float(returns.max()))
 
+    def add_demonstrations(self, gamma: float) -> None:
+        """Add the demonstrations, in an environment with their rewards."""
+        for rewards in self._demonstrations:
+            self.add_episode(rewards, gamma)
+
     def add_live(self, live: Sequences, gamma: float) -> None:
         """Add the episodes that end in these sequences."""
         over = live.terminated | live.truncated
@@ -56,7 +63,7 @@ class ReturnRange:
             self._open[stream] += rewards[start:]
 
     def restart(self) -> None:
-        """Reset all statistics, because rewards or their discount change."""
+        """Reset all statistics, because rewards or their discount change; see `add_demonstrations`."""
         self._low, self._high = np.inf, -np.inf
         self.drop_partial_episodes()
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
@@ -14,7 +15,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_returns
 from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.reports.run_log import RunLog, read_metrics
@@ -254,3 +255,29 @@ def test_all_demonstrations_enter_where_nothing_is_played(tmp_path: Path, demons
         run.learner.network.q_head.bias.fill_(1e4)
     run.loop.run()
     assert len(run.memory) == 40
+
+
+def test_what_the_player_achieved_bounds_values_wherever_its_rewards_hold(tmp_path: Path) -> None:
+    shown = open_dataset(embedded_dataset()).select([0])
+    spec = shown.info.environment
+    phases = (
+        Phase("other rewards", 1.0, environment={"reward": "race", "shaping": 3.5}),
+        Phase("mixed", 1.0, demonstrations=Ramp(1.0, 1.0), environment=dict(spec.settings)),
+        Phase("longer games", 1.0, environment={"time_limit": 123.0}),
+        Phase("slower decisions", 1.0, environment={"frames_per_step": 5}),
+    )
+    network = ActorCritic(shown.info.observation, shown.info.actions, (8,))
+    first = Policy(network, spec, shown.info.observation)
+    loop = AcerLoopSettings(num_envs=1, steps=5, capacity=64, value_decisions=0)
+    agent = build(make_run(phases, AcerSettings(), loop, first, shown, folder=tmp_path)).agent
+    assert isinstance(agent, AcerAgent)
+    bounds = {}
+    for phase in phases:
+        agent.change_environment()
+        agent.begin_phase(phase)
+        bounds[phase.name] = agent._returns.bounds
+    assert bounds["other rewards"] is bounds["slower decisions"] is None
+    highest = max(discounted_returns(shown[0].rewards, AcerSettings().gamma))
+    assert bounds["mixed"] == bounds["longer games"]
+    assert bounds["mixed"] is not None
+    assert bounds["mixed"][1] > highest
