@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from .closing import close_after_use
 from .errors import BadInput
 from .files import write_atomic
 from .settings import setting
@@ -83,7 +84,7 @@ class _TensorBoard:
 
     def close(self) -> None:
         if self._writer:
-            self._writer.close()
+            close_after_use(self._writer.close, "tracker tensorboard")
 
 
 class _Run:
@@ -113,7 +114,7 @@ class _Run:
 
     def close(self) -> None:
         with redirect_stdout(StringIO()):
-            self._run.finish()
+            close_after_use(self._run.finish, "tracker")
 
 
 def _id(folder: Path, resumed: bool) -> str:

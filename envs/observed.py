@@ -19,6 +19,7 @@ from gymnasium.wrappers import FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
+from ..common.closing import close_after_use
 from ..common.errors import BadInput, EnvironmentFailed
 from .actions import Env, Space
 from .capabilities import Capabilities
@@ -64,7 +65,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.metadata = _usable(env.metadata)
         self._draws = draws
         self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
-        self._steps = 0
+        self._steps, self._played = 0, False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._steps = 0
@@ -74,6 +75,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._steps += 1
+        self._played = True
         try:  # `_failing` would take a tenth of a quick environment's step
             observation, reward, terminated, truncated, info = self.env.step(action)
         except BadInput:
@@ -90,12 +92,16 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def render(self) -> Any:
         with self._failing("render"):
-            shown = self.env.render()
+            shown = without_tensors(self.env.render())
         if self._draws and (problem := _problem_of_picture(shown)):
             raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
         return shown
 
     def close(self) -> None:
+        """Close the environment. If that fails after a game, there are results, and it is a note."""
+        if self._played:
+            close_after_use(self.env.close, f"environment {self._name}")
+            return
         with self._failing("close"):
             self.env.close()
 
@@ -130,7 +136,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _truth(self, name: str, given: Any) -> bool:
         if isinstance(given, bool):
             return given
-        with suppress(TypeError, ValueError):  # of what is no array
+        with suppress(TypeError, ValueError, RuntimeError):  # of what is no array
             found = np.asarray(without_tensors(given))
             plain = found.dtype.kind in "biuf" and found.size == 1 and masked_place(given) is None
             if plain and found == found:  # NaN would be true, None false
@@ -158,7 +164,7 @@ def _number(reward: Any) -> float:
         return np.nan
     try:
         return float(np.asarray(without_tensors(reward)).item())
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return np.nan
 
 
@@ -172,11 +178,11 @@ def without_tensors(value: Any) -> Any:
         return type(value)(map(without_tensors, value)) if type(value) in (tuple, list) else value
     if not hasattr(value, "detach"):
         return value
-    plain = value.detach().cpu()
     try:
-        return plain.numpy()
-    except TypeError:  # of a type that NumPy lacks, bfloat16
-        return plain.float().numpy()
+        plain = value.detach().cpu()
+        return (plain.float() if "bfloat16" in str(plain.dtype) else plain).numpy()
+    except (RuntimeError, TypeError, AttributeError):  # without numbers, on the device meta
+        return value
 
 
 def masked_place(value: Any) -> str | None:
@@ -228,7 +234,7 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
     if isinstance(space, Box):
         try:
             return _problem_of_numbers(space, np.asarray(value), place)
-        except ValueError:  # lists of different lengths
+        except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors without numbers
             return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
     if isinstance(space, Dict | Tuple):
         for name, part in _parts(space):

@@ -29,14 +29,18 @@ def save_keys(path: Path, game: Game) -> Path:
 
 
 def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int, int], None]) -> str | None:
-    """Write a film of the game. Returns None, or the reason for the missing film: an environment that cannot render.
+    """Write a film of the game. Returns None, or the reason for the missing film: an environment that cannot render, a
+    writer of films that fails.
 
     `progress` is called with the pictures done and their total.
     """
-    if game.keys is not None:
+    try:
+        if game.keys is None:
+            return film_actions(path, spec, game.seed, game.actions, game.observations, progress)
         film_keys(path, np.concatenate(game.keys), progress)
-        return None
-    return film_actions(path, spec, game.seed, game.actions, game.observations, progress)
+    except (ImportError, RuntimeError) as error:  # imageio's, without its ffmpeg or where that fails
+        return str(error).splitlines()[0]
+    return None
 
 
 def film_actions(

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.observed import refuse_masked
+from ..envs.observed import refuse_masked, without_tensors
 from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
@@ -73,7 +73,7 @@ class Policy:
         probabilities do not depend, in any bit, on the other rows or on their number (for layers whose widths are
         multiples of 16).
         """
-        self._require_observations(observations)
+        observations = self._taken(observations)
         wanted = self.network.observation
         device = next(self.network.parameters()).device
         rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
@@ -92,14 +92,18 @@ class Policy:
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 
-    def _require_observations(self, observations: Any) -> None:
-        """Raise BadInput unless these are observations [n, *shape] of the policy's type, none of them masked."""
+    def _taken(self, observations: Any) -> Observations:
+        """The observations [n, *shape] as an array; BadInput unless they are of the policy's type, none masked."""
         refuse_masked(observations, "observations")
-        given, wanted = np.asarray(observations), self.observation
+        wanted = self.observation
+        try:
+            given: Observations = np.asarray(without_tensors(observations))
+        except (TypeError, ValueError, RuntimeError):  # lists of different lengths, tensors without numbers
+            given = np.empty((), dtype=object)
         fits = given.ndim > 0 and math.prod(given.shape[1:]) == wanted.size
         kinds = "iub" if wanted.dtype == "uint8" else "fiub"
         if fits and given.dtype.kind in kinds:
-            return
+            return given
         alone = "; one observation alone is given as observation[None]" if given.shape == wanted.shape else ""
         rows = ", ".join(["n", *map(str, wanted.shape)])
         raise BadInput(
@@ -116,7 +120,7 @@ class Policy:
 
         Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
         """
-        self._require_observations(observations)
+        observations = self._taken(observations)
         state = self.initial_state(len(observations))
         if state:
             raise ValueError(f"{self.network.architecture}: a policy with a state; call step")
@@ -132,8 +136,9 @@ class Policy:
         finite. generator: draws the actions unless greedy; None: a new one. greedy: None: as the policy is to be
         played.
         """
+        observations = self._taken(observations)
         probabilities = self.probabilities(observations)
-        if len(wrong := np.argwhere(~np.isfinite(np.asarray(observations)))):
+        if len(wrong := np.argwhere(~np.isfinite(observations))):
             raise BadInput(f"observations hold a number that is not finite in row {wrong[0][0]}")
         if self.greedy if greedy is None else greedy:
             return choose(probabilities, None)

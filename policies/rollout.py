@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.closing import close_after_use
 from ..common.errors import BadInput
 from ..envs.limit import default_limit
 from ..envs.names import ACTION_KEYS, outcome_name
@@ -110,7 +111,7 @@ def play(
                 yield waiting.pop(due)
                 due += 1
     finally:
-        vector.close()
+        close_after_use(vector.close, f"environment {spec}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -520,3 +521,77 @@ def test_an_environment_that_cannot_be_closed_is_named(odd: Make, monkeypatch: p
     monkeypatch.setattr(Odd, "close", close)
     with pytest.raises(BadInput, match=r"Odd-v0\(\): its close failed \(RuntimeError: already closed; test_spaces"):
         odd().interface()
+
+
+def test_an_environment_that_cannot_be_closed_after_a_game_is_a_note(
+    odd: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def close(env: Odd) -> None:
+        raise RuntimeError("display Surface quit\nand more")
+
+    spec = odd()
+    monkeypatch.setattr(Odd, "close", close)
+    for _ in range(2):
+        env = spec.make()
+        env.reset(seed=0)
+        env.step(0)
+        env.close()
+    assert capsys.readouterr().err == (
+        "note: environment Odd-v0(): closing it failed (RuntimeError: display Surface quit); nothing that was finished "
+        "is lost\n"
+    )
+
+
+WEIGHT = torch.ones(1, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("reward", "expected"),
+    [
+        (WEIGHT.sum() * 2, 2.0),
+        (WEIGHT * 2, 2.0),
+        (torch.tensor(2.0, dtype=torch.bfloat16), 2.0),
+        (torch.tensor([[3]]), 3.0),
+    ],
+)
+def test_a_reward_that_is_a_tensor_is_its_number(odd: Make, reward: Any, expected: float) -> None:
+    env = odd(pay=lambda n: reward).make()
+    env.reset(seed=0)
+    assert env.step(0)[1] == expected
+
+
+@pytest.mark.parametrize("reward", [torch.ones(1, device="meta"), torch.ones(2), WEIGHT * torch.inf])
+def test_a_tensor_that_is_no_number_is_named(odd: Make, reward: Any) -> None:
+    env = odd(pay=lambda n: reward).make()
+    env.reset(seed=0)
+    with pytest.raises(
+        BadInput, match=r"Odd-v0\(\): after decision 1 of a game, its reward is .*expected a finite number"
+    ):
+        env.step(0)
+
+
+@pytest.mark.parametrize("kind", ["row", "mapping", "end", "info"])
+def test_tensors_with_gradients_are_taken_wherever_an_environment_gives_them(odd: Make, kind: str) -> None:
+    row = WEIGHT.expand(3) * 2
+    if kind == "row":
+        env = odd(see=lambda n: row).make()
+    elif kind == "mapping":
+        parts = spaces.Dict({"a": spaces.Box(-9, 9, (3,), np.float32), "b": spaces.Tuple([spaces.Discrete(2)])})
+        env = odd(observations=parts, see=lambda n: {"a": row, "b": (1,)}).make()
+    elif kind == "end":
+        env = odd(end=lambda over: WEIGHT * over).make()
+    else:
+        env = odd(tell=lambda n: {"loss": row}).make()
+    env.reset(seed=0)
+    seen = env.step(0)[0]
+    assert isinstance(seen, np.ndarray)
+    if kind == "row":
+        assert seen.tolist() == [2.0, 2.0, 2.0]
+    if kind == "mapping":
+        assert seen.tolist() == [2.0, 2.0, 2.0, 0.0, 1.0]
+
+
+def test_an_observation_without_numbers_is_named(odd: Make) -> None:
+    env = odd(see=lambda n: torch.zeros(3, device="meta")).make()
+    with pytest.raises(BadInput, match=r"after a reset, its observation is .*expected float32 \[3\]"):
+        env.reset(seed=0)

@@ -3,7 +3,10 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -18,6 +21,7 @@ from qwop.evaluation.evaluate import (
     games_of,
 )
 from qwop.evaluation.figures import bootstrap_interval, wilson_interval
+from qwop.evaluation.film import film
 from qwop.evaluation.results import GameResult, rank_of, result_of
 from qwop.evaluation.splits import MARKS, Splits
 from qwop.policies.networks import ActorCritic
@@ -265,3 +269,49 @@ def test_a_policy_with_a_state_is_evaluated_and_its_best_game_replays(
     assert many.best.keys is not None
     shown = replay(np.concatenate(many.best.keys))
     assert shown.events[-1, EVENT_COLUMNS.index("score")] == many.best.info["score"]
+
+
+class Gone(gymnasium.Env[Any, Any]):
+    """Its window is gone once it has been played."""
+
+    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32), gymnasium.spaces.Discrete(2)
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode, self.count, self.played = render_mode, 0, False
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.count = 0
+        return np.zeros(3, np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.count += 1
+        self.played = True
+        return np.zeros(3, np.float32), 1.0, self.count >= 5, False, {}
+
+    def render(self) -> Any:
+        return np.zeros((40, 40, 3), np.uint8)
+
+    def close(self) -> None:
+        if self.played:
+            raise RuntimeError("display Surface quit")
+
+
+def test_an_evaluation_and_its_film_are_kept_if_the_environment_fails_as_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gymnasium.register("Gone-v0", Gone)
+    spec = EnvironmentSpec("Gone-v0")
+    policy = Policy(ActorCritic(3, 2, (4,)), spec, ObservationSpec((3,)))
+    found = evaluate(policy, EvaluationSettings(episodes=3, num_envs=2))
+    assert [one.decisions for one in found.results] == [5, 5, 5]
+    assert capsys.readouterr().err.count("note: environment Gone-v0(): closing it failed") == 1
+    assert film(tmp_path / "best.mp4", found.best, spec, lambda done, of: None) is None
+    assert (tmp_path / "best.mp4").stat().st_size
+
+    def no_writer(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no ffmpeg\nat all")
+
+    monkeypatch.setattr("imageio.v2.get_writer", no_writer)
+    assert film(tmp_path / "other.mp4", found.best, spec, lambda done, of: None) == "no ffmpeg"

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import PICTURES, Policy, choose
 
@@ -156,3 +157,14 @@ def test_act_is_greedy_unless_it_is_asked_to_draw() -> None:
     rows = np.ones((300, 4))
     assert len(set(policy.act(rows)[0].tolist())) == 1
     assert len(set(policy.act(rows, greedy=False)[0].tolist())) == 2
+
+
+def test_observations_that_are_tensors_are_taken_as_their_numbers() -> None:
+    policy = load_policy("champion")
+    rows = np.random.default_rng(0).normal(size=(3, 112)).astype(np.float32)
+    given = torch.from_numpy(rows).requires_grad_() * 1.0
+    assert np.array_equal(policy.act(given)[0], policy.act(rows)[0])
+    assert np.array_equal(policy.probabilities(given), policy.probabilities(rows))
+    for wrong in (torch.zeros(3, 112, device="meta"), [[1.0], [1.0, 2.0]]):
+        with pytest.raises(BadInput, match="but the policy sees float32"):
+            policy.act(wrong)  # type: ignore[arg-type]
