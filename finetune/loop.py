@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.ends import Deferred
 from ..common.errors import EnvironmentFailed
+from ..policies.devices import undisturbed
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
@@ -53,6 +54,9 @@ class Observer:
     def note(self, line: str) -> None:
         """Handle a remark about the run, such as a policy's distillation."""
 
+
+ROWS = 50
+"""Rows of the log that a run has at least, if it has as many iterations."""
 
 Played = tuple[Sequences, list[EpisodeStats]]
 """Rollouts, and the episodes that ended in them."""
@@ -101,6 +105,8 @@ class Loop:
         self._aside = 0
         self._place = self._schedule.place
         self._logged = self.decisions
+        iterations = self._schedule.planned // self._settings.decisions
+        self._log_every = min(self._settings.log_every, max(iterations // ROWS, 1) * self._settings.decisions)
         self._row: dict[str, Any] = {}
         agent.advance(0, self._schedule.planned)
 
@@ -182,7 +188,7 @@ class Loop:
         except EnvironmentFailed:
             self._without_games()
             raise
-        self.agent.learn(live, now)
+        undisturbed(self.agent.learn)(live, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase, returns)
@@ -193,7 +199,7 @@ class Loop:
         index, before = self._schedule.index, self._schedule.progress
         self.decisions += self._settings.decisions
         over = self._schedule.advance(self._settings.decisions, returns)
-        if over or self._at_barrier(0) or self.decisions - self._logged >= self._settings.log_every:
+        if over or self._at_barrier(0) or self.decisions - self._logged >= self._log_every:
             self._write_row(phase.name)
         if over:
             with self._log.metrics.timer.section("end of phase"):

@@ -78,7 +78,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     left_out.update(marker for item in items for marker in LEFT_OUT if item.get_closest_marker(marker))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what the default selection left out, which pytest counts as `deselected` alone."""
     for marker, number in left_out.items():
         terminalreporter.line(f"Left out: {number} {marker} tests ({LEFT_OUT[marker]}); pytest -m {marker} runs them.")

@@ -18,7 +18,7 @@ class LiveSettings(Settings):
 
     num_envs: int = num_envs(32, "Episodes played side by side.")
     steps: int = setting(20, "Decisions of each episode in an iteration.", at_least=1, at_most=100_000)
-    log_every: int = setting(20_000, "Decisions between rows of the log.", at_least=1)
+    log_every: int = setting(20_000, "Decisions between rows of the log; fewer in short runs.", at_least=1)
     checkpoint_every: int = setting(200_000, "Decisions between checkpoints.", at_least=1)
     overlap: bool = setting(
         True,

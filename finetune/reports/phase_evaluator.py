@@ -1,5 +1,6 @@
 """Results of a run: policy and evaluation at its start and after each phase, and a film of its best game."""
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -71,6 +72,9 @@ class PhaseEvaluator:
         """Player of the demonstrations, to compare each policy with; None without demonstrations."""
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
+        self._games: dict[str, Evaluation] = {}
+        self._drawn_games: dict[str, Figures] = {}
+        """Greedy games and figures of drawn ones, by the policy that played them (`_who_plays`)."""
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; returns a summary, None without games."""
@@ -181,7 +185,10 @@ class PhaseEvaluator:
         """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
         clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities: training
         begins from the network's own."""
-        evaluation = self._evaluated[path] = evaluate(policy, self._settings)
+        who = _who_plays(policy)
+        if who not in self._games:  # a phase that trains the critic alone leaves the policy as it was
+            self._games[who] = evaluate(policy, self._settings)
+        evaluation = self._evaluated[path] = self._games[who]
         figures: dict[str, Any] = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if policy.sharpness != 1.0:
             figures["sharpness"] = policy.sharpness
@@ -197,11 +204,28 @@ class PhaseEvaluator:
         self._write(path, figures)
         return _Judged(evaluation, figures)
 
-    def _drawn_figures(self, policy: Policy) -> dict[str, Any]:
-        return evaluate(policy, replace(self._settings, greedy=False, episodes=self._drawn)).summary()
+    def _drawn_figures(self, policy: Policy) -> Figures:
+        who = _who_plays(policy)
+        if who not in self._drawn_games:
+            drawn = replace(self._settings, greedy=False, episodes=self._drawn)
+            self._drawn_games[who] = evaluate(policy, drawn).summary()
+        return self._drawn_games[who]
 
     def _write(self, path: Path, figures: Figures) -> None:
         write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+
+
+def _who_plays(policy: Policy) -> str:
+    """Digest of all that a policy's games depend on, apart from the settings of its evaluation."""
+    network = policy.network
+    deciding = [
+        (name, tensor) for name, tensor in network.state_dict().items() if name.partition(".")[0] not in network.judging
+    ]
+    said = [network.architecture, network.description(), policy.environment.to_json(), policy.sharpness]
+    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for name, tensor in deciding:
+        found.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:

@@ -278,12 +278,20 @@ def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path
 
 
 def test_rows_come_as_often_as_the_log_asks_and_at_checkpoints_and_ends_of_phases(tmp_path: Path) -> None:
-    run = Run(tmp_path, (phase("one", 3), phase("two", 3)), log_every=20, checkpoint_every=50)
+    run = Run(tmp_path, (phase("one", 103), phase("two", 53)), log_every=20, checkpoint_every=1050)
     run.loop.run()
     rows = read_metrics(tmp_path)
-    assert [row["decisions"] for row in rows] == [20, 30, 50, 60]
-    assert [row["phase"] for row in rows] == ["one", "one", "two", "two"]
-    assert [row["learner/version"] for row in rows] == [2.0, 3.0, 5.0, 6.0]
+    decisions = [row["decisions"] for row in rows]
+    assert decisions == [*range(20, 1021, 20), 1030, 1050, *range(1070, 1551, 20), 1560]
+    assert [row["phase"] for row in rows] == ["one"] * 52 + ["two"] * 27
+    assert [row["learner/version"] for row in rows] == [one / 10 for one in decisions]
+
+
+@pytest.mark.parametrize(("iterations", "rows"), [(7, 7), (50, 50), (99, 99), (100, 50), (130, 65)])
+def test_a_short_run_has_fifty_rows_or_one_an_iteration(tmp_path: Path, iterations: int, rows: int) -> None:
+    run = Run(tmp_path, (phase("one", iterations),), log_every=100_000)
+    run.loop.run()
+    assert len(read_metrics(tmp_path)) == rows
 
 
 def test_a_phase_ends_early_where_returns_fall(tmp_path: Path) -> None:
@@ -375,7 +383,7 @@ def test_an_environment_that_fails_leaves_a_checkpoint_from_which_new_games_go_o
     resumed.loop.run()
     assert resumed.loop.decisions == 80
     assert len(half.versions() + resumed.versions()) == 8
-    assert [row["decisions"] for row in read_metrics(tmp_path)] == [20, 40, 60, 80]
+    assert [row["decisions"] for row in read_metrics(tmp_path)] == [*range(10, 81, 10)]
 
 
 @pytest.mark.parametrize("failing", ["learned nothing", "new games"])

@@ -67,6 +67,32 @@ def test_a_policy_is_worse_where_chance_does_not_explain_it(
     assert is_worse(after, before) is worse
 
 
+@pytest.mark.parametrize("part", ["q_head", "policy_head", "trunk", "scaler", "nothing"])
+def test_a_policy_plays_again_only_if_it_decides_otherwise(
+    part: str, tmp_path: Path, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[bool | None] = []
+
+    def counted(policy: Policy, settings: EvaluationSettings) -> Any:
+        played.append(settings.greedy)
+        return evaluate(policy, settings)
+
+    monkeypatch.setattr("qwop.finetune.reports.phase_evaluator.evaluate", counted)
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 2, opened(tmp_path))
+    results.add_start(policy)
+    assert played == [True, False]
+    with torch.no_grad():
+        for name, weights in policy.network.state_dict().items():
+            if name.startswith(part):
+                weights.add_(1.0)
+    results.add(0, Phase("values", 1), policy, 80)
+    assert played[2:] == ([] if part in ("q_head", "nothing") else [True, False])
+    start, after = (json.loads((tmp_path / "phases" / name).read_text()) for name in ("0-start.json", "1-values.json"))
+    assert start.keys() <= after.keys()
+    if part == "q_head":
+        assert (start["games"], start["drawn"]) == (after["games"], after["drawn"])
+
+
 def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_report(
     tmp_path: Path, policy: Policy
 ) -> None:
