@@ -302,7 +302,10 @@ def test_dense_layers_by_hand_and_autograd_make_the_same_updates(
         batch, now = make_batch(number), NOW._replace(**more)
         mine, theirs = (one.update(batch, now, diagnose=True) for one in (by_hand, autograd))
         assert mine.scalars == pytest.approx(theirs.scalars, rel=100 * tolerance, abs=100 * tolerance)
-        assert mine.by_source == theirs.by_source or kind is torch.float32
+        assert mine.by_source.keys() == theirs.by_source.keys()
+        if kind is torch.float64:  # in float32 a share that is counted may differ by a step
+            for source, figures in mine.by_source.items():
+                assert figures == pytest.approx(theirs.by_source[source], rel=1e-9, abs=1e-9)
         for one, other in ((by_hand.network, autograd.network), (by_hand.average, autograd.average)):
             torch.testing.assert_close(one.state_dict(), other.state_dict(), rtol=tolerance, atol=tolerance)
 
