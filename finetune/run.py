@@ -11,6 +11,7 @@ import torch
 
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
+from ..policies.devices import undisturbed
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
@@ -106,11 +107,13 @@ class Run(Generic[A, L]):
         return [np.random.default_rng(seed) for seed in seeds[-2:]]
 
 
+@undisturbed
 def build(run: Run[Discounted, LiveSettings]) -> Loop:
     """Build the loop of a run; BadInput if its parts do not fit together."""
     return Loop(run, _agent(run), _live_play(run))
 
 
+@undisturbed
 def rehearse(run: Run[Discounted, LiveSettings]) -> None:
     """Build the agent of a copy of the policy, without distillation; BadInput as of `build`."""
     _agent(replace(run, policy=copy.deepcopy(run.policy), observer=Observer(), rehearsed=True))

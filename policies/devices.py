@@ -1,9 +1,21 @@
-"""The device that networks are trained on, and float64 where it has none."""
+"""The types and devices of networks, whatever the process has set for PyTorch as a whole."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from ..common.errors import BadInput
+
+WEIGHTS = torch.float32
+"""Type of every network's numbers, in memory and in files."""
+
+KINDS = ("cpu", "cuda", "mps")
+"""Kinds of devices."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -23,3 +35,61 @@ def choose_device(name: str) -> torch.device:
 def in_float64(numbers: Tensor) -> Tensor:
     """The numbers in float64: on the CPU if they are on an Apple GPU, which has none."""
     return (numbers.cpu() if numbers.device.type == "mps" else numbers).double()
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_SIZES_ONLY = ContextVar("sizes only", default=False)
+
+
+@contextmanager
+def sizes_only() -> Iterator[None]:
+    """Context manager: networks that are made inside have shapes and types, but no numbers and no memory."""
+    before = _SIZES_ONLY.set(True)
+    try:
+        with torch.device("meta"):
+            yield
+    finally:
+        _SIZES_ONLY.reset(before)
+
+
+def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: PyTorch computes as if nothing had been set for this thread.
+
+    A program, or the module of an environment, may set a default device, autocast or inference mode, or turn gradients
+    off. Inside, new tensors are on the CPU and can be learned, and results have the types of their inputs. The default
+    type stays, because it is one for all threads: new tensors name theirs.
+    """
+
+    @wraps(function)
+    def inside(*arguments: P.args, **named: P.kwargs) -> R:
+        if _is_plain():
+            return function(*arguments, **named)
+        with ExitStack() as stack:
+            for kind in KINDS:
+                if torch.is_autocast_enabled(kind):
+                    stack.enter_context(torch.autocast(kind, enabled=False))
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+            if not _SIZES_ONLY.get():
+                stack.enter_context(torch.device("cpu"))
+            return function(*arguments, **named)
+
+    return inside
+
+
+def _is_plain() -> bool:
+    """True if nothing has been set for this thread."""
+    return (
+        torch.is_grad_enabled()
+        and not torch.is_inference_mode_enabled()
+        and not any(map(torch.is_autocast_enabled, KINDS))
+        and torch.empty(0).device.type == "cpu"
+    )
+
+
+class Undisturbed(type):
+    """Metaclass: making an object is `undisturbed`."""
+
+    __call__ = undisturbed(type.__call__)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..common.errors import BadInput
 from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
+from .devices import WEIGHTS
 from .sizes import CONVOLUTIONS, NATURE
 
 
@@ -57,7 +58,7 @@ class Convolutions(nn.Sequential):
             )
         layers: list[nn.Module] = [layout]
         for features, size, stride in CONVOLUTIONS[kind]:
-            layer = _ByteConvolution(channels, features, size, stride)
+            layer = _ByteConvolution(channels, features, size, stride, dtype=WEIGHTS)
             nn.init.orthogonal_(layer.weight, math.sqrt(2), generator)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
             layers += [layer, nn.ReLU()]
@@ -130,7 +131,7 @@ def trunk_for(
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
     """A linear layer with an orthogonal weight matrix of this gain, and biases of zero."""
-    layer = nn.Linear(inputs, outputs)
+    layer = nn.Linear(inputs, outputs, dtype=WEIGHTS)
     nn.init.orthogonal_(layer.weight, gain, generator)
     nn.init.zeros_(layer.bias)
     return layer
@@ -140,10 +141,10 @@ def normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> n
     """Linear, layer norm and ReLU for each width but the last, which is linear alone; Xavier weights, biases zero."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
-        linear = nn.Linear(inputs, outputs)
+        linear = nn.Linear(inputs, outputs, dtype=WEIGHTS)
         nn.init.xavier_uniform_(linear.weight, generator=generator)
         nn.init.zeros_(linear.bias)
-        layers += [linear, nn.LayerNorm(outputs), nn.ReLU()]
+        layers += [linear, nn.LayerNorm(outputs, dtype=WEIGHTS), nn.ReLU()]
     return nn.Sequential(*layers[:-2])
 
 

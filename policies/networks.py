@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..envs.spec import ObservationSpec
 from .dense_layers import DenseLayers
 from .description import Described
+from .devices import WEIGHTS, Undisturbed, undisturbed
 from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
 from .sizes import HIDDEN, NATURE
@@ -28,7 +29,7 @@ def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
-class Network(nn.Module):
+class Network(nn.Module, metaclass=Undisturbed):
     """Base class of the networks of a `Policy`.
 
     A subclass takes raw observations [..., *observation.shape] of type `observation.dtype`, on any device, and scales
@@ -38,6 +39,9 @@ class Network(nn.Module):
 
     architecture: ClassVar[str]
     """The name in policy files; `architectures.ARCHITECTURES` has the class by it."""
+
+    judging: ClassVar[tuple[str, ...]] = ()
+    """Names of the parts that only estimate values, on which no decision depends."""
 
     def __init__(self, observation: ObservationSpec | int, actions: int) -> None:
         """An int n stands for observations float32 [n]."""
@@ -173,6 +177,7 @@ class ActorCritic(TrunkedPolicy):
     """
 
     architecture = "actor-critic"
+    judging = ("q_head",)
     activation: ClassVar[Activation] = nn.ReLU
 
     def add_heads(self, generator: torch.Generator | None) -> None:
@@ -197,6 +202,7 @@ class ValuedActor(Actor):
     al. 2022). The value head has gain 1."""
 
     architecture = "valued-actor"
+    judging = ("value_head",)
     activation: ClassVar[Activation] = nn.ReLU
 
     def add_heads(self, generator: torch.Generator | None) -> None:
@@ -242,7 +248,7 @@ def _with_policy_of(made: Made, network: TrunkedPolicy) -> Made:
     return made
 
 
-class Values(Described, nn.Module):
+class Values(Described, nn.Module, metaclass=Undisturbed):
     """A separate network for a policy's V(s): tanh layers over the policy's `layer_input`; gain 1 in the head."""
 
     described = ("hidden", "convolutions")
@@ -286,6 +292,7 @@ def _of_pictures(description: dict[str, object], observation: ObservationSpec) -
     return {name: value for name, value in description.items() if name != "convolutions" or observation.is_image}
 
 
+@undisturbed
 def feed_arrays(
     network: Network, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]
 ) -> ArrayState:
@@ -294,5 +301,5 @@ def feed_arrays(
         return state
     device = next(network.parameters()).device
     with torch.inference_mode():
-        taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, torch.float32)
+        taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, WEIGHTS)
         return to_arrays(network.feed(to_tensors(state, device), taken, earned))

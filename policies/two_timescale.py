@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
+from .devices import WEIGHTS
 from .encoders import MLP, orthogonal_linear, trunk_for
 from .networks import LayeredNetwork, bounded
 from .noise import absorb, digest, standard_normal
@@ -80,6 +81,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     """
 
     architecture = "two-timescale-actor-critic"
+    judging = ("value_head",)
     described = ("hidden", "memory", "latent", "period")
     period: Tensor
 
@@ -108,7 +110,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     def initial_state(self, n: int) -> State:
         device = self.prior.mean.weight.device
 
-        def zeros(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        def zeros(*sizes: int, dtype: torch.dtype = WEIGHTS) -> Tensor:
             return torch.zeros(n, *sizes, dtype=dtype, device=device)
 
         return TwoTimescaleState(

@@ -24,7 +24,7 @@ from ..finetune.metrics import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from ..finetune.weight_average import RecentAverage
-from ..policies.devices import choose_device
+from ..policies.devices import choose_device, undisturbed
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -190,7 +190,7 @@ class AgentTrainer:
             if races is not None:
                 played = replace(played, signals=races.take_signals())
             middle = time.perf_counter()
-            updates.append(learner.update(played, now).scalars)
+            updates.append(undisturbed(learner.update)(played, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
@@ -242,6 +242,7 @@ class AgentTrainer:
         make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
         return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
+    @undisturbed
     def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Network, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed, self._device)
 

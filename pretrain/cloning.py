@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..policies.devices import WEIGHTS
 from ..policies.networks import TrunkedPolicy
 from ..policies.threads import ahead
 from .dense_gradients import DenseGradients
@@ -67,8 +68,12 @@ def drawn_units(network: TrunkedPolicy, rows: int, dropout: float, generator: to
     """Factors of each hidden layer's ReLU units, [rows, width], on the CPU: 0 for a fraction `dropout` of them, drawn
     anew, and 1/(1 − dropout) for the others (Srivastava et al. 2014)."""
     layers = [one for one, after in pairwise(network.trunk) if isinstance(after, nn.ReLU)]
-    drawn = [torch.rand(rows, len(one.weight), generator=generator) for one in layers if isinstance(one, nn.Linear)]
-    return [(one >= dropout).float().div_(1 - dropout) for one in drawn]
+    drawn = [
+        torch.rand(rows, len(one.weight), generator=generator, dtype=WEIGHTS)
+        for one in layers
+        if isinstance(one, nn.Linear)
+    ]
+    return [(one >= dropout).to(WEIGHTS).div_(1 - dropout) for one in drawn]
 
 
 def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[Batch]:
@@ -90,7 +95,9 @@ def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSetting
             seen = observations.index_select(0, batch).to(device)
             noise = None
             if settings.input_noise:
-                noise = torch.randn(seen.shape, generator=generator).mul_(settings.input_noise).to(device)
+                noise = (
+                    torch.randn(seen.shape, generator=generator, dtype=WEIGHTS).mul_(settings.input_noise).to(device)
+                )
             inputs = network.trunk_input(seen, noise)
             drawn = drawn_units(network, len(batch), settings.dropout, generator) if settings.dropout else []
             yield Batch(

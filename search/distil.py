@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..common.errors import BadInput
+from ..policies.devices import undisturbed
 from ..policies.networks import LayeredNetwork
 from .settings import DistilSettings
 
@@ -40,6 +41,7 @@ def kept_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
     return (log_before.exp() * (log_before - log_now)).sum(-1).mean()
 
 
+@undisturbed
 def distil(
     network: LayeredNetwork,
     states: Tensor,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ...policies.devices import WEIGHTS
 from ..experience.sequences import Sequences
 
 
@@ -25,7 +26,7 @@ def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: to
     """
     finals = batch.finals
     if not len(finals.observations):
-        return torch.zeros(batch.actions.shape, device=device)
+        return torch.zeros(batch.actions.shape, dtype=WEIGHTS, device=device)
     sequence, step, seen = (torch.from_numpy(array).to(device) for array in finals)
     found = value(seen.flatten(1))
     values = found.new_zeros(batch.actions.shape)

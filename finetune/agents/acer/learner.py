@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers
+from ....policies.devices import undisturbed
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
@@ -104,6 +105,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             return None
         return self._stats(batch, pi[:, :-1], None if now.critic_only else averages.reshape(-1, k, n), steps, norm)
 
+    @undisturbed
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.

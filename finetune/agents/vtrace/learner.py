@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
+from ....policies.devices import WEIGHTS
 from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State
@@ -71,7 +72,7 @@ def outputs(
     values = network.value_head(features.detach() if critic_only else features).squeeze(-1)
     with torch.no_grad():  # only for bootstrapping
         after = network.value_head(last)
-        final_values = torch.zeros(played.actions.shape, device=features.device)
+        final_values = torch.zeros(played.actions.shape, dtype=WEIGHTS, device=features.device)
         for step, sequences, ends in stopped:
             final_values[sequences, step] = network.value_head(ends).squeeze(-1)
     return Unroll(network.policy_head(features), torch.cat([values, after], dim=1), final_values, state)

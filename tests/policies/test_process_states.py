@@ -1,0 +1,82 @@
+"""Networks, their files and their decisions are the same whatever the process has set for PyTorch."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork, ValuedActor, Values
+from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork
+from qwop.policies.recurrent import RecurrentActorCritic
+from qwop.policies.two_timescale import TwoTimescaleActorCritic
+
+from ..process_states import STATES, process_state
+
+SEEN = ObservationSpec((4,))
+PICTURE = ObservationSpec((36, 36), "uint8")
+
+Makes = Callable[[torch.Generator], LayeredNetwork]
+
+NETWORKS: dict[str, Makes] = {
+    "actor-critic": lambda random: ActorCritic(SEEN, 3, (16,), random),
+    "actor": lambda random: Actor(SEEN, 3, (16,), random),
+    "valued-actor": lambda random: ValuedActor(SEEN, 3, (16,), random),
+    "pictures": lambda random: ActorCritic(PICTURE, 3, (16,), random),
+    "q": lambda random: QNetwork(SEEN, 3, (16,), random),
+    "dueling-q": lambda random: DuelingQ(SEEN, 3, (16,), random, quantiles=3),
+    "ensemble-q": lambda random: EnsembleQ(SEEN, 3, (16,), random, members=2),
+    "recurrent": lambda random: RecurrentActorCritic(SEEN, 3, (16,), 8, random),
+    "two-timescale": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random),
+}
+
+
+def made(name: str) -> Policy:
+    network = NETWORKS[name](torch.Generator().manual_seed(0))
+    values = Values(SEEN, (8,), torch.Generator().manual_seed(1)) if name == "actor" else None
+    return Policy(network, EnvironmentSpec("CartPole-v1"), network.observation, values=values)
+
+
+def decisions(policy: Policy) -> bytes:
+    """Probabilities of three decisions, and the state that follows them."""
+    random = np.random.default_rng(0)
+    state, found = policy.initial_state(5), b""
+    for _ in range(3):
+        rows = random.normal(100, 50, size=(5, *policy.observation.shape)).astype(policy.observation.dtype)
+        probabilities, state = policy.step(rows, state)
+        state = policy.feed(state, probabilities.argmax(1), rows.reshape(5, -1)[:, 0].astype(np.float32))
+        found += probabilities.tobytes() + b"".join(part.tobytes() for part in state)
+    return found
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_is_made_saved_loaded_and_played_as_ever(name: str, state: str, tmp_path: Path) -> None:
+    plain = save_policy(tmp_path / "plain", made(name))
+    with process_state(state):
+        policy = made(name)
+        path = save_policy(tmp_path / "there", policy)
+        played = [decisions(policy), decisions(load_policy(plain))]
+    assert path.read_bytes() == plain.read_bytes()
+    assert played == [decisions(load_policy(path))] * 2
+    weights = load_policy(path).network.state_dict().values()
+    assert {one.device.type for one in weights} == {"cpu"}
+    assert not any(one.is_inference() for one in policy.network.parameters())
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_champion_decides_as_ever(state: str) -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 112)).astype(np.float32)
+    expected = load_policy("champion").probabilities(rows)
+    with process_state(state):
+        assert load_policy("champion").probabilities(rows).tobytes() == expected.tobytes()
+
+
+def test_a_network_of_another_type_is_saved_as_float32(tmp_path: Path) -> None:
+    policy = made("actor-critic")
+    policy.network.double()
+    loaded = load_policy(save_policy(tmp_path / "p", policy))
+    assert {one.dtype for one in loaded.network.parameters()} == {torch.float32}
