@@ -180,6 +180,8 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
         returns = ReturnRange(loop.num_envs, [episode.rewards for episode in episodes])
         alike = rewarded_alike(phases, policy.environment)
         achieved = {phase.name: gamma for phase, gamma, same in zip(phases, run.gammas, alike, strict=True) if same}
+        if alike[0]:
+            returns.add_demonstrations(run.gammas[0])
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     learner = AcerLearner(network, run.algorithm, run.device)
     if demonstrations is not None:
