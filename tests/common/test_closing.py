@@ -38,6 +38,4 @@ def test_a_tracker_that_cannot_be_closed_loses_nothing(
 
     monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.close", close)
     tracker.close()
-    assert (
-        "note: tracker tensorboard: closing it failed (RuntimeError: the writer is gone)" in capsys.readouterr().err
-    )
+    assert "note: tracker tensorboard: closing it failed (RuntimeError: the writer is gone)" in capsys.readouterr().err
