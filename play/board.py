@@ -37,22 +37,39 @@ class BoardRun:
         return (not finished, self.seconds if finished else -self.metres)
 
 
-def read_board(folder: Path) -> list[BoardRun]:
-    """Read the runs of a folder's files of keys, the best first. Each is played.
+@dataclass(frozen=True)
+class RefusedRun:
+    """A file that is not a run. reason: one line."""
 
-    BadInput, with the file and the frame, for a run that does not play as it says, and for a file that lacks the name
-    and check bits (`# game:`) or the class (`# class:`).
+    path: Path
+    reason: str
+
+
+def read_board(folder: Path) -> tuple[list[BoardRun], list[RefusedRun]]:
+    """Read the runs of a folder's files of keys, the best first, and the files that `read_run` refuses.
+
+    BadInput without a folder or files.
     """
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; expected one with files of keys, as qwop-play's page saves them")
     paths = sorted(folder.glob("*.txt"))
     if not 1 <= len(paths) <= MOST_RUNS:
         raise BadInput(f"{folder}: {len(paths)} files of keys (*.txt), expected from 1 to {MOST_RUNS:,}")
-    return sorted(map(read_run, paths), key=lambda run: run.rank)
+    runs, refused = [], []
+    for path in paths:
+        try:
+            runs.append(read_run(path))
+        except BadInput as error:
+            refused.append(RefusedRun(path, str(error).removeprefix(str(path)).lstrip(":, ")))
+    return sorted(runs, key=lambda run: run.rank), refused
 
 
 def read_run(path: Path) -> BoardRun:
-    """Read one run, and play it."""
+    """Read one run, and play it.
+
+    BadInput, with the file and the frame, for a run that does not play as it says, and for a file that lacks the name
+    and check bits (`# game:`) or the class (`# class:`).
+    """
     keys, packed = read_game(path)
     if packed is None:
         raise BadInput(f"{path}: no line '# game: …' with name and check bits; open it on qwop-play's page and save it")

@@ -1,5 +1,6 @@
 """`qwop-play`: run beside the champion, on a page that needs no server."""
 
+import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +39,13 @@ def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
     from .board import OWN
     from .server import HOST, page_server  # with the game's engine, which --help does without
-    from .site import FOLDERS, files, write_site
+    from .site import FOLDERS, LISTED, files, write_site
 
     console = plain_console()
     site = files(OWN if settings.board is None else Path(settings.board))
+    for name, refused in json.loads(site[LISTED]).items():
+        if refused is not None:
+            console.print(f"refused on the board: {name}: {refused}")
     if settings.out is not None:
         folder = Path(settings.out)
         with shared_lock(folder, "out", within=FOLDERS):

@@ -25,6 +25,8 @@ TILES, BOARD = FOLDERS = ("tiles", "board")
 _UNUSED = ("player.css", "watch.js", "engine.json")
 """Files of other pages, and what the engine was built from."""
 
+LISTED = "board.json"
+
 KEYS = "champion_keys.txt"
 """File that only such a page has."""
 
@@ -36,7 +38,7 @@ VALUES = "values."
 def files(board: Path = OWN) -> dict[str, bytes]:
     """All files by their path relative to the page; `index.html` is the page.
 
-    board: folder of the board's runs; BadInput for one that does not play as it says.
+    board: folder of the board's runs; `board.json` has, by the name of each file, why it is refused, or null.
     """
     scene = Scene(PAGE_RESOLUTION)
     found = {
@@ -49,9 +51,10 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     found |= {f"{TILES}/{name}": image for name, image in scene.tiles.items()}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     found[KEYS] = keys_path(CHAMPION).read_bytes()
-    runs = [run.path for run in read_board(board)]
-    found["board.json"] = json.dumps([path.name for path in runs]).encode()
-    return found | {f"{BOARD}/{path.name}": path.read_bytes() for path in runs}
+    runs, refused = read_board(board)
+    listed = {run.path.name: None for run in runs} | {run.path.name: run.reason for run in refused}
+    found[LISTED] = json.dumps(listed).encode()
+    return found | {f"{BOARD}/{run.path.name}": run.path.read_bytes() for run in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:

@@ -16,8 +16,10 @@ export class Board {
   async play(shown) {
     const files = await (await fetch("board.json")).json();
     this.runs = [];
-    for (const file of files) {
-      const run = this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text());
+    for (const [file, refused] of Object.entries(files)) { // why each is refused, or null
+      const run = refused === null
+        ? this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text())
+        : { board: true, name: file.replace(/\.txt$/, ""), refused };
       const place = this.runs.findIndex((other) => other.refused || (!run.refused && better(run, other)));
       this.runs.splice(place < 0 || run.refused ? this.runs.length : place, 0, run);
       shown();

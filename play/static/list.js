@@ -1,8 +1,12 @@
 // The list of games and policies in the drawer.
 
 import { $, button, element, figures } from "./elements.js";
+import { better } from "./ranking.js";
+import { RECORD } from "./splits.js";
 
 const DAY = 86_400_000; // ms
+
+const HUMAN = { name: "Kurodo, the best human", outcome: "finished", metres: 100, seconds: RECORD.at(-1), kind: "human" };
 
 // Days since 1970 of the player's own calendar, so that no time zone shows another day; 0 where the clock is not set.
 export const dayOf = (time) => Math.max(Math.floor(time / DAY - new Date(time).getTimezoneOffset() / 1440), 0) || 0;
@@ -51,25 +55,35 @@ export class List {
     this.showBoard(board);
   }
 
-  // The board alone, while its runs are played one after the other.
-  showBoard(board) { this.fill("board", board.map((run, index) => Object.assign(run, { place: index + 1 }))); }
+  // The board alone, while its runs are played one after the other. The best human's record is a line of it.
+  showBoard(board) {
+    const rows = board.map((run, index) => this.row(Object.assign(run, { place: index + 1 })));
+    const behind = board.findIndex((run) => run.refused || better(HUMAN, run));
+    rows.splice(behind < 0 ? rows.length : behind, 0, this.line("–", `${HUMAN.name}: ${figures(HUMAN)}, ${HUMAN.kind}`));
+    $("board").replaceChildren(...rows);
+  }
+
+  // A row without actions.
+  line(label, said) {
+    const tr = document.createElement("tr");
+    tr.append(element("td", label), element("td", said, { colSpan: 3 }));
+    return tr;
+  }
 
   fill(id, entries) {
-    $(id).replaceChildren(...entries.map((entry) => this.row(entry, entry === this.best, entry === this.chosen)));
+    $(id).replaceChildren(...entries.map((entry) => this.row(entry)));
   }
 
   label({ place, name }) { return place ? `${place}. ${name}` : name; }
 
-  row(entry, best, chosen) {
+  row(entry) {
+    if (entry.refused) return this.line(entry.name, `refused: ${entry.refused}`);
+    const [best, chosen] = [entry === this.best, entry === this.chosen];
     const tr = document.createElement("tr");
     tr.classList.toggle("best", best);
     tr.classList.toggle("chosen", chosen);
     const own = entry.number !== undefined || entry.collection === "own";
     const recorded = entry.number !== undefined;
-    if (entry.refused) {
-      tr.append(element("td", entry.name), element("td", `refused: ${entry.refused}`, { colSpan: 3 }));
-      return tr;
-    }
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
     const ended = entry.board ? entry.kind : entry.outcome;
     const problem = entry.problem ? `; not in the dataset: ${entry.problem}` : "";

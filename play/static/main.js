@@ -14,8 +14,10 @@ import { Replay } from "./replay.js";
 import { Scene } from "./scene.js";
 import { policyEntry, Sharing } from "./sharing.js";
 import { Sound } from "./sound.js";
+import { read, write } from "./storage.js";
 import { View } from "./view.js";
 
+const COUNTED = "qwop.countdown";
 const BETWEEN_FILES = 150; // ms: Chrome drops those beyond ten a second
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -42,7 +44,7 @@ const race = new Race(module, {
   listed: showList,
   choices: (game) => [["Watch", () => watch(game)], ["Copy link", () => sharing.link(game)]],
 });
-const replay = new Replay(module, view, (entry) => opponents.rows(entry));
+const replay = new Replay(module, view, (entry) => opponents.rows(entry), () => race.bestSplits());
 // The recorder's games are fetched when they are needed.
 const loaded = (action) => async (entry) => {
   try {
@@ -125,6 +127,8 @@ $("name").addEventListener("keydown", ({ key }) => {
   $("name").blur();
   if (!list.open && ["ready", "over"].includes(race.state)) begin();
 });
+$("counted").checked = read(COUNTED, false) === true;
+$("counted").addEventListener("change", () => write(COUNTED, $("counted").checked));
 $("export").addEventListener("click", async () => {
   for (const entry of games.list) {
     await loaded((game) => sharing.file(game))(entry);

@@ -45,6 +45,10 @@ export class Race {
     [this.passed, this.announced] = [0, 0];
     this.view.write("split", "");
     document.activeElement?.blur();
+    if (!$("counted").checked) {
+      this.start(performance.now());
+      return;
+    }
     this.countdown = { since: performance.now(), step: -1 };
     this.view.state("countdown");
   }
@@ -53,10 +57,14 @@ export class Race {
     const { countdown } = this;
     const step = Math.floor((now - countdown.since) / COUNT);
     $("countdown").textContent = COUNTDOWN[step] ?? "";
-    if (step !== countdown.step) this.sound.play(step < COUNTDOWN.length ? "tick" : "start");
+    if (step !== countdown.step && step < COUNTDOWN.length) this.sound.play("tick");
     countdown.step = step;
-    if (step < COUNTDOWN.length) return;
+    if (step >= COUNTDOWN.length) this.start(now);
+  }
+
+  start(now) {
     this.countdown = null;
+    this.sound.play("start");
     this.run = new Run(this.module, this.keyboard, this.opponents.ghost(), now, Number($("tempo").value));
     this.view.state("playing");
   }
@@ -88,7 +96,7 @@ export class Race {
   }
 
   pause() {
-    if (this.countdown) this.ready();
+    if (this.countdown || (this.run && !this.run.played)) this.ready();
     if (this.state !== "playing" || !this.run || this.run.over) return;
     this.run.pause(performance.now());
     this.keyboard.releaseAll();

@@ -1,19 +1,20 @@
 // Games played back: recorded ones, and those that a policy plays as you watch.
 
 import { $, figures } from "./elements.js";
-import { Game } from "./engine.js";
+import { Game, ROW } from "./engine.js";
 import { titleOf } from "./opponents.js";
 import { prove, recorder } from "./packed.js";
 import { Player as Film } from "./player.js";
 import { Player } from "./policy.js";
+import { splitsOf } from "./splits.js";
 
 const LONGEST_POLICY_GAME = 3000; // frames
 
 export class Replay {
-  // rowsOf(entry): all rows of a recorded game.
-  constructor(module, view, rowsOf) {
-    Object.assign(this, { module, view, rowsOf, entry: null, growing: null });
-    this.film = new Film($("player"), view.scene, (row) => view.draw(row, null), false);
+  // rowsOf(entry): all rows of a recorded game. bestSplits(): times of your best game.
+  constructor(module, view, rowsOf, bestSplits) {
+    Object.assign(this, { module, view, rowsOf, bestSplits, entry: null, growing: null });
+    this.film = new Film($("player"), view.scene, (row) => { view.draw(row, null); this.split(); }, false);
     $("proof").addEventListener("toggle", () => this.prove());
   }
 
@@ -26,7 +27,7 @@ export class Replay {
   }
 
   open(entry) {
-    Object.assign(this, { entry, growing: null });
+    Object.assign(this, { entry, growing: null, outcome: entry.outcome ?? "running" });
     if (entry.policy) {
       const game = new Game(this.module);
       this.growing = { player: new Player(entry.policy, game), game, played: recorder(game) };
@@ -38,15 +39,25 @@ export class Replay {
     $("proof").hidden = !entry.keys;
     this.prove();
     this.view.state("watching");
-    this.view.write("split", "");
     this.view.write("ghost", entry.policy ? `${entry.name}, playing now` : `${titleOf(entry)}: ${figures(entry)}`);
     $("player").querySelector(".play").focus({ preventScroll: true });
+  }
+
+  // The last mark that is passed at the frame shown, as while the game is played.
+  split() {
+    const { film: { rows, frame, last }, outcome } = this;
+    if (!rows) return;
+    const seconds = splitsOf(rows.subarray(0, (Math.floor(frame) + 1) * ROW), frame >= last ? outcome : "running");
+    const passed = seconds.filter((time) => time !== null).length - 1;
+    if (passed < 0) this.view.write("split", "");
+    else this.view.split(passed, seconds[passed], this.bestSplits());
   }
 
   close() {
     if (!this.entry) return;
     Object.assign(this, { entry: null, growing: null });
     this.film.open(null);
+    this.view.write("split", "");
     $("player").hidden = true;
     this.view.write("ghost", "");
   }
@@ -67,6 +78,6 @@ export class Replay {
     } while (performance.now() < until && !game.ended && played.frames < LONGEST_POLICY_GAME);
     if (first) this.film.open(played.rows());
     else this.film.extend(played.rows());
-    if (game.ended || played.frames >= LONGEST_POLICY_GAME) this.growing = null;
+    if (game.ended || played.frames >= LONGEST_POLICY_GAME) Object.assign(this, { growing: null, outcome: game.outcome });
   }
 }

@@ -1,5 +1,6 @@
 """The board, in the simulator and in the page's engine."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.packed_game import PackedGame
-from qwop.play.board import KINDS, OWN, read_board
+from qwop.play.board import KINDS, OWN, read_board, read_run
 from qwop.play.main import main
 
 from ..envs.qwop.packing import pack, text_of, write_packed
@@ -32,7 +33,8 @@ def run_file(path: Path, packed: PackedGame = GAME, keys: Any = KEYS, kind: str 
 def test_every_run_plays_as_it_says_in_the_simulator_and_on_the_page_in_the_order_of_times(
     in_node: Callable[..., Any],
 ) -> None:
-    board = read_board(OWN)
+    board, refused = read_board(OWN)
+    assert refused == []
     assert [run.seconds for run in board] == sorted(run.seconds for run in board)
     assert {run.outcome for run in board} == {"finished"}
     assert {run.kind for run in board} <= set(KINDS)
@@ -48,7 +50,7 @@ def test_runs_that_do_not_finish_come_last_by_their_distance(tmp_path: Path) -> 
     run_file(tmp_path / "short.txt", pack(KEYS[:30], "bob", 1), KEYS[:30])
     run_file(tmp_path / "long.txt")
     (tmp_path / "best.txt").write_text((OWN / "champion.txt").read_text())
-    best, *others = read_board(tmp_path)
+    (best, *others), _ = read_board(tmp_path)
     assert best.path.stem == "best"
     assert [run.metres for run in others] == sorted((run.metres for run in others), reverse=True)
 
@@ -68,7 +70,7 @@ def test_a_forged_run_is_refused_with_the_frame_by_both(in_node: Callable[..., A
     packed, keys, said = FORGED[name]
     path = run_file(tmp_path / "board" / "run.txt", packed, keys)
     with pytest.raises(BadInput, match=re.escape(f"{path}: ") + f".*{said}") as refused:
-        read_board(path.parent)
+        read_run(path)
     (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
     assert re.findall(r"frame (\d+)", shown["refused"]) == re.findall(r"frame (\d+)", str(refused.value))
 
@@ -79,7 +81,7 @@ def test_another_version_is_refused_by_both(in_node: Callable[..., Any], tmp_pat
     assert text.startswith("AQ")
     path.write_text(path.read_text().replace(text, "Ag" + text[2:]))
     with pytest.raises(BadInput, match="is of version 2"):
-        read_board(tmp_path)
+        read_run(path)
     (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
     assert "is of version 2" in shown["refused"]
 
@@ -108,49 +110,59 @@ def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
 
 def test_a_day_beyond_all_calendars_is_read_as_any_other(tmp_path: Path) -> None:
     run_file(tmp_path / "ada.txt", pack(KEYS, "ada", 10**8))
-    assert len(read_board(tmp_path)) == 1
+    assert len(read_board(tmp_path)[0]) == 1
 
 
 @pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
 def test_any_line_ends_do(tmp_path: Path, ends: bytes) -> None:
     path = run_file(tmp_path / "ada.txt")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", ends))
-    (run,) = read_board(tmp_path)
+    run = read_run(path)
     assert (run.name, run.kind) == ("ada", "human")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("3 Q\n", "no line '# game: "),
-        (f"# game: {text_of(GAME)}\n", "0 frames of keys"),
-        ("hello\n", "line 1"),
-    ],
-)
-def test_what_is_no_run_is_refused_in_a_line(
-    run_command: Callable[..., Any], tmp_path: Path, text: str, said: str
+def test_files_that_are_no_runs_are_listed_as_refused_and_stop_nothing(
+    run_command: Callable[..., Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "run.txt").write_text(text)
-    done = run_command(main, f"board={tmp_path}", "serve=false", f"out={tmp_path / 'site'}")
-    assert done.code == 2
-    assert said in done.err
-    assert len(done.err.splitlines()) == 1
-    assert not (tmp_path / "site").exists()
+    folder = tmp_path / "board"
+    run_file(folder / "good.txt")
+    run_file(folder / "robot.txt", kind="robot")
+    texts = {
+        "plain": b"3 Q\n",
+        "empty": f"# game: {text_of(GAME)}\n".encode(),
+        "hello": b"hello\n",
+        "bytes": b"\xff\x00",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_bytes(text)
+    done = run_command(main, f"board={folder}", "serve=false", f"out={tmp_path / 'site'}")
+    assert done.code == 0, done.err
+    listed = json.loads((tmp_path / "site" / "board.json").read_text())
+    reasons = {
+        "good": None, "robot": "its class is robot; expected a line '# class: …'", "plain": "no line '# game: ",
+        "empty": "0 frames of keys", "hello": "line 1: ", "bytes": "",
+    }  # fmt: skip
+    assert {name.removesuffix(".txt") for name in listed} == set(reasons)
+    for name, reason in reasons.items():
+        found = listed[f"{name}.txt"]
+        assert (found is None) == (reason is None)
+        if reason is not None:
+            assert found.startswith(reason)
+            assert str(tmp_path) not in found
+            assert f"refused on the board: {name}.txt: {found[:20]}" in " ".join(done.out.split())
+    assert [path.name for path in (tmp_path / "site" / "board").iterdir()] == ["good.txt"]
 
 
-def test_a_run_without_a_known_class_and_a_missing_or_empty_board_are_refused(tmp_path: Path) -> None:
+def test_a_missing_or_empty_board_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"0 files of keys"):
         read_board(tmp_path)
     with pytest.raises(BadInput, match="no such folder"):
         read_board(tmp_path / "none")
-    run_file(tmp_path / "run.txt", kind="robot")
-    with pytest.raises(BadInput, match="its class is robot; expected a line '# class: …' with one of human, policy"):
-        read_board(tmp_path)
 
 
 def test_an_own_board_is_part_of_the_page(run_command: Callable[..., Any], tmp_path: Path) -> None:
     run_file(tmp_path / "board" / "ada.txt")
     done = run_command(main, f"board={tmp_path / 'board'}", "serve=false", f"out={tmp_path / 'site'}")
     assert done.code == 0, done.err
-    assert (tmp_path / "site" / "board.json").read_text() == '["ada.txt"]'
+    assert (tmp_path / "site" / "board.json").read_text() == '{"ada.txt": null}'
     assert (tmp_path / "site" / "board" / "ada.txt").read_text() == (tmp_path / "board" / "ada.txt").read_text()

@@ -119,6 +119,40 @@ def test_escape_and_a_lost_focus_pause_and_the_list_does(page: Page) -> None:
     assert len(page.games()) == 1
 
 
+def test_a_run_starts_at_once_unless_a_countdown_is_wanted(page: Page) -> None:
+    page.press("r")
+    assert page.state == "playing"
+    page.press("\ue00c")  # nothing was played: the start again
+    assert page.state == "ready"
+    page.press("l")
+    page.click("#counted")
+    page.open()
+    page.press("r")
+    assert page.state == "countdown"
+    page.wait("playing")
+
+
+def test_a_replay_shows_the_times_along_the_run_and_the_board_the_best_human(page: Page) -> None:
+    page.press("l")
+    page.wait_until(lambda: page.value("document.querySelectorAll('#board tr').length") == 3, "all runs")
+    rows = page.value("[...document.querySelectorAll('#board tr')].map((row) => row.innerText)")
+    assert ["45.53 s, human" in row for row in rows] == [False, False, True]
+    page.click("[aria-label='watch search from the champion']")
+    page.wait("watching")
+    scrub = "const bar = document.querySelector('.scrub'); bar.value = {}; bar.dispatchEvent(new Event('input'));"
+    page.browser.execute_script(scrub.format("bar.max"))
+    page.wait_until(lambda: page.text("split") == "100 m in 36.97 s · record −8.56", "the last time")
+    page.browser.execute_script(scrub.format(400))
+    page.wait_until(lambda: page.text("split").startswith("25 m in "), "an earlier one")
+    page.browser.execute_script(scrub.format(0))
+    page.wait_until(lambda: page.text("split") == "", "none")
+
+
+def test_buttons_below_are_large_enough_for_fingers(page: Page) -> None:
+    heights = page.value("[...document.querySelectorAll('footer button')].map((one) => one.offsetHeight)")
+    assert min(heights) >= 44
+
+
 def test_a_game_that_ended_is_discarded_had_back_and_watched(page: Page) -> None:
     page.press("q")
     page.wait("playing")
