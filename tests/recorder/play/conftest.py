@@ -77,7 +77,7 @@ class Recorder:
             writer.write(episode)
 
     def get(self, path: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(self.address.netloc, timeout=10)
+        connection = http.client.HTTPConnection(self.address.netloc, timeout=60)
         connection.request("GET", self.address.path + path)
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -91,7 +91,7 @@ class Recorder:
         with self.page() as page:
             for message in (game.begin(**begin), game.part(0), game.end()):
                 page.send(message)
-            answer: dict[str, Any] = json.loads(page.recv(timeout=10))
+            answer: dict[str, Any] = json.loads(page.recv(timeout=60))
             return answer
 
     def wait_for_games(self, count: int) -> None:

@@ -31,7 +31,7 @@ def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: Callable[..., Any
         for start in range(0, len(game.frames), 7):
             page.send(game.part(start, start + 7))
         page.send(game.end())
-        answer = json.loads(page.recv(timeout=10))
+        answer = json.loads(page.recv(timeout=60))
     assert answer == {"type": "recorded", "game": game.game, "name": "episode-000000", "problem": None}
     (episode,) = open_dataset(recorder.folder)
     np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
@@ -79,7 +79,7 @@ def test_after_ten_games_the_next_command_is_named_once(recorder: Any, game_of: 
             game = game_of(KEYS, number)
             for message in (game.begin(), game.part(0), game.end()):
                 page.send(message)
-        answers = [json.loads(page.recv(timeout=10)) for _ in range(3)]
+        answers = [json.loads(page.recv(timeout=60)) for _ in range(3)]
     assert [answer["type"] for answer in answers] == ["recorded", "next", "recorded"]
     assert answers[1]["command"] == settings(recorder)["next"] == command
     assert [line.endswith(command) for line in recorder.said] == [True]
@@ -89,7 +89,7 @@ def test_a_game_can_be_discarded(recorder: Any, game_of: Callable[..., Any]) -> 
     name = recorder.send(game_of(KEYS))["name"]
     with recorder.page() as page:
         page.send(json.dumps({"type": "discard", "name": name}))
-        assert json.loads(page.recv(timeout=10)) == {"type": "discarded", "name": name}
+        assert json.loads(page.recv(timeout=60)) == {"type": "discarded", "name": name}
     assert json.loads(recorder.get("games.json")[1])["games"] == []
 
 
@@ -127,7 +127,7 @@ def test_an_invalid_message_closes_the_connection_and_keeps_the_game(
         page.send(game.part(0, 12))
         page.send(message)
         with pytest.raises(ConnectionClosed):
-            page.recv(timeout=10)
+            page.recv(timeout=60)
     recorder.wait_for_games(1)
     assert len(open_dataset(recorder.folder)[0].keys_of_frames) == 12
 
@@ -151,7 +151,7 @@ def test_a_refused_game_is_named_and_the_next_is_recorded(
             page.send(game.begin(**(begin if second else {})))
             page.send(game.part(missing if second else 0))
             page.send(game.end())
-            answers.append(json.loads(page.recv(timeout=10)))
+            answers.append(json.loads(page.recv(timeout=60)))
     assert [answer["type"] for answer in answers] == ["recorded", "refused", "recorded"]
     assert answers[1]["game"] == games[1].game
     assert reason in answers[1]["reason"]
@@ -162,6 +162,6 @@ def test_a_refused_game_is_named_and_the_next_is_recorded(
 def test_without_the_token_nothing_is_served(recorder: Any) -> None:
     import http.client
 
-    connection = http.client.HTTPConnection(recorder.address.netloc, timeout=10)
+    connection = http.client.HTTPConnection(recorder.address.netloc, timeout=60)
     connection.request("GET", "/")
     assert connection.getresponse().status == 403
