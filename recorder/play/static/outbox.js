@@ -109,15 +109,15 @@ export class Outbox {
   }
 
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
-  // running: the game that is being played here. Returns the datasets for which others wait.
+  // running(): the game that is being played here. Returns the datasets for which others wait.
   async resend(close, running) {
-    const alive = await openPages();
+    const alive = await openPages(); // meanwhile a game may begin or end
     const waiting = new Set();
     Object.assign(this, { queue: [], current: null });
     for (const [game, entry] of this.kept()) {
       if (entry.dataset !== this.dataset) {
         waiting.add(entry.dataset);
-      } else if (game === running) {
+      } else if (game === running()) {
         if (this.careful || this.refusals.has(game)) this.sent.delete(game);
         else this.announce(game, entry);
       } else if (entry.page === page || !alive.has(entry.page)) {

@@ -52,7 +52,7 @@ export class RecordedGames {
 
   async resend() {
     const close = ({ frames }) => prove(this.module, keysIn(frames)).sha256;
-    const waiting = await this.outbox.resend(close, this.running);
+    const waiting = await this.outbox.resend(close, () => this.running);
     if (waiting.length) this.shown({ said: `Games that were not sent wait here for the recorder of ${waiting.join(", ")}.` });
   }
 

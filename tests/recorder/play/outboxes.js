@@ -1,0 +1,62 @@
+// Games that wait in the page for their recorder, for tests: what is sent, and what the browser keeps.
+
+const stored = new Map();
+globalThis.localStorage = new Proxy(
+  { getItem: (name) => stored.get(name) ?? null, setItem: (name, text) => stored.set(name, text), removeItem: (name) => stored.delete(name) },
+  { ownKeys: () => [...stored.keys()], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }) },
+);
+// The browser takes its time to say which pages are open.
+const query = () => new Promise((done) => { setTimeout(() => done({ held: [] }), 20); });
+Object.defineProperty(globalThis, "navigator", { value: { locks: { request: async () => {}, query } }, configurable: true });
+
+const { apart, Outbox } = await import("./outbox.js");
+const DIGEST = "0".repeat(64);
+const close = () => DIGEST;
+
+function opened(kept = {}) {
+  stored.clear();
+  for (const [game, entry] of Object.entries(kept)) stored.set(`qwop.unsent.${game}`, JSON.stringify(entry));
+  const sent = [];
+  const connection = { open: true, send: ({ type, game }) => { sent.push([type, game]); return true; } };
+  return { outbox: new Outbox(connection, "data"), sent };
+}
+
+const names = () => [...stored.keys()].sort();
+
+// A game that begins while the connection is being made.
+export async function begunMeanwhile() {
+  const { outbox, sent } = opened();
+  let running = null;
+  const resent = outbox.resend(close, () => running);
+  running = outbox.begin("ada", 1);
+  await resent;
+  const kept = outbox.kept().map(([game, { player }]) => [game === running, player]);
+  outbox.end(running, [1, 2], DIGEST);
+  return { types: sent.map(([type]) => type), kept };
+}
+
+// What is sent of the games kept, before each answer: [type, game, done] of the answers, in order.
+export async function answered(module, kept, answers) {
+  const { outbox, sent } = opened(kept);
+  const waiting = await outbox.resend(close, () => null);
+  const steps = [sent.splice(0)];
+  for (const [type, game, done] of answers) {
+    if (type === "refused") outbox.refuse(game, "why", null);
+    else outbox.answered(game, done);
+    steps.push(sent.splice(0));
+  }
+  return { steps, waiting, names: names(), apart: apart().map(([game, { reason }]) => [game, reason]) };
+}
+
+// The connection is closed because of a message, again and again: the games that are blamed.
+export async function closed(module, kept, times) {
+  const { outbox } = opened(kept);
+  const blamed = [];
+  for (let time = 0; time < times; time += 1) {
+    await outbox.resend(close, () => null);
+    const game = outbox.blamed();
+    blamed.push(game);
+    if (game) outbox.refuse(game, "why", null);
+  }
+  return { blamed, names: names() };
+}
