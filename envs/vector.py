@@ -6,13 +6,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .actions import Space
-from .spec import EnvironmentSpec
+from .foreign import CheckedGames
+from .spec import EnvironmentSpec, _Maker
 
 Infos = dict[str, Any]
 Step = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
@@ -66,14 +67,11 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     below 1.
     """
     require_count("num_envs", num_envs)
-    mode = AutoresetMode.SAME_STEP
-    if has_compiled_form(spec):
-        with spec.refusing():
-            return gymnasium.make_vec(
-                spec.registered_id, num_envs=num_envs, **{**spec.settings, **more, "autoreset_mode": mode}
-            )
+    mode, maker = AutoresetMode.SAME_STEP, _Maker.of(spec)
+    if maker.has_games():
+        return maker.several(num_envs, {**more, "autoreset_mode": mode})  # type: ignore[no-any-return]
     with spec.refusing():  # instances whose spaces differ
-        return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=mode)
+        return CheckedGames(lambda: maker.one(more, batched=True), num_envs)
 
 
 def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
@@ -154,15 +152,3 @@ def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.b
     if checked.shape != (num_envs,) or checked.dtype != np.bool_:
         raise ValueError(f"reset_mask is {checked.dtype} {list(checked.shape)}, expected bool [{num_envs}]")
     return checked
-
-
-def has_compiled_form(spec: EnvironmentSpec) -> bool:
-    """True if the environment registers a vector form that plays the same games as the single one."""
-    registered = gymnasium.envs.registration.registry.get(spec.registered_id)
-    if registered is None or registered.vector_entry_point is None:
-        return False
-    entry_point = registered.vector_entry_point
-    with spec.refusing():  # the package of a registered environment may not be installed
-        load = gymnasium.envs.registration.load_env_creator
-        creator = load(entry_point) if isinstance(entry_point, str) else entry_point
-    return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))

@@ -16,7 +16,6 @@ from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
 from ..envs.engine.libraries import TRIGONOMETRIES
-from ..envs.limit import limit_note
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path, policy_path
@@ -83,7 +82,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
             agreements.append(compare(game, spec.settings))
 
     console = plain_console()
-    for note in limit_note(spec):
+    for note in spec.limit_note:
         console.print(note)
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ..common.closing import close_after_use
 from ..common.errors import BadInput
-from ..envs.limit import default_limit
+from ..envs.foreign import OWN_INFO, OwnInfo
 from ..envs.names import ACTION_KEYS, outcome_name
-from ..envs.observed import OWN_INFO, OwnInfo
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
 from ..envs.vector import VectorEnv, make_vector, played_values
 from .policy import Policy, choose
@@ -84,7 +83,7 @@ def play(
         raise BadInput(f"idle_frames has {len(idle_frames)} numbers, expected one for each of {episodes} episodes")
     spec = environment or policy.environment
     more: dict[str, Any] = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
-    if (limit := default_limit(spec)) is not None:
+    if (limit := spec.default_limit) is not None:
         more["max_episode_steps"] = limit
     if idle_limit is not None and spec.capabilities.idle_limit:
         more["idle_limit"] = idle_limit

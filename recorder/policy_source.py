@@ -9,7 +9,6 @@ from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.actions import action_names
-from ..envs.limit import limit_note
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..policies.champion import policy_path
 from ..policies.files import load_policy, policy_digest
@@ -49,7 +48,7 @@ def open_policy(
     other = None if policy.environment == own else str(policy.environment)
     games = _recorded(settings, other if environment == policy.environment else environment.id)
     first = max(games_of(folder, games), default=-1) + 1
-    notes = [f"{settings.policy}: playing {environment}", *limit_note(environment)]
+    notes = [f"{settings.policy}: playing {environment}", *environment.limit_note]
     if first:
         notes.append(f"{folder} already has games of this policy and seed: continuing with game {first + 1}")
     if settings.greedy and settings.episodes > 1 and capabilities.idle_start and not settings.max_idle_frames:

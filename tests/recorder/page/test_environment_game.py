@@ -16,7 +16,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.envs.capabilities import NONE
-from qwop.envs.observed import CheckedEnvironment
+from qwop.envs.foreign import CheckedEnvironment
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import KeyMap, key_map

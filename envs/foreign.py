@@ -1,0 +1,268 @@
+"""Environments of other packages: their results are checked where they arise, in the project's form.
+
+A number that is not finite would be found much later, as a policy that has diverged. An info means something here only
+where the environment's capabilities say so, whatever its name is.
+"""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from math import hypot
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
+
+from ..common.checks import LONGEST_REASON, quoted
+from ..common.closing import close_after_use
+from ..common.errors import BadInput, EnvironmentFailed
+from .actions import Env
+from .capabilities import Capabilities
+from .observed import masked_place, problem_of, without_tensors
+
+LARGEST = float(np.finfo(np.float32).max)
+
+FASTEST = 240.0
+"""Pictures a second of a film, at most: browsers show no more, and it rests on its last picture for 1.5 seconds."""
+
+OWN_INFO = "environment_info"
+"""Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
+
+MOST_VALUES = 4
+"""Largest number of values of a pixel that a film takes: colours and their opacity."""
+
+MOST = 256
+"""Numbers of which Python finds out sooner than NumPy if all are finite."""
+
+ERRORS = (Exception, SystemExit)
+"""Errors of an environment's own; some leave Python where they should fail."""
+
+
+@dataclass(frozen=True)
+class OwnInfo:
+    """Info of an environment's own. No mapping, so that vector environments pass it on as it is."""
+
+    entries: Mapping[str, Any]
+
+
+class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose observations and rewards are checked, and whose infos are its own.
+
+    Raises EnvironmentFailed, with the environment's `name`, the step and the field, for an observation of another form
+    than the space says, for numbers that are not finite as float32, for a reward that is no number, and for any
+    exception of the environment's own, which is its cause; BadInput for a picture that is none (where it `draws`).
+
+    In place of three of Gymnasium's wrappers it also refuses a step before the first reset, and truncates a game after
+    `limit` decisions. batched: `CheckedGames` looks for numbers that are not finite, in arrays of all games at once.
+    """
+
+    def __init__(
+        self,
+        env: Env,
+        name: str,
+        capabilities: Capabilities,
+        draws: bool = False,
+        batched: bool = False,
+        limit: int | None = None,
+    ) -> None:
+        super().__init__(env)
+        self.metadata = _usable(env.metadata)
+        self._draws = draws
+        self._name, self._known = name, capabilities.info_names
+        self._space = space = env.observation_space
+        self._steps, self._limit, self._played = -1, limit or sys.maxsize, False
+        kinds = (np.float32, np.float64)
+        usual = isinstance(space, Box) and space.dtype in kinds and len(space.shape) == 1 and space.shape[0] <= MOST
+        self._type, self._shape = (space.dtype if usual else None), space.shape
+        self._batched = batched and usual and space.dtype == np.float32
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self._played = self._played or self._steps > 0
+        self._steps = 0
+        try:
+            observation, info = self.env.reset(seed=seed, options=options)
+        except BadInput:
+            raise
+        except ERRORS as error:
+            raise self._failed("reset", error) from error
+        return self._checked(observation), {} if info == {} else self._told(info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._steps = steps = self._steps + 1
+        if not steps:
+            raise gymnasium.error.ResetNeeded("no game has begun: call reset before the first step")
+        try:  # `_failing` would take a tenth of a quick environment's step
+            observation, reward, terminated, truncated, info = self.env.step(action)
+        except BadInput:
+            raise
+        except ERRORS as error:
+            raise self._failed("step", error) from error
+        # What is as usual is passed on at once: each look costs a quick environment a hundredth of its step.
+        if (
+            reward.__class__ is not float
+            or terminated.__class__ is not bool
+            or truncated.__class__ is not bool
+            or info.__class__ is not dict
+            or info
+        ):
+            reward, info = self._number(reward), self._told(info)
+            terminated, truncated = self._truth("terminated", terminated), self._truth("truncated", truncated)
+        if steps >= self._limit:
+            truncated = True
+        if observation.__class__ is np.ndarray and observation.dtype is self._type and observation.shape == self._shape:
+            if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
+                return observation, reward, terminated, truncated, info
+            if hypot(reward, *observation.tolist()) <= LARGEST:
+                # A copy, because some environments change the array that they gave before.
+                return observation.copy(), reward, terminated, truncated, info
+        return self._checked(observation), self._number(reward), terminated, truncated, info
+
+    def render(self) -> Any:
+        with self._failing("render"):
+            shown = without_tensors(self.env.render())
+        if self._draws and (problem := _problem_of_picture(shown)):
+            raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
+        return shown
+
+    def close(self) -> None:
+        """Close the environment. If that fails after a game, there are results, and it is a note."""
+        if self._played or self._steps > 0:
+            close_after_use(self.env.close, f"environment {self._name}")
+            return
+        with self._failing("close"):
+            self.env.close()
+
+    def require_finite(self, observation: NDArray[Any], reward: float) -> None:
+        """Raise EnvironmentFailed, with the field, for numbers of the last step that are not finite as float32."""
+        if self._batched:
+            self._number(reward)
+            self._checked(observation)
+
+    @contextmanager
+    def _failing(self, method: str) -> Iterator[None]:
+        """Context manager: turn exceptions of a method of the environment, except BadInput, into EnvironmentFailed."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except ERRORS as error:
+            raise self._failed(method, error) from error
+
+    def _failed(self, method: str, error: BaseException) -> EnvironmentFailed:
+        """An exception of the environment's method in one line, with the line it came from."""
+        why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+        own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
+        if own:
+            why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
+        when = f" in decision {self._steps:,} of a game" if self._steps > 0 else ""
+        return EnvironmentFailed(
+            f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
+        )
+
+    def _checked(self, observation: Any) -> Any:
+        observation = without_tensors(observation)
+        if problem := problem_of(self._space, observation, "observation"):
+            raise self._wrong(problem)
+        return np.array(observation, dtype=self._space.dtype) if isinstance(self._space, Box) else observation
+
+    def _number(self, reward: Any) -> float:
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError):
+            if not isinstance(reward, str | bytes) and masked_place(reward) is None:
+                plain = reward if isinstance(reward, float | int) else np.asarray(without_tensors(reward)).item()
+                number = float(plain)
+                if -LARGEST <= number <= LARGEST:
+                    return number
+        found = quoted(repr(reward) if isinstance(reward, str) else reward)
+        raise self._wrong(f"reward is {found}, expected a finite number")
+
+    def _truth(self, name: str, given: Any) -> bool:
+        if isinstance(given, bool | np.bool_):
+            return bool(given)
+        with suppress(TypeError, ValueError, RuntimeError):  # of what is no array
+            found = np.asarray(without_tensors(given))
+            plain = found.dtype.kind in "biuf" and found.size == 1 and masked_place(given) is None
+            if plain and found == found:  # NaN would be true, None false
+                return bool(found)
+        raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
+
+    def _wrong(self, problem: str) -> EnvironmentFailed:
+        when = f"after decision {self._steps:,} of a game" if self._steps > 0 else "after a reset"
+        return EnvironmentFailed(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
+
+    def _told(self, info: Any) -> dict[str, Any]:
+        if not isinstance(info, Mapping):
+            raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
+        if not info:
+            return {}
+        known = {name: value for name, value in info.items() if name in self._known}
+        if len(known) < len(info):
+            known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
+        return known
+
+
+class CheckedGames(SyncVectorEnv):
+    """Several `CheckedEnvironment`s, one after the other, with one look at the numbers of all of them.
+
+    A game that ends begins again in the same step, as in Gymnasium's loop, whose step takes a third longer.
+    """
+
+    def __init__(self, make: Callable[[], Env], num_envs: int) -> None:
+        super().__init__([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
+        observations, infos = super().reset(seed=seed, options=options)
+        self._require_finite(observations, np.zeros(self.num_envs))
+        return observations, infos
+
+    def step(self, actions: Any) -> Any:
+        infos: dict[str, Any] = {}
+        shape = self.single_observation_space.shape or ()
+        observations = np.empty((self.num_envs, *shape), self.single_observation_space.dtype)
+        played = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_), np.empty(self.num_envs, np.bool_)
+        rewards, terminated, truncated = played
+        for row, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
+            seen, rewards[row], over, cut, info = env.step(action)
+            if over or cut:
+                infos = self._add_info(infos, {"final_obs": seen, "final_info": info}, row)
+                seen, info = env.reset()
+            if info:
+                infos = self._add_info(infos, info, row)
+            terminated[row], truncated[row], observations[row] = over, cut, seen
+            self._env_obs[row] = seen
+        self._require_finite(observations, rewards)
+        return observations, *played, infos
+
+    def _require_finite(self, observations: NDArray[Any], rewards: NDArray[np.float64]) -> None:
+        if not (np.isfinite(observations).all() and (np.abs(rewards) <= LARGEST).all()):
+            for env, *numbers in zip(self.envs, observations, rewards, strict=True):
+                env.get_wrapper_attr("require_finite")(*numbers)
+
+
+def _usable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """An environment's metadata without render modes that are no list and a rate of pictures that is no number."""
+    kept = dict(metadata)
+    if not isinstance(kept.get("render_modes"), list | tuple | set | frozenset):
+        kept.pop("render_modes", None)
+    rate = kept.pop("render_fps", None)
+    if isinstance(rate, int | float | np.number) and rate > 0:
+        kept["render_fps"] = min(rate, FASTEST)
+    return kept
+
+
+def _is_wrapper(path: Path) -> bool:
+    """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
+    return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
+
+
+def _problem_of_picture(shown: Any) -> str | None:
+    drawn = isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3) and shown.size > 0
+    if drawn and (shown.ndim == 2 or shown.shape[2] <= MOST_VALUES):
+        return None
+    found = f"{shown.dtype} {list(shown.shape)}" if isinstance(shown, np.ndarray) else quoted(type(shown))
+    return f"pictures (rgb_array) are {found}, expected uint8 [height, width, 3]"

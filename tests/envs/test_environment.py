@@ -1,0 +1,161 @@
+"""One record of an environment, and the checks of other packages' environments, alone and many at once."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from qwop.common.errors import BadInput
+from qwop.envs.spec import Environment, EnvironmentSpec, ObservationSpec
+from qwop.envs.vector import make_vector
+
+MADE: list[str] = []
+
+
+class Counted(gymnasium.Env[Any, Any]):
+    """An environment of which it is known how often it was made; what it gives may be wrong from a decision on."""
+
+    observation_space, action_space = spaces.Box(-np.inf, np.inf, (2,), np.float32), spaces.MultiBinary(2)
+
+    def __init__(self, wrong: int = -1, seed: int = 0, pays: bool = False) -> None:
+        MADE.append("Counted")
+        self.wrong, self.number, self.pays = wrong, seed, pays
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.taken = 0
+        self.row = np.zeros(2, np.float32)
+        return self.row, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action)
+        self.taken += 1
+        self.row[:] = self.taken, action[0]
+        wrong = self.taken == self.wrong
+        if wrong and not self.pays:
+            self.row[1] = np.nan
+        return self.row, float("inf") if wrong and self.pays else 1.0, self.taken >= 50, False, {}
+
+
+Make = Callable[..., EnvironmentSpec]
+
+
+@pytest.fixture
+def counted() -> Iterator[Make]:
+    def make(limit: int | None = 4, **settings: Any) -> EnvironmentSpec:
+        gymnasium.registry.pop("Counted-v2", None)
+        gymnasium.register("Counted-v2", Counted, max_episode_steps=limit, reward_threshold=3.5)
+        return EnvironmentSpec("Counted-v2", settings)
+
+    yield make
+    gymnasium.registry.pop("Counted-v2", None)
+
+
+def test_an_environment_is_made_once_to_be_known(counted: Make) -> None:
+    spec = counted()
+    MADE.clear()
+    opened = Environment.open("Counted-v2")
+    assert MADE == ["Counted"]
+    assert (opened.spec, opened.observation, opened.actions) == (spec, ObservationSpec((2,)), 4)
+    assert opened.action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
+    assert (opened.own_observations, opened.own_actions) == (Counted.observation_space, Counted.action_space)
+    assert (opened.reward_threshold, opened.longest_episode, opened.default_limit) == (3.5, 4, None)
+    assert spec.open() is opened
+    assert (spec.interface(), spec.action_names()) == ((ObservationSpec((2,)), 4), opened.action_names)
+    assert MADE == ["Counted"]
+    assert opened.make().reset()[0].tolist() == [0, 0]
+    assert MADE == ["Counted"] * 2
+
+
+def test_another_class_under_the_same_id_is_another_environment(counted: Make) -> None:
+    assert counted().open().default_limit is None
+    assert counted(limit=None).open().default_limit == 5_000
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Blackjack-v1", "QWOP-v1", "QWOPRace-v1"])
+def test_the_record_says_what_the_environments_have(id: str) -> None:
+    opened = Environment.open(id)
+    games = make_vector(opened.spec, 2)
+    assert ObservationSpec.of(games.single_observation_space, id) == opened.observation
+    assert games.single_action_space == spaces.Discrete(opened.actions)
+    assert opened.has_games is id.startswith("QWOP")
+    assert (opened.action_names is None) or len(opened.action_names) == opened.actions
+
+
+def test_an_environment_that_is_not_there_cannot_be_opened() -> None:
+    with pytest.raises(BadInput, match="environment Unheard-v0: "):
+        Environment.open("Unheard-v0")
+
+
+@pytest.mark.parametrize(
+    ("limit", "settings"), [(4, {}), (None, {"max_episode_steps": 4}), (9, {"max_episode_steps": 4})]
+)
+def test_games_are_truncated_as_gymnasium_does(counted: Make, limit: Any, settings: dict[str, int]) -> None:
+    spec = counted(limit, **settings)
+    mine, theirs = spec.make(), gymnasium.make(spec.id, **settings)
+    for env, action in ((mine, 0), (theirs, np.zeros(2, np.int8)), (mine, 0)):
+        env.reset()
+        ends = [env.step(action)[2:4] for _ in range(4)]
+        assert ends == [(False, False)] * 3 + [(False, True)]
+    with pytest.raises(BadInput, match="max_episode_steps"):
+        counted(4, max_episode_steps="many").make()
+
+
+def test_a_step_needs_a_reset_before(counted: Make) -> None:
+    env = counted().make()
+    with pytest.raises(gymnasium.error.ResetNeeded, match="no game has begun"):
+        env.step(0)
+    env.reset()
+    assert env.step(3)[0].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("action", [-1, 4, 1.0, True, "1", None])
+def test_an_action_that_is_none_is_refused(counted: Make, action: Any) -> None:
+    env = counted().make()
+    env.reset()
+    with pytest.raises(gymnasium.error.InvalidAction, match=r"expected a whole number, 0 \.\.\. 3"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("wrong", [1, 3, 4])  # in the fourth decision, the game ends
+@pytest.mark.parametrize(("pays", "said"), [(False, r"observation\[1\] is nan"), (True, "reward is inf")])
+def test_numbers_of_many_games_are_looked_at_as_those_of_one(counted: Make, wrong: int, pays: bool, said: str) -> None:
+    spec = counted(wrong=wrong, pays=pays)
+    games, one = make_vector(spec, 3), spec.make()
+    games.reset(seed=0)
+    one.reset(seed=0)
+    for _ in range(wrong - 1):
+        games.step(np.array([0, 1, 2]))
+        one.step(0)
+    for step in (lambda: games.step(np.array([0, 1, 2])), lambda: one.step(0)):
+        with pytest.raises(BadInput, match=rf"Counted-v2.*: after decision {wrong} of a game, its {said}"):
+            step()
+
+
+def test_many_games_are_those_of_gymnasiums_loop() -> None:
+    actions = np.random.default_rng(0).integers(0, 2, (300, 3))
+    mine = make_vector(EnvironmentSpec("CartPole-v1"), 3)
+    theirs = gymnasium.make_vec(
+        "CartPole-v1", 3, vectorization_mode="sync", vector_kwargs={"autoreset_mode": "SameStep"}
+    )
+    np.testing.assert_array_equal(mine.reset(seed=5)[0], theirs.reset(seed=5)[0])
+    ended = 0
+    for chosen in actions:
+        played, wanted = mine.step(chosen), theirs.step(chosen)
+        for its, value in zip(played[:4], wanted[:4], strict=True):
+            np.testing.assert_array_equal(its, value)
+            assert its.dtype == value.dtype
+        assert {*played[4]} == {*wanted[4]}
+        for row in np.flatnonzero(wanted[4].get("_final_obs", [])):
+            np.testing.assert_array_equal(played[4]["final_obs"][row], wanted[4]["final_obs"][row])
+            ended += 1
+        kept = played[0].copy()
+        mask = np.array([True, False, False])
+        if ended == 5:
+            seen = [env.reset(seed=9, options={"reset_mask": mask.copy()})[0] for env in (mine, theirs)]
+            np.testing.assert_array_equal(*seen)
+            ended += 1
+        np.testing.assert_array_equal(played[0], kept)  # nothing writes into what was given before
+    assert ended > 10
