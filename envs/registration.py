@@ -5,9 +5,8 @@ short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.
 packages used to register themselves, so importing this module registers them: `import qwop` does where Gymnasium was
 imported before, and `gymnasium.make("qwop:QWOP-v1")`.)
 
-Environments of other packages are looked for in three places when their id is not registered yet: a few well-known
-packages, installed packages that declare Gymnasium's entry point, and modules that the user has named
-(`common.imports`).
+Environments of other packages are looked for in two places when their id is not registered yet: a few well-known
+packages, and modules that the user has named (`common.imports`).
 """
 
 import importlib
@@ -15,11 +14,8 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 
 from gymnasium import error as gymnasium_error
-from gymnasium.envs import registration as gymnasium_registration
 from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id, register, registry
 
 from ..common.imports import VARIABLE, import_modules, imported
@@ -68,11 +64,6 @@ REGISTERED = {
 PACKAGES = {"ALE/": "ale_py", "BabyAI-": "minigrid", "MiniGrid-": "minigrid"}
 """Packages, by the beginnings of their environments' ids, that Gymnasium does not find until they are imported."""
 
-ENTRY_POINT, WITHOUT_NAMESPACE = "gymnasium.envs", ("", "__root__", "__internal__")
-"""Group of entry points through which packages registered environments with Gymnasium before 1.0, as many still do, and
-the names of those that are not a namespace. The name follows in the group (`gymnasium.envs.__root__`) or is the entry
-point's."""
-
 AS_RELEASED = "obs_type"
 """Setting with which an Atari game is ale-py's own environment. Without it, it has the usual preprocessing."""
 
@@ -100,16 +91,13 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
     """Return the id under which Gymnasium is sure to find the environment with settings of these names.
 
     An id without a version is that of the highest one. `QWOP-v1` is ours wherever the project stores it, even if
-    another package has registered that name too. Packages that may register an unknown id are imported if they are
-    installed. Atari's games are registered a second time, with
-    the preprocessing of `qwop.envs.atari`.
+    another package has registered that name too. Atari's games are registered a second time, with the preprocessing of
+    `qwop.envs.atari`.
     """
     for beginning, package in PACKAGES.items():
         if id not in registry and id.startswith(beginning):
             with suppress(ImportError):
                 importlib.import_module(package)
-    if id not in registry:
-        _load_entry_points()
     if id not in registry and (modules := imported()):
         import_modules(modules, f"{VARIABLE}={','.join(modules)}")
     if id not in registry:
@@ -126,25 +114,6 @@ def _newest(id: str) -> str:
     except gymnasium_error.Error:  # which `make` raises again
         return id
     return get_env_id(namespace, name, find_highest_version(namespace, name)) if version is None else id
-
-
-@cache
-def _load_entry_points() -> None:
-    """Let installed packages register their environments. One that fails is left out: its module can be named instead,
-    which tells what is wrong."""
-    groups = [group for group in entry_points().groups if f"{group}.".startswith(f"{ENTRY_POINT}.")]
-    for one in (each for group in groups for each in entry_points(group=group)):
-        of = one.name if one.group == ENTRY_POINT else one.group.removeprefix(f"{ENTRY_POINT}.")
-        before = gymnasium_registration.current_namespace
-        gymnasium_registration.current_namespace = None if of in WITHOUT_NAMESPACE else of
-        try:
-            registers = one.load()
-            if callable(registers):
-                registers()
-        except Exception:
-            continue
-        finally:
-            gymnasium_registration.current_namespace = before
 
 
 def _registered_preprocessed(id: str) -> str:
