@@ -57,7 +57,7 @@ FROM_EXPERT = f"{TUNE} demonstrations={{games}} schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{runs}}/slider-{{seed}}/policy.safetensors"
 KEPT = "schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3"
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
-FEWER = f"qwop-dataset drop {EVERY} out={{games}} episodes={{others}}"
+FEWER = f"qwop-dataset copy {EVERY} out={{games}} drop_episodes={{others}}"
 CLONED = [
     f"{CLONE} dataset={{games}} frames_per_step=null",
     f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",

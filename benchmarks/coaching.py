@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from hard_exploration import Task, demonstrations, land
 from qwop.datasets import embedded_dataset, open_dataset
-from qwop.datasets.editing.drop import DropSettings
-from qwop.datasets.editing.drop import run as drop
+from qwop.datasets.editing.copy import CopySettings
+from qwop.datasets.editing.copy import run as copy
 from qwop.datasets.editing.relabel import RelabelSettings
 from qwop.datasets.editing.relabel import run as relabel
 from qwop.evaluation.evaluate import evaluate
@@ -100,7 +100,7 @@ def clone(folder: Path, seed: int) -> Path:
     """A runner that finishes about half of its drawn games."""
     games = len(open_dataset(embedded_dataset()))
     some = folder / "some"
-    drop(DropSettings(str(embedded_dataset()), str(some), episodes=tuple(range(GAMES, games))))
+    copy(CopySettings(str(embedded_dataset()), str(some), drop_episodes=tuple(range(GAMES, games))))
     words = [f"dataset={some}", f"out={folder / 'clone'}", f"seed={seed}", "games=0", "held_out=0.1", "epochs=30"]
     pretrain.run(pretrain.read([*words, "tracker=none"]))
     return folder / "clone" / "policy.safetensors"

@@ -26,7 +26,7 @@ NOISE = 1e-3
 PANDAS = """
 import pandas as pd
 from pathlib import Path
-table = pd.concat([pd.read_parquet(path) for path in sorted(Path(FOLDER).glob("episode-*.parquet"))])
+table = pd.read_parquet(Path(FOLDER) / "episodes")
 print(len(table))
 """
 
@@ -44,7 +44,7 @@ print(sum(pc.sum(batch.column(0)).as_py() or 0 for batch in scanner.to_batches()
 """
 
 REPORT = """
-from qwop.datasets.report.command import command, run
+from qwop.datasets.report import command, run
 run(command.read(["dataset=" + FOLDER, "out=" + FOLDER + "-report.html"]))
 """
 
@@ -129,7 +129,7 @@ def main() -> None:
     if asked.make and not asked.dataset.exists():
         make(asked.dataset, asked.make)
     names = [name for name in asked.only.split(";") if name] or list(PROGRAMS)
-    print(f"{asked.dataset}: {len(list(asked.dataset.glob('episode-*')))} episodes, {os.cpu_count()} cores")
+    print(f"{asked.dataset}: {len(list(asked.dataset.glob('episodes/episode-*')))} episodes, {os.cpu_count()} cores")
     for name in names:
         if name != "verify, by replay" or asked.replay or asked.only:
             found = measured(PROGRAMS[name], asked.dataset.resolve())

@@ -206,7 +206,7 @@ def play(task: Task, env: Env, info: DatasetInfo, random: np.random.Generator, s
         game.step(int(random.choice(info.actions, p=mu)))
     played = game.episode(task.choose.__name__, f"benchmarks/hard_exploration.py, seed {seed}", epsilon=1.0)
     behaviour = np.array(probabilities, dtype=np.float32)  # known, so not smoothed
-    return replace(played, behaviour_probabilities=behaviour, probabilities_from=RECORDED)
+    return replace(played, behaviour_probabilities=behaviour, mu_kind=RECORDED)
 
 
 def learn(task: Task, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:

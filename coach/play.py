@@ -63,7 +63,8 @@ def seconds_of(episode: Episode, fps: float) -> float:
     """Seconds of play that no other episode has. fps: decisions a second where the game has no clock."""
     if episode.keys is None:
         return (len(episode) - episode.first_own) / fps
-    return float(episode.times[-1] - episode.times[episode.first_own])
+    times = episode.times
+    return 0.0 if times is None else float(times[-1] - times[episode.first_own])
 
 
 def played_in(folder: Path, fps: float) -> float:

@@ -19,7 +19,7 @@ from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
 from ..envs.observed import plain_observation, problem_of, refuse_masked, without_texts
 from ..envs.spec import EnvironmentSpec
-from .exchange.imported import Unknown, imported_episode, info_of
+from .exchange.imported import ImportDefaults, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
 from .schema import DatasetInfo, Episode
 from .writer import DatasetWriter
@@ -73,9 +73,9 @@ def write_episode(
     spec = EnvironmentSpec(environment) if isinstance(environment, str) else environment
     spec = spec or read_info(folder).environment
     form = _form_of(spec)
-    unknown = Unknown(player, epsilon)
+    defaults = ImportDefaults(player, epsilon)
     ends = {"terminated": terminated, "truncated": truncated}
-    episode = form.episode(unknown, observations, actions, rewards, **ends, source=source, **known)
+    episode = form.episode(defaults, observations, actions, rewards, **ends, source=source, **known)
     return DatasetWriter(folder, form.info).write(episode)
 
 
@@ -95,7 +95,7 @@ class ArrayForm:
 
     def episode(
         self,
-        unknown: Unknown,
+        defaults: ImportDefaults,
         observations: Any,
         actions: Any,
         rewards: Any = None,
@@ -121,7 +121,7 @@ class ArrayForm:
             _ending(name, of, len(taken)) for name, of in (("terminated", terminated), ("truncated", truncated))
         )
         more = {"truncated": cut or not ended, **_as_stored(known)}
-        return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
+        return imported_episode(self.info, defaults, seen, taken, earned.reshape(-1), terminated=ended, **more)
 
     def indices(self, given: Any) -> NDArray[np.int64]:
         """Numbers of actions that are given as the environment takes them (see `write_episode`), or as an array of

@@ -1,7 +1,7 @@
 """Behaviour probabilities μ(·|s): the distribution that the player drew each action from.
 
 Importance weights divide by them. A person's are unknown and have to be estimated; each episode names its estimate
-(`Episode.probabilities_from`).
+(`Episode.mu_kind`).
 """
 
 import numpy as np
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 
-RECORDED = "recorded"
-"""Name of exact probabilities: the player was a policy and drew its actions with them."""
+RECORDED, SMOOTHED, CLONED, MIXED = "recorded", "smoothed", "cloned", "mixed"
+"""Names of μ: exact, since the player was a policy that drew its actions with them; `smoothed`; those of a clone of the
+player; in shared control recorded where the policy acted, and smoothed where the person did."""
 
 
 def smoothed(actions: NDArray[np.integer], count: int, epsilon: float) -> NDArray[np.float32]:
@@ -29,8 +30,3 @@ def floored(probabilities: NDArray[np.float32], floor: float) -> NDArray[np.floa
     """(1 − A·floor)·π + floor, float32 [n, A]: still sums to 1, and no action is less probable than `floor`."""
     mixed: NDArray[np.float32] = np.float32(1 - probabilities.shape[1] * floor) * probabilities + np.float32(floor)
     return mixed
-
-
-def smoothed_name(epsilon: float) -> str:
-    """Name of `smoothed` probabilities in `Episode.probabilities_from`, such as 'smoothed(0.05)'."""
-    return f"smoothed({epsilon:g})"

@@ -9,20 +9,17 @@ from pathlib import Path
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
 from .columns import COLUMN_MEANINGS, arrow_schema
+from .folder import EPISODES
 from .schema import DatasetInfo
 from .summary import Summary
 
 CARD = "README.md"
 
-EPISODE_FILES = {"default": "episode-*.parquet"}
-
 BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
 """Text between these lines is derived from the files; everything else belongs to its author."""
 
-VERIFIED = "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
-
 _FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-_SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
+_FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
 _OTHER_ENCODINGS = "surrogateescape"
 """Keeps an author's bytes that are not UTF-8."""
@@ -38,44 +35,21 @@ _SIZES = (
 """The hub's names of numbers of rows, with their upper bounds."""
 
 
-def facts(summary: Summary) -> str:
-    """The part of the card that is derived from the episodes, in Markdown."""
-    lines = [
-        BEGIN,
-        *summary_table(summary),
-        "",
-        "Each episode is a file, `episode-*.parquet`. One of T decisions has T + 1 rows, of which the last holds the",
-        "observation that ended it. The files' metadata hold player, source, start and outcome.",
-        "",
-        *column_table(summary.info),
-        END,
-    ]
-    return "\n".join(lines)
+def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None = None) -> None:
+    """Write the card, or update its derived part and its size; the text around them stays.
 
-
-def summary_table(summary: Summary) -> list[str]:
-    """The statistics as lines of Markdown."""
-    return ["| | |", "|---|---|", *(f"| {name} | {_cell(found)} |" for name, found in summary.rows())]
-
-
-def column_table(info: DatasetInfo) -> list[str]:
-    """The columns of the steps as lines of Markdown."""
-    columns = [(f"`{column.name}`", f"{column.type}", COLUMN_MEANINGS[column.name]) for column in arrow_schema(info)]
-    rows = (f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns)
-    return ["| column | type | meaning |", "|---|---|---|", *rows]
-
-
-def write_card(folder: Path, summary: Summary) -> None:
-    """Write the card, or update the derived part of an existing one; the text around it stays."""
+    named: entries of the front matter that are set, such as the licence.
+    """
     text = _read(folder / CARD)
     new = facts(summary)
     if text is None:
-        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{VERIFIED}\n\n{new}\n"
+        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{_about(summary.info)}\n\n{new}\n"
     elif _FACTS.search(text):
         text = _FACTS.sub(lambda _: new, text, count=1)
     else:
         text = f"{text.rstrip()}\n\n{new}\n"
-    text = _SIZE.sub(lambda _: _size(summary), text, count=1)
+    for name, value in {"size_categories": f"\n- {_size(summary)}", **(named or {})}.items():
+        text = _with_entry(text, name, value)
     write_atomic(folder / CARD, text.encode(errors=_OTHER_ENCODINGS))
 
 
@@ -86,42 +60,65 @@ def card_is_true(folder: Path, summary: Summary) -> bool | None:
     return None if found is None else found[0] == facts(summary)
 
 
+def facts(summary: Summary) -> str:
+    """The part of the card that is derived from the episodes, in Markdown."""
+    columns = [(f"`{one.name}`", f"{one.type}", COLUMN_MEANINGS[one.name]) for one in arrow_schema(summary.info)]
+    return "\n".join(
+        [
+            BEGIN,
+            "| | |",
+            "|---|---|",
+            *(f"| {name} | {_cell(found)} |" for name, found in summary.rows()),
+            "",
+            f"Each episode is a file in `{EPISODES}`, and each of its decisions a row. The name of a file ends in the",
+            "first twelve digits of the SHA-256 of its bytes.",
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+            *(f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns),
+            END,
+        ]
+    )
+
+
+def front_matter(summary: Summary) -> str:
+    """The front matter of a card."""
+    name = summary.info.environment.id.rpartition("/")[2].split("-")[0].lower()
+    tags = ["reinforcement-learning", "imitation-learning", "gymnasium", re.sub("[^a-z0-9_]", "-", name)]
+    lines = ["task_categories:", "- reinforcement-learning", "tags:", *(f'- "{tag}"' for tag in tags)]
+    lines += [f"size_categories:\n- {_size(summary)}", "configs:", "- config_name: default", "  data_files:"]
+    lines += ["  - split: train", f'    path: "{EPISODES}/*.parquet"']
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _about(info: DatasetInfo) -> str:
+    keys = ", which can be played again from their keys" if info.environment.capabilities.keys else ""
+    return (
+        f"Games of {info.environment.id}{keys}: observations, actions, rewards, and the probabilities with which the "
+        f"player acted.\n\n"
+        "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
+    )
+
+
+def _with_entry(text: str, name: str, value: str) -> str:
+    """The card with an entry in its front matter; without a front matter, the card itself."""
+    front = _FRONT.match(text)
+    if front is None:
+        return text
+    entry = f"{name}:{value}\n"
+    lines, found = re.subn(rf"(?m)^{name}:.*\n(?:- .*\n)*", lambda _: entry, front[1], count=1)
+    return f"---\n{lines if found else entry + lines}---\n{text[front.end() :]}"
+
+
 def _read(path: Path) -> str | None:
     if not os.path.lexists(path):
         return None
     return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode(errors=_OTHER_ENCODINGS)
 
 
-def front_matter(summary: Summary, files: Mapping[str, str] = EPISODE_FILES) -> str:
-    """The front matter of a card. files: the pattern of the files of each of the hub's configurations."""
-    tags = [
-        "reinforcement-learning",
-        "imitation-learning",
-        "gymnasium",
-        summary.info.environment.id.split("-")[0].lower(),
-    ]
-    return "\n".join(
-        [
-            "---",
-            "task_categories:",
-            "- reinforcement-learning",
-            "tags:",
-            *(f'- "{re.sub("[^a-z0-9/_-]", "-", tag)}"' for tag in tags),
-            _size(summary),
-            "configs:",
-            *(
-                f'- config_name: {name}\n  data_files:\n  - split: train\n    path: "{pattern}"'
-                for name, pattern in files.items()
-            ),
-            "---",
-            "",
-        ]
-    )
-
-
 def _size(summary: Summary) -> str:
-    rows = int(summary.steps.sum()) + summary.episodes
-    return f"size_categories:\n- {next((name for bound, name in _SIZES if rows < bound), '100M<n<1B')}"
+    rows = int(summary.steps.sum())
+    return next((name for bound, name in _SIZES if rows < bound), "100M<n<1B")
 
 
 def _cell(text: str) -> str:

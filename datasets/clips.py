@@ -25,7 +25,7 @@ def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
         raise BadInput(f"a game of {info.environment.id} cannot be drawn from its numbers")
     if episode.keys is not None:
         return Clip(title, rows_of_replay(replay_episode(episode), np.concatenate(episode.keys)))
-    if info.observation.shape != (len(FEATURES),):
+    if info.observation.shape != (len(FEATURES),) or episode.times is None:
         raise BadInput(f"an episode without keys whose observations are {info.observation} cannot be drawn")
     frames = np.maximum(np.round(np.diff(episode.times) * FRAMES_A_SECOND), 0).astype(np.int64)
     states = states_of_observations(episode.observations, frames)

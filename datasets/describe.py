@@ -1,69 +1,54 @@
-"""The derived files of a dataset: checksums, card and Croissant metadata."""
+"""`qwop-dataset describe`: a dataset's card, and a description that was lost."""
 
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..common.command_line import next_command
 from ..common.files import write_atomic
+from ..common.folder_lock import FolderLock
+from ..common.progress import plain_console
+from ..common.settings import Settings, setting
 from .card import write_card
-from .checksums import add_checksums, malformed_lines, sha256, write_checksums
-from .croissant import CROISSANT, croissant
-from .episode_file import open_episode_file
-from .folder import DESCRIPTION, episode_numbers, parse_info, read_description, to_text
-from .reader import Dataset, open_dataset
-from .schema import DatasetInfo
+from .folder import DESCRIPTION, episode_files, to_text
+from .parquet import description_in
+from .reader import open_dataset
+from .subcommand import Subcommand
 from .summary import Summary
 
 
-def describe(folder: Path, *, accept: bool = False) -> Summary:
-    """Update the derived files to the episodes; return the statistics.
+@dataclass(frozen=True)
+class DescribeSettings(Settings):
+    """The dataset to describe."""
 
-    A file that is not listed is checked by its own content, and listed; lines that a power failure cut off are removed.
-    BadInput for a listed one that is missing or changed, unless `accept`, which writes the list anew from the files
-    that are there. A dataset of version 1 also gets a list, although its episodes have no content hash to be checked
-    by.
-    """
-    dataset = accepted(folder) if accept else open_dataset(folder)
-    if not accept:
-        add_checksums(folder, _unlisted(dataset))
-        dataset = open_dataset(folder)
-        cut, others = malformed_lines(folder)
-        if cut and not others:
-            write_checksums(folder, dataset.checksums)
-    summary = dataset.summary()
-    write_atomic(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
-    write_card(folder, summary)
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
+
+
+def run(settings: DescribeSettings) -> None:
+    """Write the card and print the statistics."""
+    folder = Path(settings.dataset)
+    with closing(FolderLock(folder)):  # so that no recorder that starts removes unfinished files as leftovers
+        files = episode_files(folder)
+        if files and not (folder / DESCRIPTION).exists():
+            write_atomic(folder / DESCRIPTION, to_text(description_in(next(iter(files.values()))).to_json()))
+        summary = describe(folder)
+    console = plain_console()
+    console.print(summary.table(settings.dataset))
+    console.print(next_command("qwop-dataset verify", dataset=settings.dataset))
+
+
+def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
+    """Update the card to the episodes; return the statistics. named: further entries of its front matter."""
+    summary = open_dataset(folder).summary()
+    write_card(folder, summary, named)
     return summary
 
 
-def accepted(folder: Path) -> Dataset:
-    """Rewrite the list of checksums from the files, each of which has to be an episode of this dataset.
-
-    A description that is lost is written anew first, but for names of actions, which episodes do not repeat.
-    """
-    if (episodes := episode_numbers(folder)) and not (folder / DESCRIPTION).exists():
-        with open_episode_file(folder / next(iter(episodes.values()))) as file:
-            lost = DatasetInfo.from_json(file.metadata)
-        write_atomic(folder / DESCRIPTION, to_text(lost.description()))
-    content = read_description(folder)
-    info = parse_info(content, folder / DESCRIPTION)
-    checksums = {DESCRIPTION: sha256(content)}
-    for name in episodes.values():
-        checksums[name] = _checked(folder / name, info)
-    write_checksums(folder, checksums)
-    return open_dataset(folder)
-
-
-def _unlisted(dataset: Dataset) -> dict[str, str]:
-    found = {}
-    if DESCRIPTION not in dataset.checksums:
-        found[DESCRIPTION] = sha256(read_description(dataset.folder))
-    for path in dataset.files:
-        if path.name not in dataset.checksums:
-            found[path.name] = _checked(path, dataset.info)
-    return found
-
-
-def _checked(path: Path, info: DatasetInfo) -> str:
-    """SHA-256 of an episode's file, which is read completely."""
-    with open_episode_file(path) as file:
-        file.episode(info)
-        return file.sha256
+command = Subcommand(
+    "dataset-describe",
+    DescribeSettings,
+    run,
+    about="Write a dataset's card, README.md, anew from its episodes, and a lost dataset.json.",
+    examples=[("qwop-dataset describe data/me", "")],
+)

@@ -1,22 +1,27 @@
-"""The files of a dataset's folder: its description, and one file per episode."""
+"""The files of a dataset's folder: its description, its episodes, and what was set aside."""
 
+import hashlib
 import json
 import os
 import re
 import shlex
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from ..common.errors import BadInput
-from ..common.files import beside
+from ..common.files import cannot_be_written
 from ..common.reading import ABOUT_THE_NAME, MEGABYTE, CannotBeRead, NotReadNow, parse_json, read_bytes, reason
-from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
+from .schema import DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
-RECORDINGS, DISCARDED, DIFFERING, SET_ASIDE = SUBFOLDERS = ("recordings", "discarded", "differing", "set-aside")
-"""Subfolders: the settings of every recording into the dataset, and the full numbers of imported ones; games discarded
-on the page; keys of games that the simulator did not reproduce; faulty files moved by `verify`."""
+EPISODES, ASIDE = "episodes", "aside"
+"""Subfolders: the episodes; what was set apart or belongs to a recording, with the reason in its name."""
+
+RECORDS = ("recording-", "samples-", "reconstruction")
+"""Beginnings of the names in `aside` of what belongs to recordings: their settings, the full numbers of imported ones,
+and how they were reconstructed."""
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
@@ -25,25 +30,7 @@ EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
 EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwop-record"
 
-EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
-
-
-EXPORTED = ("steps", "episodes")
-"""Folders in an export for Hugging Face, whose description has the same name as a dataset's."""
-
-
-def is_exported(folder: Path) -> bool:
-    """True for an export for Hugging Face."""
-    return all((folder / name).is_dir() for name in EXPORTED) and (folder / DESCRIPTION).is_file()
-
-
-def require_no_export(folder: Path) -> None:
-    """Raise BadInput for an export for Hugging Face, which holds no episodes of our own form."""
-    if is_exported(folder) and not episode_numbers(folder):
-        raise BadInput(
-            f"{folder}: an export for Hugging Face; make a dataset of it again with: "
-            + dataset_command("import", folder, f"out={beside(folder, 'imported')}")
-        )
+EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})-([0-9a-f]{12})\.parquet", re.ASCII)
 
 
 def dataset_command(verb: str, folder: Path, *more: str) -> str:
@@ -53,24 +40,15 @@ def dataset_command(verb: str, folder: Path, *more: str) -> str:
 
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
-    return parse_info(read_description(folder), folder / DESCRIPTION)
-
-
-def read_description(folder: Path) -> bytes:
-    """Content of the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
-    if DESCRIPTION not in _names(folder):
-        if episode_numbers(folder):
+    if DESCRIPTION not in names_in(folder):
+        if episode_files(folder):
             raise BadInput(
                 f"{folder}: has episodes but no {DESCRIPTION}; to write it anew from them: "
-                + dataset_command("describe", folder, "accept=true")
+                + dataset_command("describe", folder)
             )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
-    return read_bytes(path, LARGEST_DESCRIPTION, EXPECTED_DESCRIPTION)
-
-
-def parse_info(content: bytes, path: Path) -> DatasetInfo:
-    """Description of a dataset from the content of the file `path`; BadInput names the file."""
+    content = read_bytes(path, LARGEST_DESCRIPTION, EXPECTED_DESCRIPTION)
     try:
         return DatasetInfo.from_json(parse_json(content))
     except BadInput as error:
@@ -81,26 +59,23 @@ def parse_info(content: bytes, path: Path) -> DatasetInfo:
 
 def require_same(folder: Path, info: DatasetInfo) -> None:
     """Raise BadInput, naming the differences, if `folder` is a dataset to which no episodes of `info` can be added."""
-    if not (folder / DESCRIPTION).exists():
-        return
-    found = read_info(folder)
-    if differences := found.differences(info):
+    if (folder / DESCRIPTION).exists() and (differences := read_info(folder).differences(info)):
         raise BadInput(f"{folder}: a dataset with other settings: {'; '.join(differences)}; give another folder")
-    if found.version < info.written.version:
-        why = "cannot hold who acted" if found.version == SCHEMA_VERSION else "can be read but not added to"
-        raise BadInput(
-            f"{folder}: a dataset of version {found.version}, which {why}; write it anew with: "
-            + dataset_command("upgrade", folder, f"out={beside(folder, str(SHARED_CONTROL))}")
-        )
 
 
-def episode_numbers(folder: Path) -> dict[int, str]:
-    """Names of the files of episodes in `folder`, by number, in the order of the numbers."""
-    names = ((EPISODE_NAME.fullmatch(name), name) for name in _names(folder))
-    return dict(sorted((int(match[1]), name) for match, name in names if match))
+def episode_files(folder: Path) -> dict[int, Path]:
+    """The files of episodes of the dataset in `folder`, by number, in the order of the numbers; BadInput for two of
+    one number."""
+    found: dict[int, Path] = {}
+    for name in sorted(names_in(folder / EPISODES) if EPISODES in names_in(folder) else ()):
+        if match := EPISODE_NAME.fullmatch(name):
+            path = found.setdefault(int(match[1]), folder / EPISODES / name)
+            if path.name != name:
+                raise BadInput(f"{folder / EPISODES / name}: has the number of {path.name}; move one of them away")
+    return dict(sorted(found.items()))
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
     """Names of all that is in a folder; CannotBeRead for a missing one, a file, one that may not be entered."""
     try:
         return os.listdir(folder)
@@ -121,14 +96,50 @@ def episode_number(path: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def episode_name(number: int) -> str:
-    """Name of the file of the episode with this number."""
-    return f"episode-{number:06d}.parquet"
+def digest_in(path: Path) -> str | None:
+    """The digest in the name of an episode's file; None for another name."""
+    match = EPISODE_NAME.fullmatch(path.name)
+    return match[2] if match else None
+
+
+def digest_of(content: bytes) -> str:
+    """The twelve digits of SHA-256 that a file's name has."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def episode_name(number: int, content: bytes) -> str:
+    """Name of the file of the episode with this number and content."""
+    return f"episode-{number:06d}-{digest_of(content)}.parquet"
 
 
 def next_number(folder: Path) -> int:
     """Number of the next episode in `folder`: one more than the highest."""
-    return max(episode_numbers(folder), default=-1) + 1
+    return max(episode_files(folder), default=-1) + 1
+
+
+def subfolder(folder: Path, name: str) -> Path:
+    """A subfolder to write into, made if need be; BadInput for a link, which may lead out of the dataset."""
+    path = folder / name
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
+    if path.is_symlink():
+        raise BadInput(f"{path}: a link, which may lead out of the dataset; expected a folder of its own")
+    return path
+
+
+def set_aside(path: Path, why: str) -> Path:
+    """Move an episode's file into its dataset's folder `aside`; returns the new path. Nothing is deleted.
+
+    why: a word, which becomes a part of the name.
+    """
+    folder = subfolder(path.parent.parent, ASIDE)
+    target = folder / f"{path.stem}-{why}.aside"
+    if os.path.lexists(target):  # the same file was set aside before, and added again
+        target = target.with_name(f"{path.stem}-{why}-{uuid4().hex[:8]}.aside")
+    os.rename(path, target)
+    return target
 
 
 def to_text(data: Any) -> str:

@@ -20,7 +20,7 @@ from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.session import GameStart, Session
 from ..envs.qwop.task import FRAMES_A_SECOND, PIXELS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
-from .behaviour_probabilities import smoothed, smoothed_name
+from .behaviour_probabilities import SMOOTHED, smoothed
 from .origin import NO_ORIGIN, Origin
 from .schema import DatasetInfo, Episode
 
@@ -92,7 +92,8 @@ def episode_from_keys(
         truncated=not seen.terminated,
         player=player,
         source=source,
-        probabilities_from=smoothed_name(epsilon),
+        mu_kind=SMOOTHED,
+        mu_epsilon=epsilon,
         start=start,
         origin=origin,
     )
@@ -173,6 +174,8 @@ def first_frame(episode: Episode, game: Replay) -> int:
 
     Those frames' keys are part of the first decision's.
     """
+    if episode.times is None:
+        return 0
     clock = game.events[: episode.frames[0] + 1, CLOCK]
     return int(np.abs(clock - episode.times[0]).argmin())
 
@@ -212,7 +215,15 @@ def relabelled(
     )  # fmt: skip
     kept = ["seed", "max_idle_frames", "created", "software_version"]
     if same_decisions:
-        kept += ["actions", "behaviour_probabilities", "probabilities_from", "actors", "policy_probabilities", "branch"]
+        kept += [
+            "actions",
+            "behaviour_probabilities",
+            "mu_kind",
+            "mu_epsilon",
+            "actors",
+            "policy_probabilities",
+            "branch",
+        ]
     made = replace(made, **{name: getattr(episode, name) for name in kept})
     return made if same_decisions else _with_control(made, episode, bounds)
 

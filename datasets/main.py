@@ -16,22 +16,13 @@ from ..common.typed_texts import quoted
 
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
-    "describe": ("qwop.datasets.describe_command", "update checksums, card and Croissant metadata"),
-    "upgrade": ("qwop.datasets.editing.upgrade", "write a dataset in the newest version of the format"),
-    "merge": ("qwop.datasets.editing.merge", "several datasets as one"),
-    "split": ("qwop.datasets.editing.split", "a dataset in several parts, by episode"),
-    "drop": ("qwop.datasets.editing.drop", "a dataset without some of its episodes"),
+    "describe": ("qwop.datasets.describe", "write the card, and a lost dataset.json"),
+    "copy": ("qwop.datasets.editing.copy", "merge datasets, leave episodes out, split by episode"),
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
-    "report": ("qwop.datasets.report.command", "a page of charts, keys, gait and games, of one dataset or two"),
-    "export": (
-        "qwop.datasets.exchange.export_command",
-        "for pandas and polars, Minari, Hugging Face, d3rlpy or stable-baselines",
-    ),
-    "import": (
-        "qwop.datasets.exchange.import_command",
-        "from arrays, tables, Minari, Hugging Face, LeRobot, d3rlpy or stable-baselines",
-    ),
     "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
+    "report": ("qwop.datasets.report", "a page of pictures: keys, distances, endings, and a player of games"),
+    "import": ("qwop.datasets.exchange.import_command", "from tables (CSV, Parquet, npz, LeRobot) or Minari"),
+    "export": ("qwop.datasets.exchange.export_command", "for Minari, d3rlpy, or the hub of Hugging Face"),
 }
 """The module of each verb, which has a `command`, and what it does."""
 
@@ -66,7 +57,7 @@ def main() -> None:
 
 
 def with_names(verb: str, arguments: Sequence[str]) -> list[str]:
-    """The arguments of a verb as settings: the first folders are `dataset` and, of `merge`, `others`. BadInput for more
+    """The arguments of a verb as settings: the first folders are `dataset` and, of `copy`, `others`. BadInput for more
     folders than the verb takes."""
     folders = list(takewhile(_is_folder, arguments))
     rest = list(arguments[len(folders) :])
@@ -74,7 +65,7 @@ def with_names(verb: str, arguments: Sequence[str]) -> list[str]:
         return rest
     first, *others = folders
     named = [one for one in rest if one.startswith("dataset=")]
-    if named or (others and verb != "merge"):
+    if named or (others and verb != "copy"):
         raise BadInput(f"{' and '.join(printable(one) for one in [*folders, *named])}: give one dataset")
     more = [f"others=[{','.join(map(quoted, others))}]"] if others else []
     return [f"dataset={quoted(first)}", *more, *rest]

@@ -1,6 +1,5 @@
 """The origin of an episode: its identity within its source."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
@@ -52,29 +51,3 @@ class Origin:
 NO_ORIGIN = Origin()
 
 _KINDS = {name: without_none(hint) for name, hint in get_type_hints(Origin).items()}
-
-_IN_WORDS = re.compile(
-    r"(?P<reconstructed>reconstructed: )?(?P<name>.+) sha256:(?P<sha256>[0-9a-f]{12})"
-    r"(?: (?P<mode>greedy|sampled)(?: after up to (?P<idle>\d{1,9}) idle frames)? seed (?P<seed>\d{1,18})"
-    r"(?: in (?P<played_in>.+))?)? game (?P<game>\d{1,18})"
-)
-
-_DIFFERS = ", which differs from the simulator's game"
-
-
-def from_words(text: str) -> tuple[str, Origin, int | None]:
-    """Source, origin and `max_idle_frames` from the text that version 1 stored; other texts are names of sources."""
-    found = _IN_WORDS.fullmatch(text)
-    if found is None:
-        name = text.removesuffix(_DIFFERS)
-        return name, Origin(differs=True if name != text else None), None
-    by_policy = found["mode"] is not None
-    origin = Origin(
-        sha256=found["sha256"],
-        game=int(found["game"]),
-        seed=int(found["seed"]) if by_policy else None,
-        greedy=found["mode"] == "greedy" if by_policy else None,
-        played_in=found["played_in"],
-        reconstructed=True if found["reconstructed"] else None,
-    )
-    return found["name"], origin, int(found["idle"] or 0) if by_policy else None

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import naming
 from ..envs.qwop.task import PIXELS
-from .behaviour_probabilities import RECORDED
 from .from_keys import qwop_info, relabelled
 from .reader import Dataset, read_episode
 from .schema import DatasetInfo, Episode
@@ -26,11 +26,11 @@ class RelabelledDataset(Dataset):
     """
 
     def __init__(self, original: Dataset, info: DatasetInfo, read: dict[Path, Episode] | None = None) -> None:
-        super().__init__(original.folder, info, original.files, original.checksums)
+        super().__init__(original.folder, info, original.files)
         self._original = original
         self._kept = {} if read is None else read
         rates = {one.environment.all_settings["frames_per_step"] for one in (info, original.info)}
-        self._by_people = played_by_people(original)
+        self._by_people = original.played_by_people
         self._same_decisions = len(rates) == 1 and not self._by_people
 
     def select(self, indices: Sequence[int]) -> "RelabelledDataset":
@@ -39,9 +39,12 @@ class RelabelledDataset(Dataset):
     def lengths(self) -> NDArray[np.int64]:
         return np.array([len(episode) for episode in self], dtype=np.int64)
 
+    def metadata(self, index: int) -> dict[str, Any]:
+        return self._original.metadata(index)
+
     def _read(self, path: Path) -> Episode:
         if path not in self._kept:
-            episode = read_episode(path, self._original.info, self.checksums.get(path.name))
+            episode = read_episode(path, self._original.info)
             with naming(path):
                 self._kept[path] = relabelled(
                     episode,
@@ -57,7 +60,7 @@ def with_task(dataset: Dataset, frames_per_step: int, observation: str, observat
     """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
     wanted = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
     environment = dataset.info.environment
-    if not played_by_people(dataset) and wanted == {name: environment.all_settings[name] for name in wanted}:
+    if not dataset.played_by_people and wanted == {name: environment.all_settings[name] for name in wanted}:
         return dataset
     return RelabelledDataset(dataset, qwop_info(**{**environment.settings, **wanted}))
 
@@ -68,8 +71,3 @@ def can_be_relabelled(dataset: Dataset) -> bool:
     if not environment.capabilities.keys or environment.all_settings["observation"] == PIXELS:
         return False
     return all(episode.keys is not None for episode in dataset)
-
-
-def played_by_people(dataset: Dataset) -> bool:
-    """True unless a recorded policy's own probabilities are among the data. Reads no episode."""
-    return all(dataset.metadata(index)["probabilities_from"] != RECORDED for index in range(len(dataset)))

@@ -19,16 +19,8 @@ from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .control import Branch, check_actors
 from .origin import NO_ORIGIN, Origin
 
-SCHEMA_VERSION = 2
-"""Version of a dataset whose episodes have one player each."""
-
-SHARED_CONTROL = 3
-"""Version of a dataset in which a policy and a person may share an episode: it adds who acted."""
-
-READABLE_VERSIONS = (1, SCHEMA_VERSION, SHARED_CONTROL)
-
-MOST_VERSIONS = 1000
-"""Largest number that is taken for a version."""
+VERSION = 1
+"""Version of the format."""
 
 OUTCOMES = ("finished", "fell", "stopped", "terminated", "truncated")
 """Ways in which an episode ends: QWOP's outcomes, and Gymnasium's two for other environments."""
@@ -41,72 +33,78 @@ SUM_TOLERANCE = 1e-4
 class DatasetInfo:
     """Description that all episodes of a dataset share: environment, observations, and the number of actions, A.
 
-    version: schema version of the files. action_names: of the actions, where they are more than numbers; those of an
-    environment whose actions are no numbers from 0 are what it takes, as JSON (`"[1, 0]"`). Two descriptions that
-    differ in nothing else are equal.
+    action_names: of the actions, where they are more than numbers; those of an environment whose actions are no numbers
+    from 0 are what it takes, as JSON (`"[1, 0]"`). observation_names: of the numbers of an observation that is a
+    vector. Without names, those that the environment declares. Descriptions that differ in names alone are equal.
     """
 
     environment: EnvironmentSpec
     observation: ObservationSpec
     actions: int
-    version: int = field(default=SCHEMA_VERSION, compare=False)
     action_names: tuple[str, ...] | None = field(default=None, compare=False)
+    observation_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.actions < 1:
             raise ValueError(f"{self.actions} actions, expected at least 1")
         if self.action_names is not None and len(self.action_names) != self.actions:
-            raise ValueError(f"{len(self.action_names)} action_names, expected {self.actions}")
+            raise ValueError(f"{len(self.action_names)} names of actions, expected {self.actions}")
+        if self.observation_names is not None and self.observation.shape != (len(self.observation_names),):
+            raise ValueError(
+                f"{len(self.observation_names)} names of numbers, but the observations are {self.observation}"
+            )
 
     @property
-    def written(self) -> "DatasetInfo":
-        """The same in the version in which a new dataset of these episodes is written."""
-        return replace(self, version=max(self.version, SCHEMA_VERSION))
-
-    @property
-    def shares_control(self) -> bool:
-        """True if the files say who acted."""
-        return self.version >= SHARED_CONTROL
+    def with_names(self) -> "DatasetInfo":
+        """The same with the names that the environment declares, where it has none of its own."""
+        declared = self.environment.capabilities
+        seen = declared.observation_names
+        fits = seen is not None and self.observation.shape == (len(seen),)
+        return replace(
+            self,
+            action_names=self.action_names or declared.action_names,
+            observation_names=self.observation_names or (seen if fits else None),
+        )
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the actions: those in the description, else those that the environment declares."""
-        return self.action_names or self.environment.capabilities.action_names
+        """Names of the actions."""
+        return self.with_names.action_names
 
-    def description(self) -> dict[str, Any]:
-        """The content of `dataset.json`; `from_json` is its inverse."""
-        names = {} if self.action_names is None else {"action_names": [*self.action_names]}
-        return {**self.to_json(), **names}
-
-    def to_json(self) -> dict[str, object]:
-        """The part of the description that every episode's file repeats."""
+    def to_json(self) -> dict[str, Any]:
+        """The content of `dataset.json`, which every episode's file repeats; `from_json` is its inverse."""
         return {
-            "schema_version": self.version,
+            "version": VERSION,
             "environment": self.environment.to_json(),
-            **self.observation.to_json(),
-            "actions": self.actions,
+            "observation": {
+                "shape": [*self.observation.shape],
+                "dtype": self.observation.dtype,
+                "names": self.observation_names and [*self.observation_names],
+            },
+            "actions": {"count": self.actions, "names": self.action_names and [*self.action_names]},
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "DatasetInfo":
-        """Inverse of `to_json`; BadInput if the data are incomplete or of another schema version."""
+    def from_json(cls, data: Any) -> "DatasetInfo":
+        """Inverse of `to_json`; BadInput for anything else, and for another version."""
         try:
-            version = whole_number(data["schema_version"], "schema_version", MOST_VERSIONS)
-            if version not in READABLE_VERSIONS:
-                advice = "upgrade qwop" if version > SHARED_CONTROL else "record it again"
-                raise BadInput(f"schema version {quoted(version)}, expected at most {SHARED_CONTROL}; {advice}")
-            environment = EnvironmentSpec.from_json(data["environment"])
+            if type(data["version"]) is not int or data["version"] != VERSION:
+                raise BadInput(f"version {quoted(data['version'])} of the format, expected {VERSION}")
+            top = _fields(data, "it", ("version", "environment", "observation", "actions"))
+            seen = _fields(top["observation"], "observation", ("shape", "dtype", "names"))
+            actions = _fields(top["actions"], "actions", ("count", "names"))
+            shape = {"observation_shape": seen["shape"], "observation_dtype": seen["dtype"]}
             return cls(
-                environment,
-                ObservationSpec.from_json(data),
-                whole_number(data["actions"], "actions", MOST_ACTIONS),
-                version,
-                _names_in(data.get("action_names")),
+                EnvironmentSpec.from_json(_fields(top["environment"], "environment", ("id", "settings"))),
+                ObservationSpec.from_json(shape),
+                whole_number(actions["count"], "actions.count", MOST_ACTIONS),
+                _names_in("actions.names", actions["names"]),
+                _names_in("observation.names", seen["names"]),
             )
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise BadInput(f"not a dataset description ({type(error).__name__}: {error})") from None
+            raise BadInput(f"not a dataset description ({type(error).__name__}: {quoted(error, 120)})") from None
 
     def differences(self, other: "DatasetInfo") -> list[str]:
         """Describe each setting in which `other` differs, as in 'frames_per_step is 3, not 4'.
@@ -129,7 +127,7 @@ class DatasetInfo:
         return {
             "environment": self.environment.id,
             **EnvironmentSpec(self.environment.id, environment).to_json()["settings"],
-            **self.observation.to_json(),
+            "observations": str(self.observation),
             "actions": self.actions,
         }
 
@@ -142,14 +140,15 @@ class Episode:
     actions: int16 [T], index into the environment's actions.
     behaviour_probabilities: float32 [T, A], μ(·|s): finite, ≥ 0, sums to 1, positive for the action taken.
     rewards: float32 [T].
-    times: float64 [T + 1], never decreasing: seconds of the game's clock, or decisions if it has no clock.
+    times: float64 [T + 1], never decreasing: seconds of the game's clock; None if it has no clock.
     keys: for each decision the keys held in each of its game frames (uint8: Q = 1, W = 2, O = 4, P = 8), enough to
         replay the game exactly; None if unknown.
     terminated, truncated: as in Gymnasium, at least one of them. A game that was left early is truncated.
     outcome: one of `OUTCOMES`.
     player: name of the player. source: name of the source: a policy's or recording's file, 'page', an address.
-    probabilities_from: origin of μ: 'recorded', 'smoothed(0.05)', 'cloned(5 folds)', …
-    seed: the seed of the environment's reset; None if unknown.
+    mu_kind: origin of μ: one of `behaviour_probabilities`' names, or any other text. mu_epsilon: the ε of those that
+        were smoothed; None for others.
+    seed: the seed of the environment's reset, below 2⁶³; None if unknown.
     metres: distance covered, in environments that measure one.
     start: the beginning of the game that the keys replay; None for the first game of a page in a current browser.
     origin: identifies the episode within its source.
@@ -166,14 +165,15 @@ class Episode:
     actions: NDArray[np.int16]
     behaviour_probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]
-    times: NDArray[np.float64]
+    times: NDArray[np.float64] | None
     keys: tuple[NDArray[np.uint8], ...] | None
     terminated: bool
     truncated: bool
     outcome: str
     player: str
     source: str
-    probabilities_from: str
+    mu_kind: str
+    mu_epsilon: float | None = None
     seed: int | None = None
     metres: float | None = None
     start: GameStart | None = None
@@ -195,10 +195,11 @@ class Episode:
         _require("observations", self.observations, np.uint8 if images else np.float32, wanted)
         _require("actions", self.actions, np.int16, (steps,))
         _require("rewards", self.rewards, np.float32, (steps,))
-        _require("times", self.times, np.float64, (steps + 1,))
-        backwards = np.flatnonzero(np.diff(self.times) < 0)
-        if len(backwards):
-            raise ValueError(f"times decrease in row {backwards[0] + 1}")
+        if self.times is not None:
+            _require("times", self.times, np.float64, (steps + 1,))
+            backwards = np.flatnonzero(np.diff(self.times) < 0)
+            if len(backwards):
+                raise ValueError(f"times decrease in row {backwards[0] + 1}")
         check_probabilities(self.behaviour_probabilities, self.actions)
         if self.keys is not None:
             self._check_keys(self.keys)
@@ -237,12 +238,14 @@ class Episode:
             raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
         if not self.terminated and not self.truncated:
             raise ValueError("neither terminated nor truncated; an episode that was left early is truncated")
-        if self.metres is not None and not math.isfinite(self.metres):
-            raise ValueError(f"metres is {self.metres}, expected a finite number or None")
+        for name in ("metres", "mu_epsilon"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}, expected a finite number or None")
         for name in ("seed", "max_idle_frames"):
             value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ValueError(f"{name} is {quoted(value)}, expected at least 0")
+            if value is not None and not 0 <= value < 2**63:
+                raise ValueError(f"{name} is {quoted(value)}, expected at least 0 and less than 2⁶³")
 
     def __len__(self) -> int:
         """T, the number of decisions."""
@@ -271,14 +274,17 @@ class Episode:
         return 0 if self.branch is None else self.branch.step
 
     @property
+    def mu(self) -> str:
+        """Origin of μ in a word, as in 'smoothed(0.05)'."""
+        return mu_in_words(self.mu_kind, self.mu_epsilon)
+
+    @property
     def shares_control(self) -> bool:
-        """True if only a dataset that says who acted can hold the episode."""
+        """True if a policy and a person shared the episode."""
         return self.actors is not None or self.policy_probabilities is not None or self.branch is not None
 
     def require_fit(self, info: DatasetInfo) -> None:
         """Raise ValueError unless the episode's observations, actions and actors fit `info`."""
-        if self.shares_control and not info.shares_control:
-            raise ValueError(f"an episode of shared control, which a dataset of version {info.version} cannot hold")
         if self.policy_probabilities is not None and self.policy_probabilities.shape[1] != info.actions:
             raise ValueError(
                 f"policy_probabilities of {self.policy_probabilities.shape[1]} actions, not {info.actions}"
@@ -291,11 +297,23 @@ class Episode:
             )
 
 
-def _names_in(found: Any) -> tuple[str, ...] | None:
+def mu_in_words(kind: str, epsilon: float | None) -> str:
+    """A kind of behaviour probabilities with its ε."""
+    return kind if epsilon is None else f"{kind}({epsilon:g})"
+
+
+def _fields(data: Any, place: str, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """A mapping of exactly these names; ValueError for anything else."""
+    if not isinstance(data, Mapping) or {*data} != {*names}:
+        raise ValueError(f"{place} is {quoted(data)}, expected the fields {', '.join(names)}")
+    return data
+
+
+def _names_in(place: str, found: Any) -> tuple[str, ...] | None:
     if found is None:
         return None
     if not isinstance(found, list) or not all(isinstance(name, str) and name.isprintable() for name in found):
-        raise ValueError(f"action_names is {quoted(found)}, expected a list of texts")
+        raise ValueError(f"{place} is {quoted(found)}, expected a list of texts")
     return tuple(found)
 
 
@@ -303,9 +321,9 @@ _UINT8 = np.dtype(np.uint8)
 
 _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     *((name, (bool,), "true or false") for name in ("terminated", "truncated")),
-    *((name, (str,), "text") for name in ("outcome", "player", "source", "probabilities_from")),
+    *((name, (str,), "text") for name in ("outcome", "player", "source", "mu_kind")),
     *((name, (int, type(None)), "a whole number or null") for name in ("seed", "max_idle_frames")),
-    ("metres", (float, int, type(None)), "a number or null"),
+    *((name, (float, int, type(None)), "a number or null") for name in ("metres", "mu_epsilon")),
     ("start", (GameStart, type(None)), "a GameStart or None"),
     ("origin", (Origin,), "an Origin"),
     ("branch", (Branch, type(None)), "a Branch or None"),

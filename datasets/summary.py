@@ -1,7 +1,7 @@
 """Statistics of a dataset, computed from its episodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,19 @@ from rich.table import Table
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
+from .columns import FACTS
 from .control import PERSON, Branch, takeovers
-from .schema import OUTCOMES, DatasetInfo
+from .parquet import EpisodeFile, facts_in
+from .schema import OUTCOMES, DatasetInfo, mu_in_words
 
-
-def fact_columns(info: DatasetInfo) -> tuple[str, ...]:
-    """Columns that a summary reads."""
-    return ("action", "reward", "keys", "time", *(("actor",) if info.shares_control else ()))
+STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timestamp", "actor")
+"""Columns that a summary reads."""
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Facts of one episode for a summary; total is its return."""
+class EpisodeStats:
+    """Figures of one episode for a summary. total: its return. seconds: on the game's clock, NaN without one. mu: the
+    origin of its behaviour probabilities. keys: true if it can be played again."""
 
     steps: int
     total: float
@@ -32,13 +33,13 @@ class Facts:
     action_counts: NDArray[np.int64]
     outcome: str
     player: str
-    probabilities_from: str
-    replayable: bool
-    shared: "Shared | None" = None
+    mu: str
+    keys: bool
+    control: "SharedControl | None" = None
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedControl:
     """An episode of shared control: decisions of the policy and of the person that no other episode has, the number of
     times that the person took over in them, and true for a branch."""
 
@@ -48,7 +49,7 @@ class Shared:
     branch: bool
 
     @classmethod
-    def of(cls, actors: NDArray[np.int8], branch: Branch | None) -> "Shared":
+    def of(cls, actors: NDArray[np.int8], branch: Branch | None) -> "SharedControl":
         """Count them. actors: int8 [T]."""
         first = 0 if branch is None else branch.step
         person = int(np.count_nonzero(actors[first:] == PERSON))
@@ -61,9 +62,9 @@ class Shared:
 class Summary:
     """Statistics of a dataset of E episodes.
 
-    steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock.
-    metres: float64 [E], NaN if unknown. finished: bool [E]. action_counts: int64 [A].
-    outcomes, players, probabilities_from: number of episodes of each kind. replayable: number of episodes with keys.
+    steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock, NaN
+    without one. metres: float64 [E], NaN if unknown. ends: outcomes [E]. action_counts: int64 [A].
+    outcomes, players, mu: number of episodes of each kind. replayable: number of episodes with keys.
     shared: those of shared control.
     """
 
@@ -72,17 +73,24 @@ class Summary:
     returns: NDArray[np.float64]
     seconds: NDArray[np.float64]
     metres: NDArray[np.float64]
-    finished: NDArray[np.bool_]
+    ends: NDArray[np.str_]
     action_counts: NDArray[np.int64]
     outcomes: dict[str, int]
     players: dict[str, int]
-    probabilities_from: dict[str, int]
+    mu: dict[str, int]
     replayable: int
-    shared: tuple[Shared, ...] = ()
+    shared: tuple[SharedControl, ...] = ()
 
     @property
     def episodes(self) -> int:
+        """E, the number of episodes."""
         return len(self.steps)
+
+    @property
+    def finished(self) -> NDArray[np.bool_]:
+        """The episodes that finished, bool [E]."""
+        found: NDArray[np.bool_] = self.ends == "finished"
+        return found
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -98,14 +106,14 @@ class Summary:
         known = self.metres[np.isfinite(self.metres)]
         if len(known):
             rows.append(("metres", _spread(known, ".1f")))
-        if capabilities.decisions_per_second:
+        if np.isfinite(self.seconds).all():
             in_all = f"{self.seconds.sum() / 60:.1f} min"
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
         rows.append(("actions", self._actions(self.info.names)))
         rows.append(("players", _counts(self.players)))
         if self.shared:
             rows.append(("who acted", self._actors()))
-        rows.append(("probabilities", _counts(self.probabilities_from)))
+        rows.append(("probabilities", _counts(self.mu)))
         if capabilities.keys:
             rows.append(("keys for exact replay", f"{self.replayable} of {self.episodes}"))
         return rows
@@ -133,40 +141,36 @@ class Summary:
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)
 
 
-def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Facts:
-    """Facts of one episode from its file's table, of which it reads `fact_columns`, and metadata; BadInput for
-    impossible ones."""
+def stats_of(file: EpisodeFile, table: pa.Table | None = None) -> EpisodeStats:
+    """Figures of an episode's file; BadInput for impossible ones. table: its columns, where they are read already."""
+    table = file.table(STATS_COLUMNS) if table is None else table
+    facts, info = facts_in(table), file.info
     actions = table.column("action").drop_null().to_numpy()
-    if len(actions) and (actions.min() < 0 or actions.max() >= info.actions):
-        raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
-    times = table.column("time").drop_null().to_numpy()
-    if len(times) < 2 or not len(actions):
-        raise BadInput("it has no decision")
-    outcome, metres = metadata["outcome"], metadata["metres"]
-    if outcome not in OUTCOMES:
-        raise BadInput(f"outcome {quoted(outcome)}, expected one of {', '.join(OUTCOMES)}")
-    return Facts(
-        steps=len(actions),
+    if len(actions) < len(table) or actions.min() < 0 or actions.max() >= info.actions:
+        raise BadInput(f"column action holds a null or a number outside 0 … {info.actions - 1}")
+    if facts["outcome"] not in OUTCOMES:
+        raise BadInput(f"outcome {quoted(facts['outcome'])}, expected one of {', '.join(OUTCOMES)}")
+    first, last = table.column("timestamp")[0].as_py(), table.column("final_timestamp")[-1].as_py()
+    return EpisodeStats(
+        steps=len(table),
         total=float(table.column("reward").drop_null().to_numpy().sum(dtype=np.float64)),
-        seconds=float(times[-1] - times[0]),
-        metres=float(metres) if isinstance(metres, int | float) else None,
+        seconds=np.nan if first is None or last is None else last - first,
+        metres=facts["metres"],
         action_counts=np.bincount(actions, minlength=info.actions),
-        outcome=outcome,
-        player=str(metadata["player"]),
-        probabilities_from=str(metadata["probabilities_from"]),
-        replayable=table.column("keys").null_count < len(table),
-        shared=_shared(table, info, metadata),
+        outcome=facts["outcome"],
+        player=facts["player"],
+        mu=mu_in_words(facts["mu_kind"], facts["mu_epsilon"]),
+        keys=table.column("keys").null_count < len(table),
+        control=_control(table, file.fields.get("branch")) if facts["control"] else None,
     )
 
 
-def _shared(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Shared | None:
-    if not info.shares_control or table.column("actor").null_count == len(table):
-        return None
-    return Shared.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(metadata.get("branch")))
+def _control(table: pa.Table, branch: Any) -> SharedControl:
+    return SharedControl.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(branch))
 
 
-def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
-    """Combine the facts of at least one episode; iterates over them once."""
+def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
+    """Combine the figures of at least one episode; iterates over them once."""
     found = list(episodes)
     outcomes = Counter(one.outcome for one in found)
     return Summary(
@@ -175,13 +179,13 @@ def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
         returns=np.array([one.total for one in found], dtype=np.float64),
         seconds=np.array([one.seconds for one in found], dtype=np.float64),
         metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
-        finished=np.array([one.outcome == "finished" for one in found], dtype=np.bool_),
+        ends=np.array([one.outcome for one in found], dtype=np.str_),
         action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
         players=dict(Counter(one.player for one in found)),
-        probabilities_from=dict(Counter(one.probabilities_from for one in found)),
-        replayable=sum(one.replayable for one in found),
-        shared=tuple(one.shared for one in found if one.shared is not None),
+        mu=dict(Counter(one.mu for one in found)),
+        replayable=sum(one.keys for one in found),
+        shared=tuple(one.control for one in found if one.control is not None),
     )
 
 

@@ -1,64 +1,64 @@
 """Writing: each episode is written atomically, and nothing is overwritten."""
 
-import errno
-import io
+import json
 import os
+import socket
+import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from types import TracebackType
+from uuid import uuid4
 
 from ..common.errors import BadInput
-from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_synced
+from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_atomic, write_synced
 from ..common.folder_lock import FolderLock
-from .arrow import identity, renumbered, to_table
-from .checksums import add_checksums, read_checksums, sha256
+from .columns import identity, to_parquet
 from .folder import (
+    ASIDE,
     DESCRIPTION,
-    RECORDINGS,
+    EPISODES,
+    episode_files,
     episode_name,
     next_number,
     read_info,
-    require_no_export,
     require_same,
+    subfolder,
     to_text,
 )
 from .reader import read_episode
 from .schema import DatasetInfo, Episode
 
-NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+OLD = 3600.0
+"""Seconds after which a claim of another machine's process counts as left; writing a game takes less than one."""
 
 
 class DatasetWriter:
     """Writes episodes to `folder`, which is created and described unless it already is a dataset.
 
-    A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
-    name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
-    can share a folder without a lock that could go stale. Its checksum is listed afterwards, so a killed writer leaves
-    at worst an unlisted episode and a temporary file that the next writer removes. Raises BadInput if the folder holds
-    episodes of other settings, and for settings that files may not contain.
+    A number is taken by an exclusive claim. The file is written under a temporary name, synced, and then renamed: what
+    has an episode's name is complete, numbering continues, and any number of writers can share a folder. A killed
+    writer leaves at worst a claim and a temporary file; the next writer takes the claimed number. Raises BadInput if
+    the folder holds episodes of other settings, and for settings that files may not contain.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = named_path(folder, "dataset's folder")
-        self.info = info
         info.environment.require_readable()
         try:
             make_missing(self.folder)
-            self._presence = FolderLock(self.folder, within=(RECORDINGS,))  # before it writes anything
+            self._presence = FolderLock(self.folder, within=(EPISODES, ASIDE))  # before it writes anything
+            self._episodes = subfolder(self.folder, EPISODES)
             if not (self.folder / DESCRIPTION).exists():
-                self._describe()
+                if next_number(self.folder) > 0:
+                    raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
+                self._describe(info)
         except (FileExistsError, NotADirectoryError):
             raise BadInput(f"{self.folder}: a file is in the way; give another folder") from None
         except OSError as error:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
-        require_no_export(self.folder)
         require_same(self.folder, info)
-        self.info = replace(info, version=read_info(self.folder).version)
-        read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
-        self._next = next_number(self.folder)
+        self.info = read_info(self.folder)
+        self._next = min([*_left(self._episodes), next_number(self.folder)])
         self._others: set[str] = set()  # episodes of writers beside this one
 
     def write(self, episode: Episode) -> Path:
@@ -66,95 +66,124 @@ class DatasetWriter:
         another writer has just added it: two at once of the same policy and seed play the same games.
         """
         episode.require_fit(self.info)
-        table = to_table(episode, self.info, self._next)
-        self._require_new(episode)
-        while not self._place(episode_name(self._next), to_parquet(table)):
-            with suppress(BadInput):  # a claim without an episode
-                self._others.add(_game(read_episode(self.folder / episode_name(self._next), self.info)))
-            self._require_new(episode)
-            self._next += 1  # another writer has the number, which the file holds too
-            table = renumbered(table, self._next)
-        self._next += 1
-        return self.folder / episode_name(self._next - 1)
+        while True:
+            number = self._next
+            with _Claim(self._episodes, number) as claim:
+                if claim.mine and not self._is_taken(number):  # another writer may have written it before the claim
+                    content = to_parquet(episode, self.info, number)
+                    path = self._episodes / episode_name(number, content)
+                    with temporary_sibling(path) as partial:
+                        write_synced(partial, content)
+                        if not claim.is_kept():
+                            continue  # it was taken for a killed writer's
+                        partial.rename(path)
+                    sync_folder(self._episodes)
+                    self._next = number + 1
+                    return path
+            if (other := episode_files(self.folder).get(number)) is not None:
+                with suppress(BadInput):
+                    self._others.add(identity(read_episode(other, self.info)))
+            if self._others and identity(episode) in self._others:
+                raise BadInput(
+                    f"{self.folder}: another process is recording the same games; wait for it, or record others"
+                )
+            self._next += 1
 
-    def _require_new(self, episode: Episode) -> None:
-        if self._others and _game(episode) in self._others:
-            raise BadInput(f"{self.folder}: another process is recording the same games; wait for it, or record others")
+    def _is_taken(self, number: int) -> bool:
+        return any(name.startswith(f"episode-{number:06d}-") for name in os.listdir(self._episodes))
 
-    def _place(self, name: str, content: bytes) -> bool:
-        """Put a file with this content under a name, listed and on the disk; False if the name is taken."""
-        with temporary_sibling(self.folder / name) as partial:
-            write_synced(partial, content)
-            if not _give_name(partial, self.folder / name):
-                return False
-        sync_folder(self.folder)
-        with suppress(OSError):  # a full disk; the file itself is safe, and `qwop-dataset describe` lists it
-            add_checksums(self.folder, {name: sha256(content)})
+    def _describe(self, info: DatasetInfo) -> None:
+        """Write the description, unless another writer is faster."""
+        content = to_text(info.with_names.to_json())
+        with _Claim(self.folder, None) as claim:
+            if claim.mine and not (self.folder / DESCRIPTION).exists():
+                write_atomic(self.folder / DESCRIPTION, content)
+        patience = time.monotonic() + 5
+        while not (self.folder / DESCRIPTION).exists() and time.monotonic() < patience:
+            time.sleep(0.05)
+
+
+class _Claim:
+    """Context manager: the claim of a number, or of the description. mine: true if no other live writer has it.
+
+    A claim is a file that only one process can create. It names its machine and process, so that one that a killed
+    process left is taken over.
+    """
+
+    def __init__(self, folder: Path, number: int | None) -> None:
+        self._path = folder / (f".episode-{number:06d}.claim" if number is not None else f".{DESCRIPTION}.claim")
+        self._content = json.dumps([socket.gethostname(), os.getpid(), uuid4().hex])
+
+    def __enter__(self) -> "_Claim":
+        self.mine = self._take() or (_is_left(self._path) and self._remove_left() and self._take())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.mine and self.is_kept():
+            self._path.unlink(missing_ok=True)
+
+    def is_kept(self) -> bool:
+        """True while the claim is this writer's."""
+        return _content(self._path) == self._content
+
+    def _take(self) -> bool:
+        try:
+            with self._path.open("x", encoding="utf-8") as file:
+                file.write(self._content)
+        except FileExistsError:
+            return False
         return True
 
-    def _describe(self) -> None:
-        if next_number(self.folder) > 0:
-            raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
-        self._place(DESCRIPTION, to_text(self.info.description()).encode())  # unless another writer was faster
-
-
-def _game(episode: Episode) -> str:
-    """The identity of an episode, whenever and by whatever version it was written."""
-    return identity(replace(episode, created=None, software_version=None))
-
-
-def to_parquet(table: pa.Table) -> bytes:
-    """The Parquet file of an episode's table.
-
-    Floating-point numbers are split into streams of their first, second … bytes, not put into a dictionary, in which
-    each would be an entry: an episode of QWOP is a third smaller.
-    """
-    buffer = io.BytesIO()
-    leaves = dict(_leaf(field.name, field.type) for field in table.schema)
-    pq.write_table(
-        table,
-        buffer,
-        compression="zstd",
-        write_page_checksum=True,
-        use_byte_stream_split=[path for path, kind in leaves.items() if pa.types.is_floating(kind)],
-        use_dictionary=[path for path, kind in leaves.items() if not pa.types.is_floating(kind)],
-    )
-    return buffer.getvalue()
-
-
-def _leaf(path: str, kind: pa.DataType) -> tuple[str, pa.DataType]:
-    """The path and type of the values in a column, which may be a list of lists."""
-    while pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-        path, kind = f"{path}.list.element", kind.value_type
-    return path, kind
-
-
-def _give_name(partial: Path, path: Path) -> bool:
-    """Give the file `partial` the name `path`; False if the name is taken."""
-    try:
-        os.link(partial, path)
-    except FileExistsError:
+    def _remove_left(self) -> bool:
+        """Remove a claim that a killed writer left. It is moved first: where two writers find it, one moves it, and the
+        other must not remove the first one's own."""
+        moved = self._path.with_name(f".{uuid4().hex}.partial")
+        try:
+            self._path.rename(moved)
+        except OSError:
+            return False
+        if _is_left(moved):
+            moved.unlink(missing_ok=True)
+            return True
+        with suppress(OSError):
+            moved.rename(self._path)
         return False
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        return _give_name_without_links(partial, path)
+
+
+def _left(folder: Path) -> list[int]:
+    """Numbers that killed writers claimed."""
+    return [int(path.name[9:-6]) for path in folder.glob(".episode-*.claim") if _is_left(path)]
+
+
+def _is_left(path: Path) -> bool:
+    """True for the claim of a process that has ended, and for one that is old."""
+    try:
+        old = time.time() - path.stat().st_mtime > OLD
+    except OSError:  # gone meanwhile
+        return False
+    try:
+        host, process, _ = json.loads(_content(path) or "")
+    except (ValueError, TypeError):  # empty for the moment between its creation and its content
+        return old
+    return old or (host == socket.gethostname() and type(process) is int and not _is_alive(process))
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # os.kill would end it there
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
     return True
 
 
-def _give_name_without_links(partial: Path, path: Path) -> bool:
-    """Same as `_give_name`, for file systems without hard links (exFAT, some network drives).
-
-    The writer that creates the claim file may rename. A claim left behind by a killed writer only costs a number.
-    """
-    claim = path.with_name(f".{path.name}.claim")
+def _content(path: Path) -> str | None:
     try:
-        claim.open("x").close()
-    except FileExistsError:
-        return False
-    if path.exists():
-        claim.unlink()
-        return False
-    partial.rename(path)
-    claim.unlink()
-    return True
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -149,7 +149,7 @@ def _new_policy(
 def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:
     """The games at the policy's decision rate and with its observations, if they can be replayed so."""
     task, shown = policy.environment, dataset.info.environment
-    if task.id != shown.id or not shown.capabilities.keys or dataset.info.shares_control:
+    if task.id != shown.id or not shown.capabilities.keys or dataset.shares_control:
         return dataset
     wanted, found = ({name: one.all_settings[name] for name in RELABELLED} for one in (task, shown))
     if wanted == found or not can_be_relabelled(dataset) or wanted["observation"] == PIXELS:

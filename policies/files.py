@@ -51,6 +51,9 @@ FORMAT, UNSEALED = 2, 1
 METADATA = "policy"
 """The only metadata entry, a JSON document (the order of several entries would be arbitrary)."""
 
+PROVENANCE = ("format", "sha256", "software", "training")
+"""Entries of the description that do not decide what a policy does."""
+
 VALUES = "values."
 """Beginning of the names of the value network's tensors, in a file that has one."""
 
@@ -125,8 +128,18 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
 
 
 def policy_digest(path: Path) -> str:
-    """First twelve digits of the SHA-256 of a policy's file, as `Origin.sha256` has them."""
-    return hashlib.sha256(read_bytes(path, LARGEST_FILE, "it was there when it was loaded")).hexdigest()[:12]
+    """First twelve digits of the SHA-256 of what plays in a policy's file, as `Origin.sha256` has them: its description
+    without its provenance, and its tensors. A file that is written anew has the same."""
+    data = read_bytes(path, LARGEST_FILE, "it was there when it was loaded")
+    header = parse_header(data)
+    document = parse_json(header.pop("__metadata__")[METADATA])
+    plays = {name: value for name, value in document.items() if name not in PROVENANCE}
+    digest = hashlib.sha256(json.dumps(plays, sort_keys=True).encode())
+    start = 8 + int.from_bytes(data[:8], "little")
+    for name, tensor in sorted(header.items()):
+        digest.update(json.dumps([name, tensor["dtype"], tensor["shape"]]).encode())
+        digest.update(data[start + tensor["data_offsets"][0] : start + tensor["data_offsets"][1]])
+    return digest.hexdigest()[:12]
 
 
 def parse_header(data: bytes) -> dict[str, Any]:

@@ -139,7 +139,8 @@ def hold_out_cloned(
     BadInput if none has any.
     """
     kept = list(range(len(episodes)))
-    if info.shares_control:
+    shared = episodes.shares_control if isinstance(episodes, Dataset) else any(one.shares_control for one in episodes)
+    if shared:
         weights = (weights_of(episode, settings.policy_weight, settings.person_weight) for episode in episodes)
         kept = [number for number, one in enumerate(weights) if one.any()]
     if not kept:

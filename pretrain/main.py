@@ -142,7 +142,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
 
     Other games stay as they are, and there is no clone yet.
     """
-    own_rate = chosen.policy is not None or dataset.info.shares_control
+    own_rate = chosen.policy is not None or dataset.shares_control
     rates = () if own_rate else rates_to_try(dataset, chosen.frames_per_step)
     if not rates:
         return dataset, None

@@ -14,7 +14,7 @@ import torch
 
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.relabelled_dataset import can_be_relabelled, played_by_people, with_task
+from ..datasets.relabelled_dataset import can_be_relabelled, with_task
 from ..datasets.schema import Episode
 from ..envs.qwop.task import FRAMES_A_SECOND
 from ..evaluation.evaluate import Evaluation, evaluate
@@ -90,7 +90,7 @@ def rates_to_try(dataset: Dataset, frames_per_step: Sequence[int] | None) -> tup
 
     Games of policies whose probabilities were recorded, of other environments and without keys stay as recorded.
     """
-    if frames_per_step is None or not played_by_people(dataset) or not can_be_relabelled(dataset):
+    if frames_per_step is None or not dataset.played_by_people or not can_be_relabelled(dataset):
         return ()
     return tuple(dict.fromkeys(frames_per_step))
 
@@ -106,7 +106,7 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     Scaled by falls alone, what lies beyond them (the hurdle, the finish, speed) would have enormous values, which
     nothing could be learned from later.
     """
-    if not played_by_people(dataset) or not can_be_relabelled(dataset):
+    if not dataset.played_by_people or not can_be_relabelled(dataset):
         return []
     if any(episode.outcome == "finished" for episode in dataset):
         return []

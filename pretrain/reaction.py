@@ -19,7 +19,7 @@ LEAST = 1e-4
 
 def of_person(episode: Episode) -> NDArray[np.bool_]:
     """The decisions that a person made and that are to be learned, bool [T]."""
-    if episode.actors is None and episode.probabilities_from == RECORDED:
+    if episode.actors is None and episode.mu_kind == RECORDED:
         return np.zeros(len(episode), dtype=np.bool_)
     mine = corrected(episode)
     mine[: episode.first_own] = False

@@ -14,11 +14,11 @@ from rich.console import Console
 from ..common.command_line import clone_next
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
-from ..datasets.behaviour_probabilities import floored
+from ..datasets.behaviour_probabilities import CLONED, floored
 from ..datasets.describe import describe
 from ..datasets.editing.new_dataset import new_folder
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.schema import SCHEMA_VERSION, Episode
+from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter
 from ..policies.devices import choose_device
 from ..policies.threads import use_one_thread
@@ -54,8 +54,7 @@ def cross_fitted(
         for index in sorted(held_out):
             episode = episodes[index]
             probabilities = floored(clone(episode.observations[:-1]), floor)
-            origin = f"cloned({folds} folds)"
-            yield index, replace(episode, behaviour_probabilities=probabilities, probabilities_from=origin)
+            yield index, replace(episode, behaviour_probabilities=probabilities, mu_kind=CLONED, mu_epsilon=None)
 
 
 def run(chosen: ReestimateSettings) -> None:
@@ -65,7 +64,7 @@ def run(chosen: ReestimateSettings) -> None:
     use_one_thread()
     with new_folder(out, [dataset.folder]) as folder:
         episodes = reestimate(dataset, chosen, console)
-        writer = DatasetWriter(folder, replace(dataset.info, version=SCHEMA_VERSION))
+        writer = DatasetWriter(folder, dataset.info)
         for episode in episodes:
             writer.write(episode)
     found = measure(
@@ -88,7 +87,7 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
         if episode.shares_control:
             raise BadInput(
                 f"{path}: a policy and a person shared control, and the policy's probabilities are exact; leave such "
-                "games out with qwop-dataset drop"
+                "games out with qwop-dataset copy"
             )
     found: dict[int, Episode] = {}
     with progress_bar("passes", console) as progress:

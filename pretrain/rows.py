@@ -73,7 +73,7 @@ def rows_of(
         weighed.add(weights[chosen])
         recorded.add(targets(episode)[chosen])
         shared = shared or episode.actors is not None
-        exact = exact and (episode.probabilities_from == RECORDED or episode.actors is not None)
+        exact = exact and (episode.mu_kind == RECORDED or episode.actors is not None)
         drawn = drawn or bool((episode.behaviour_probabilities.max(axis=1) < 1).any())
     probabilities = recorded.rows() if (exact and drawn) or shared else None
     return Rows(seen.rows(), actions.rows(), previous.rows(), probabilities, weighed.rows() if shared else None)
@@ -81,7 +81,7 @@ def rows_of(
 
 def targets(episode: Episode) -> NDArray[np.float32]:
     """Probabilities to imitate, float32 [T, A]: the exact ones of a policy, and 1 for the action that a person took."""
-    if episode.probabilities_from == RECORDED:
+    if episode.mu_kind == RECORDED:
         return episode.behaviour_probabilities
     ones: NDArray[np.float32] = np.eye(episode.behaviour_probabilities.shape[1], dtype=np.float32)[episode.actions]
     if episode.actors is None:

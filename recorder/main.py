@@ -17,7 +17,7 @@ from ..common.errors import BadInput
 from ..common.files import own_name, require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
-from ..datasets.folder import DESCRIPTION, RECORDINGS, next_number
+from ..datasets.folder import ASIDE, DESCRIPTION, next_number, subfolder
 from ..datasets.writer import DatasetWriter
 from .person import require_name
 from .rescue_writer import RescuingWriter
@@ -63,10 +63,10 @@ def run(settings: RecordSettings) -> None:
 
 def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     """The line that names the command for what was recorded."""
-    if not source.info.shares_control:
+    coached = isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
+    policy = getattr(settings.source, "policy", None)
+    if not coached or policy is None:
         return clone_next(folder)
-    assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
-    policy = settings.source.policy
     more: dict[str, object] = {"out": unused(Path("runs") / own_name(folder))}
     if not source.info.environment.capabilities.keys:
         more |= CORRECTED_ELSEWHERE
@@ -130,5 +130,5 @@ def _after_interrupts() -> Iterator[None]:
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
     """Write this recording's settings next to those of earlier recordings in the dataset."""
-    name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    write_atomic(folder / RECORDINGS / name, to_yaml(settings))
+    name = f"recording-{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
+    write_atomic(subfolder(folder, ASIDE) / name, to_yaml(settings))

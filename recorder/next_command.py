@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..common.command_line import clone_next
-from ..datasets.folder import episode_numbers
+from ..datasets.folder import episode_files
 
 ENOUGH = 10
 """Games after which the command is named."""
@@ -20,7 +20,7 @@ class NextCommand:
     @property
     def command(self) -> str | None:
         """The command, once there are enough games."""
-        if not self._folder.is_dir() or len(episode_numbers(self._folder)) < ENOUGH:
+        if not self._folder.is_dir() or len(episode_files(self._folder)) < ENOUGH:
             return None
         return clone_next(self._folder).removeprefix("next: ")
 

@@ -82,24 +82,25 @@ def _episodes(
         first=first,
         ordered=False,
     )
-    runs = environment.capabilities.runs
-    return (_episode(game, settings.player, recorded, runs) for game in games)
+    able = environment.capabilities
+    has_clock = able.decisions_per_second is not None
+    return (_episode(game, settings.player, recorded, able.runs, has_clock) for game in games)
 
 
-def _episode(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
+def _episode(game: Game, player: str, recorded: Recorded, runs: bool, has_clock: bool) -> Episode:
     return Episode(
         observations=game.observations,
         actions=game.actions,
         behaviour_probabilities=game.probabilities,
         rewards=game.rewards,
-        times=game.times,
+        times=game.times if has_clock else None,
         keys=game.keys,
         terminated=game.terminated,
         truncated=game.truncated,
         outcome=game.outcome,
         player=player,
         source=recorded.source,
-        probabilities_from=RECORDED,
+        mu_kind=RECORDED,
         seed=game.seed,
         metres=float(game.info["distance"]) if runs else None,
         origin=replace(recorded.origin, game=game.index),

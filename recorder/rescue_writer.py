@@ -37,7 +37,7 @@ class RescuingWriter:
         except (OSError, BadInput):
             return "the game that has just ended is lost, all before it are kept; make room, then record again"
         here, rescued = self.folder, self._elsewhere.folder
-        both = next_command("qwop-dataset merge", dataset=here, others=[str(rescued)], out=beside(here, "2"))
+        both = next_command("qwop-dataset copy", dataset=here, others=[str(rescued)], out=beside(here, "2"))
         return (
             f"what could not be written is in {rescued}, a dataset of its own; make room, then put both together: "
             f"{both.removeprefix('next: ')}"

@@ -46,9 +46,7 @@ def recorded_games(folder: Path) -> list[Recorded]:
         return []
     dataset = open_dataset(folder)
     found = [dataset.metadata(index) for index in range(len(dataset))]
-    return [
-        Recorded(one["source"], Origin.from_json(one["origin"]), one["start"].get("max_idle_frames")) for one in found
-    ]
+    return [Recorded(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in found]
 
 
 def games_of(folder: Path, games: Recorded) -> list[int]:

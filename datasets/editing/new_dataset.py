@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from filecmp import cmp
-from itertools import chain, count
+from itertools import chain
+from itertools import count as numbered_from
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +18,7 @@ from ...common.files import cannot_be_written, require_writable_folder
 from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
 from ..describe import describe
-from ..folder import RECORDINGS
+from ..folder import ASIDE, RECORDS
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
 from ..writer import DatasetWriter
@@ -55,16 +56,19 @@ def write_dataset(
     total: int,
     console: Console,
     sources: Sequence[Dataset],
-) -> None:
-    """Write episodes as a dataset into an empty folder, with a progress bar; keep the sources' recordings."""
-    writer = DatasetWriter(folder, info)
+) -> int:
+    """Write episodes as a dataset into an empty folder, with a progress bar; keep the sources' records of recordings.
+    Returns the number of episodes."""
+    writer, count = DatasetWriter(folder, info), 0
     with progress_bar("episodes", console) as progress:
         task = progress.add_task("writing", total=total)
         for episode in episodes:
             writer.write(episode)
+            count += 1
             progress.advance(task)
     for source in sources:
-        _copy_recordings(source.folder / RECORDINGS, folder / RECORDINGS)
+        _copy_recordings(source.folder / ASIDE, folder / ASIDE)
+    return count
 
 
 def finish(out: Path, console: Console) -> None:
@@ -74,10 +78,10 @@ def finish(out: Path, console: Console) -> None:
 
 
 def _copy_recordings(old: Path, new: Path) -> None:
-    """Copy the files that are not there yet. One whose name another has gets a number: report.json, report-2.json …"""
+    """Copy what belongs to recordings and is not there yet. A name that another file has gets a number."""
     for path in sorted(old.iterdir()) if old.is_dir() else ():
-        if path.is_file():
+        if path.is_file() and path.name.startswith(RECORDS):
             new.mkdir(exist_ok=True)
-            names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in count(2)))
+            names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in numbered_from(2)))
             place = next(new / one for one in names if not (new / one).exists() or cmp(path, new / one, shallow=False))
             shutil.copy2(path, place)

@@ -1,7 +1,7 @@
 """`qwop-dataset relabel`: replay games to give them other observations, rewards and decision rates."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ...common.errors import BadInput, naming
@@ -80,8 +80,7 @@ def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
     task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
     if settings.decisions_per_second is not None:
         task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))
-    info = qwop_info(**{**dataset.info.environment.settings, **task})
-    return replace(info, version=dataset.info.written.version)
+    return qwop_info(**{**dataset.info.environment.settings, **task})
 
 
 def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSettings) -> Iterator[Episode]:

@@ -1,33 +1,20 @@
-"""To and from d3rlpy: https://d3rlpy.readthedocs.io"""
+"""To d3rlpy: https://d3rlpy.readthedocs.io"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, quoted
-from ...common.errors import BadInput, naming
-from ..origin import Origin
+from ...common.errors import BadInput
 from ..schema import DatasetInfo, Episode
-from .foreign import import_extra
-from .hdf5 import BROKEN, foreign_hdf5
-from .imported import Imported, Unknown, filled_in, imported_episode, info_of
 
 INSTALL = "pip install 'qwop[d3rlpy]', then pip install --no-deps d3rlpy==2.8.1"
 
-LOST = (
-    "the last observation of terminated episodes (an import fills in zeros)",
-    "behaviour probabilities, times, keys, and who acted",
-    "player, source, start and outcome",
-)
+LOST = "the last observation of terminated episodes, behaviour probabilities, times, keys, who acted, and all facts"
 """Content of a dataset that d3rlpy's files do not hold."""
-
-EXPECTED = "expected a file of ReplayBuffer.dump"
-
-MARK = "num_episodes"
-"""Name that every such file has."""
 
 
 def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
@@ -37,7 +24,10 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
     transition of any other, for want of its next observation, so the final observation is added as one more row, and
     the transition dropped is that row's, with the dummy action 0. Images become channel-first (see `channel_first`).
     """
-    import_extra("d3rlpy", INSTALL)
+    try:
+        import_module("d3rlpy")
+    except ImportError as error:
+        raise BadInput(f"d3rlpy cannot be imported ({error}); install it with: {INSTALL}") from None
     from d3rlpy.constants import ActionSpace
     from d3rlpy.dataset import MDPDataset
 
@@ -82,50 +72,3 @@ def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
     converted = to_d3rlpy(episodes, info)
     with path.open("x+b") as file:
         converted.dump(file)
-
-
-def read(path: Path, unknown: Unknown) -> Imported:
-    """Open a file of `ReplayBuffer.dump`; BadInput for any other, and without an environment."""
-    with foreign_hdf5(path, "h5py", EXPECTED) as group:
-        if MARK not in group:
-            raise BadInput(f"neither D4RL's arrays (observations, actions, …) nor d3rlpy's; {EXPECTED}")
-    import_extra("d3rlpy", INSTALL)
-    from d3rlpy.dataset import InfiniteBuffer, ReplayBuffer
-
-    info = info_of(unknown.environment)
-    with foreign_hdf5(path, "d3rlpy", EXPECTED) as group:
-        group.require_all()
-    try:
-        with path.open("rb") as file:
-            found = ReplayBuffer.load(file, InfiniteBuffer()).episodes
-    except BROKEN as error:
-        raise BadInput(f"{path}: d3rlpy cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
-    zeros = "the last observation of terminated episodes: zeros, which nothing learns from"
-    return Imported(info, _episodes(found, info, unknown, path), len(found), filled_in(unknown, zeros))
-
-
-def _episodes(found: Iterable[Any], info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
-    for number, one in enumerate(found):
-        observations = channels_as(one.observations, info.observation.shape)
-        decisions = len(one.actions) - (not one.terminated)
-        if one.terminated:
-            observations = np.append(observations, np.zeros_like(observations[:1]), axis=0)
-        with naming(f"{path}: episode {number}"):
-            yield imported_episode(
-                info,
-                unknown,
-                observations,
-                one.actions[:decisions],
-                one.rewards[:decisions, 0],
-                terminated=bool(one.terminated),
-                source=path.name,
-                origin=Origin(game=number),
-            )
-
-
-def channels_as(observations: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Inverse of `channel_first` for observations of this shape; others stay as they are."""
-    if observations.shape[1:] == (1, *shape):
-        return observations[:, 0]
-    moved = np.moveaxis(observations, 1, -1) if observations.ndim == 4 else observations
-    return moved if observations.shape[1:] != shape and moved.shape[1:] == shape else observations

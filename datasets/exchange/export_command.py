@@ -1,7 +1,11 @@
-"""`qwop-dataset export`: write a dataset in another tool's format."""
+"""`qwop-dataset export`: write a dataset in another tool's format, or make it ready for the hub of Hugging Face."""
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from rich.console import Console
 
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
@@ -9,24 +13,12 @@ from ...common.files import atomic_file
 from ...common.folder_lock import shared_lock
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ..describe import describe
 from ..editing.new_dataset import new_folder, require_outside
+from ..folder import ASIDE
 from ..reader import Dataset, open_dataset
-from ..schema import DatasetInfo
 from ..subcommand import Subcommand
-from . import d3rlpy, expert_file, huggingface, minari, table_files
-
-FOLDERS = {"minari": minari.export, "huggingface": huggingface.export, "parquet": table_files.export}
-"""Formats that are folders."""
-
-FILES = {"d3rlpy": (".h5", d3rlpy.export), "baselines": (".npz", expert_file.export)}
-"""Formats that are files, with the ending of their names."""
-
-LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": expert_file.LOST}
-
-LOST_OF_SHARED_CONTROL = (
-    "the policy's probabilities where a person acted",
-    "the places where branches left other episodes (they repeat the decisions that both share)",
-)
+from . import d3rlpy, minari
 
 
 @dataclass(frozen=True)
@@ -35,57 +27,75 @@ class ExportSettings(Settings):
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     to: str = setting(
-        help="Format: parquet, minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
-        "stable-baselines.",
-        choices=[*FOLDERS, *FILES],
+        help="Format: minari (a folder), d3rlpy (a file, .h5), or huggingface, which reads a dataset as it is: its "
+        "card is completed.",
+        choices=["minari", "d3rlpy", "huggingface"],
         example="minari",
     )
-    out: str = setting(help="New folder or file.", example="minari/me-v0", path=True)
+    out: str | None = setting(None, "New folder or file; of huggingface the repository, as in me/runs.", path=True)
+    licence: str | None = setting(None, "huggingface: licence under which it is published, such as cc-by-4.0.")
+    title: str | None = setting(None, "huggingface: title of the card. null: the repository's name.")
 
 
 def run(settings: ExportSettings) -> None:
     """Write the dataset, and print what the format cannot hold."""
     console = plain_console()
-    dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    info = dataset.info.written
-    if settings.to in FOLDERS:
+    dataset = open_dataset(settings.dataset)
+    if settings.out is None:
+        raise BadInput("out is not set: expected a new folder or file, or a repository of huggingface such as me/runs")
+    if settings.to == "huggingface":
+        _prepare(dataset, settings.out, settings, console)
+        return
+    out = Path(settings.out)
+    if settings.to == "minari":
         with new_folder(out, [dataset.folder]) as folder:
-            FOLDERS[settings.to](dataset, info, out.resolve().name, folder)
+            minari.export(dataset, out.resolve().name, folder)
     else:
-        _write_file(dataset, info, settings.to, out)
+        _write_file(dataset, out)
+        console.print(f"not held by this format: {d3rlpy.LOST}")
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
-    lost = LOST.get(settings.to, ())
-    if dataset.info.shares_control and settings.to in LOST:
-        lost = (*lost, *LOST_OF_SHARED_CONTROL)
-    for one in lost:
-        console.print(f"not held by this format: {one}")
     console.print(clone_next(dataset.folder))
 
 
-def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:
-    suffix, export = FILES[format]
-    if out.suffix != suffix:
-        raise BadInput(f"out={out}: expected the name of a file that ends in {suffix}")
+def _write_file(dataset: Dataset, out: Path) -> None:
+    if out.suffix != ".h5":
+        raise BadInput(f"out={out}: expected the name of a file that ends in .h5")
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_outside(out, [dataset.folder])
     with shared_lock(out.parent, "out", beside=True), atomic_file(out) as partial:
-        export(dataset, info, partial)
+        d3rlpy.export(dataset, dataset.info, partial)
+
+
+def _prepare(dataset: Dataset, repository: str, settings: ExportSettings, console: Console) -> None:
+    """Complete the card, and print the line that uploads the folder."""
+    user, _, name = repository.partition("/")
+    if not user or not name or "/" in name:
+        raise BadInput(f"out={repository}: expected a user's or organisation's repository, such as me/runs")
+    if not settings.licence or not settings.licence.replace("-", "").replace(".", "").isalnum():
+        raise BadInput("licence is not set: expected one that the hub knows, such as cc-by-4.0 or mit")
+    title = settings.title or name.replace("-", " ").replace("_", " ").capitalize()
+    named: Mapping[str, str] = {"license": f" {settings.licence.lower()}", "pretty_name": f" {_quoted(title)}"}
+    describe(dataset.folder, named)
+    console.print(f"{dataset.folder}: the card is complete; upload the folder with:")
+    line = ["hf", "upload", repository, str(dataset.folder), ".", "--repo-type", "dataset", "--exclude", f"{ASIDE}/*"]
+    console.print(shlex.join(line), soft_wrap=True)
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML has it in double quotes."""
+    return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 command = Subcommand(
     "dataset-export",
     ExportSettings,
     run,
-    about="Write a dataset in another tool's format. Prints what that format cannot hold.",
+    about="Write a dataset for Minari or d3rlpy, or make it ready for Hugging Face. pandas, polars and load_dataset "
+    "read it as it is.",
     examples=[
-        (
-            "qwop-dataset export data/me to=parquet out=tables/me",
-            "for pd.read_parquet and pl.read_parquet of the folder",
-        ),
         ("qwop-dataset export data/me to=minari out=minari/me-v0", ""),
-        ("qwop-dataset export data/me to=huggingface out=data/me-hub", "for datasets.load_dataset and the hub"),
         ("qwop-dataset export data/me to=d3rlpy out=data/me.h5", ""),
-        ("qwop-dataset export data/me to=baselines out=data/me.npz", ""),
+        ("qwop-dataset export data/me to=huggingface out=me/runs licence=cc-by-4.0", "prints the line that uploads it"),
     ],
 )

@@ -13,15 +13,13 @@ from ...common.shared_settings import environment_settings, smoothing
 from ...common.typed_texts import Names
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
-from ..folder import is_exported
 from ..subcommand import Subcommand
-from . import array_files, d3rlpy, expert_file, huggingface, lerobot, minari, table_files
-from .imported import Imported, Unknown
+from . import minari, tables
+from .imported import ImportDefaults, Imported
 
 EXPECTED = (
-    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .tsv, .parquet), the folder of a Minari or LeRobot "
-    "dataset, one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of "
-    "stable-baselines (.npz)"
+    "expected a table (.csv, .tsv, .parquet, .npz, packed or not), a folder of them such as LeRobot's, or the folder "
+    "of a Minari dataset"
 )
 
 
@@ -34,7 +32,7 @@ class DatasetImportSettings(Settings):
     environment_id: str | None = setting(
         None,
         "Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one "
-        "that the files name; arrays, tables, LeRobot's, d3rlpy's and expert files name none.",
+        "that the files name; tables name none.",
     )
     environment: Mapping[str, Any] = environment_settings(
         "Settings of that environment, such as environment.frames_per_step=4.", "environment_id"
@@ -75,21 +73,13 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     environment = None
     if settings.environment_id is not None:
         environment = EnvironmentSpec(settings.environment_id, settings.environment)
-    unknown = Unknown(settings.player, settings.epsilon, environment)
+    defaults = ImportDefaults(settings.player, settings.epsilon, environment)
     if not path.exists():
         raise BadInput(f"{path}: no such file or folder; {EXPECTED}")
     if minari.is_minari(path):
-        return minari.read(path, unknown)
-    if is_exported(path):
-        return huggingface.read(path)
-    if lerobot.is_lerobot(path):
-        return lerobot.read(path, unknown, settings.columns)
-    if table_files.is_tables(path):
-        return table_files.read(path, unknown, settings.columns)
-    if path.suffix.lower() in (".h5", ".hdf5") and path.is_file():
-        return array_files.read_hdf5(path, unknown) if array_files.is_d4rl(path) else d3rlpy.read(path, unknown)
-    if path.suffix.lower() == ".npz" and path.is_file():
-        return (array_files.read_npz if array_files.is_arrays(path) else expert_file.read)(path, unknown)
+        return minari.read(path, defaults)
+    if tables.is_table(path):
+        return tables.read(path, defaults, settings.columns)
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
@@ -97,13 +87,11 @@ command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,
-    about="Write a new dataset from arrays, tables, or files of Minari, Hugging Face, LeRobot, d3rlpy or "
-    "stable-baselines.",
+    about="Write a new dataset from a table (CSV, Parquet, NumPy's arrays, LeRobot's folder) or from Minari's.",
     examples=[
-        ("qwop-dataset import mine.npz out=data/mine environment_id=CartPole-v1", "NumPy's arrays"),
         ("qwop-dataset import mine.csv out=data/mine environment_id=my_envs:Walk-v0 columns.action=key", "a table"),
-        ("qwop-dataset import minari/me-v0 out=data/me", ""),
+        ("qwop-dataset import mine.npz out=data/mine environment_id=CartPole-v1", "NumPy's arrays"),
         ("qwop-dataset import lerobot/me out=data/me environment_id=CartPole-v1", "LeRobot"),
-        ("qwop-dataset import data/me.h5 out=data/me environment_id=QWOP-v1 player=me", "d3rlpy"),
+        ("qwop-dataset import minari/me-v0 out=data/me", ""),
     ],
 )

@@ -1,21 +1,22 @@
 """Episodes from another tool's files; missing facts are filled in and reported."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.checks import printable
 from ...common.errors import BadInput
 from ...envs.spec import EnvironmentSpec
-from ..behaviour_probabilities import smoothed, smoothed_name
+from ..behaviour_probabilities import SMOOTHED, smoothed
 from ..origin import NO_ORIGIN, Origin
-from ..schema import DatasetInfo, Episode
+from ..schema import DatasetInfo, Episode, mu_in_words
 
 
 @dataclass(frozen=True)
-class Unknown:
+class ImportDefaults:
     """Values for facts that files lack.
 
     player: of the episodes. epsilon: smoothing of the behaviour probabilities. environment: given on the command line;
@@ -45,9 +46,17 @@ def info_of(environment: EnvironmentSpec | None) -> DatasetInfo:
     return DatasetInfo(environment, observation, actions, action_names=environment.action_names())
 
 
+def with_observation_names(info: DatasetInfo, names: Sequence[str]) -> DatasetInfo:
+    """The description with the names of a table's columns, if they are those of the numbers of an observation, and the
+    environment declares none."""
+    if info.with_names.observation_names or info.observation.shape != (len(names),):
+        return info
+    return replace(info, observation_names=tuple(printable(name) for name in names))
+
+
 def imported_episode(
     info: DatasetInfo,
-    unknown: Unknown,
+    defaults: ImportDefaults,
     observations: NDArray[Any],
     actions: NDArray[Any],
     rewards: NDArray[Any],
@@ -75,15 +84,16 @@ def imported_episode(
     taken = taken.astype(np.int16)
     rate = info.environment.capabilities.decisions_per_second
     fields: Mapping[str, Any] = {
-        "behaviour_probabilities": smoothed(taken, info.actions, unknown.epsilon),
-        "times": np.arange(len(taken) + 1) / (rate or 1.0),
+        "behaviour_probabilities": smoothed(taken, info.actions, defaults.epsilon),
+        "times": np.arange(len(taken) + 1) / rate if rate else None,
         "keys": None,
         "terminated": terminated,
         "truncated": not terminated,
         "outcome": "terminated" if terminated else "truncated",
-        "player": unknown.player,
+        "player": defaults.player,
         "source": source,
-        "probabilities_from": smoothed_name(unknown.epsilon),
+        "mu_kind": SMOOTHED,
+        "mu_epsilon": defaults.epsilon,
         "origin": origin,
         **known,
     }
@@ -95,10 +105,10 @@ def imported_episode(
         raise BadInput(str(error)) from None
 
 
-def filled_in(unknown: Unknown, *more: str) -> list[str]:
-    """The notes for files that hold neither probabilities nor times nor players."""
+def filled_in(defaults: ImportDefaults, *more: str) -> list[str]:
+    """The notes for files that hold neither probabilities nor players."""
     return [
-        f"filled in: behaviour probabilities ({smoothed_name(unknown.epsilon)}), times by the decision rate, "
-        f"player={unknown.player}; without keys, so no game can be played again",
+        f"filled in: behaviour probabilities ({mu_in_words(SMOOTHED, defaults.epsilon)}), "
+        f"player={defaults.player}; without keys, so no game can be played again",
         *more,
     ]

@@ -1,357 +1,285 @@
-"""To and from tables with named columns: a folder of Parquet files that pandas and polars open by its name, and from
-CSV or one Parquet file. A row is a decision.
+"""Files of tables, read as columns: CSV as spreadsheets and programs of all countries write it, Parquet, and NumPy's
+arrays (`.npz`); one file, or a folder of them."""
 
-`action` is needed; `reward`, `terminated`, `truncated` and `episode` (a mark of its own for each) are taken where they
-are, and the numbers of an observation are the columns `observation…`, or all others. A row without an action is the
-observation that ended its episode, as `Dataset.steps()` has them. These number the actions from 0, whatever the
-environment takes, so where `action_name` holds names of its actions, these decide; `action` may hold names, too.
-"""
-
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from gymnasium.spaces import Dict
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
-from ...envs.actions import Space
-from ..arrays import ArrayForm
-from ..folder import episode_name
-from ..reader import Dataset
-from ..schema import DatasetInfo
-from ..step_table import step_table
-from .imported import Imported, Unknown
-from .parquet import numbered
-from .parts import Part, imported
-from .table_reading import read_table
+from ...common.npz import array_names, read_arrays
+from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 
-LOST = ("behaviour probabilities other than that of the action taken", "keys", "player, source, start and outcome")
-"""Content of a dataset that these tables do not hold."""
+LARGEST = 2048 * MEGABYTE
+"""Bytes of a file, packed and unpacked."""
 
-FORMATS = (".csv", ".tsv", ".parquet")
+PACKED, SMALL = 100, 256 * MEGABYTE
+"""A packed file may unpack to so many times its size, or to so many bytes."""
 
-TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "1.0"})
-FALSE = frozenset({"false", "f", "no", "n", "off", "0", "0.0"})
-"""Words in a column that says if an episode ended, in lower case."""
+EXPECTED = "expected a table of decisions (.csv, .tsv, .parquet or .npz, also .csv.gz)"
 
-NAME = "action_name"
-"""Column of the actions' names."""
-
-ALIASES = {
-    "action": (NAME,),
-    "reward": ("next.reward", "rewards"),
-    "episode": ("episode_index", "episode_id"),
-    "terminated": ("done", "next.done", "terminal", "terminals"),
-    "truncated": ("timeout", "timeouts", "done", "next.done"),
+PACKERS: dict[str, Callable[[bytes, int], bytes]] = {
+    ".gz": lambda data, most: _unpacked(gzip.open, data, most),
+    ".bz2": lambda data, most: _unpacked(bz2.open, data, most),
+    ".xz": lambda data, most: _unpacked(lzma.open, data, most),
+    ".zip": lambda data, most: _only_member(data, most),
+    ".zst": lambda data, most: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read(most + 1),
 }
-"""Names that other tools give to these columns, taken where a table lacks our own, each for one column: beside
-`terminated`, `done` has the other endings."""
+"""How pandas packs a `.csv`."""
 
-STEPS = ("step", "frame_index")
-"""Names of the column that numbers the rows of an episode."""
+TEXTS, PARQUETS, ARRAYS = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".npz",)
 
-KNOWN = (
-    "episode", "step", "time", "action", NAME, "reward", "terminated", "truncated", "actor", "probability",
-)  # fmt: skip
-"""Columns that are no part of the observation."""
+SEPARATORS = (",", ";", "\t", "|")
 
+UNNAMED = re.compile(r"(Unnamed: .*|__index_level_.*|)")
+"""Names of the index that pandas and R write without a name."""
 
-def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
-    """Write the rows of `Dataset.steps()` into an empty folder, a file for each episode and nothing else.
-
-    Observations of two and more dimensions are one column of flat lists.
-    """
-    for number, episode in enumerate(dataset):
-        table = step_table(episode, info, number)
-        if len(info.observation.shape) > 1:
-            table["observation"] = [one.ravel() for one in table["observation"]]
-        table.to_parquet(folder / episode_name(number), index=False)
+Columns = dict[str, "pa.ChunkedArray | NDArray[Any]"]
 
 
-def is_tables(path: Path) -> bool:
-    """True for a table's file, and for a folder of Parquet files alone."""
-    if path.is_dir():
-        return {one.suffix.lower() for one in _files(path)} == {".parquet"}
-    return path.suffix.lower() in FORMATS
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of a table, as columns. columns: a row each, by name; an array of `.npz` may have other lengths.
+    starts: first row of each file. files: their names. index: columns that are pandas' index. notes: to be printed.
+    lerobot: the features of LeRobot's description, by name."""
+
+    columns: Columns
+    starts: Sequence[int]
+    files: Sequence[Path]
+    index: frozenset[str] = frozenset()
+    notes: Sequence[str] = ()
+    lerobot: dict[str, Any] = field(default_factory=dict)
+    separator: str = ""
 
 
-def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
-    """Open a table, whose environment has to be given.
-
-    columns: the file's names of `action`, `reward`, `episode`, `terminated`, `truncated` and `observation` (one or a
-    list), where they differ. BadInput for a table that lacks one of them.
-    """
-    form = ArrayForm.of(unknown.environment)  # first, for a table can be long
-    left_out: dict[str, None] = {}
-    texts = {NAME}
-
-    def needed(found: Sequence[str], index: Collection[str]) -> list[str]:
-        names = columns_of(found, columns, index)
-        texts.update(_names(found, columns, index)["episode"])  # episodes may be called NA and nan
-        left_out.update(dict.fromkeys(one for one in found if one not in names and not _is_index(one)))
-        return names
-
-    table, starts = read_table(path, _files(path), needed, texts)
-    made = imported_table(table, columns, form, unknown, path, starts)
-    if not left_out:
-        return made
-    return replace(made, notes=[*made.notes, f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}"])
+def kind_of(path: Path) -> str | None:
+    """The ending of a table's file that says what it is, without that of a packer; None for any other file."""
+    suffixes = [one.lower() for one in path.suffixes]
+    if suffixes and suffixes[-1] in PACKERS:
+        suffixes.pop()
+        return suffixes[-1] if suffixes and suffixes[-1] in TEXTS else None
+    return suffixes[-1] if suffixes and suffixes[-1] in (*TEXTS, *PARQUETS, *ARRAYS) else None
 
 
-def _files(path: Path) -> list[Path]:
-    """The files of a table: those of a folder, in the order of their numbers, but the hidden ones, which file managers
-    leave there, and Spark's marks (`_SUCCESS`)."""
+def files_of(path: Path) -> list[Path]:
+    """The files of a table: the path itself, or those of a folder and of LeRobot's `data`, in the order of their
+    numbers, but for hidden ones and Spark's marks (`_SUCCESS`)."""
     if not path.is_dir():
-        return [path]
-    return sorted((one for one in path.iterdir() if not one.name.startswith((".", "_"))), key=numbered)
+        return [path] if kind_of(path) else []
+    folder = path / "data" if _is_lerobot(path) else path
+    found = [one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((".", "_"))]
+    if not all(map(kind_of, found)):
+        return []
+    parts = {one: re.split(r"(\d+)", str(one.relative_to(folder))) for one in found}
+    return sorted(found, key=lambda one: [int(text) if text.isdigit() else text for text in parts[one]])
 
 
-def columns_of(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> list[str]:
-    """The columns that an import reads, of those found in a file; see `read`. index: those that are no observation
-    unless named."""
-    return [name for names in _names(found, columns, index).values() for name in names]
+def read_files(path: Path, chosen: Callable[[Sequence[str], frozenset[str]], Sequence[str]]) -> TableFiles:
+    """The columns of the table at `path`. chosen: those to read, of the names that a file has, and of those that are
+    its index. BadInput for a file that cannot be read, and for files of other columns."""
+    files = files_of(path)
+    if not files:
+        raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
+    found: list[Columns] = []
+    index: frozenset[str] = frozenset()
+    notes: list[str] = []
+    separators: list[str] = []
+    for file in files:
+        with naming(file), _foreign():
+            kind = kind_of(file)
+            if kind in ARRAYS:
+                if len(files) > 1:
+                    raise BadInput("arrays among other files; import them one by one")
+                return TableFiles(_arrays(file, chosen), (0,), files)
+            columns, own = (
+                _parquet(file, chosen)
+                if kind in PARQUETS
+                else (_csv(file, chosen, notes, separators), frozenset[str]())
+            )
+            if found and (differ := sorted({*columns} ^ {*found[0]})):
+                raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
+            found.append(columns)
+            index = index | own
+    lengths = [len(next(iter(one.values()))) if one else 0 for one in found]
+    starts = [0, *np.cumsum(lengths)[:-1].tolist()]
+    with naming(path), _foreign():
+        joined: Columns = {name: _joined([one[name] for one in found]) for name in found[0]}
+    more = tuple(dict.fromkeys(notes)), lerobot_features(path), "".join(separators[:1])
+    return TableFiles(joined, starts, files, index, *more)
 
 
-def imported_table(
-    table: pd.DataFrame,
-    columns: Mapping[str, Any],
-    form: ArrayForm,
-    unknown: Unknown,
-    path: Path,
-    files: Sequence[int] = (0,),
-) -> Imported:
-    """The rows as episodes; see `read`. files: the first row of each file."""
-    with naming(path):
-        return imported(_parts(table, columns, form, files), form, unknown, path)
-
-
-def _parts(table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, files: Sequence[int]) -> list[Part]:
-    names = _names([str(name) for name in table.columns], columns)
-    if not len(table):
-        raise BadInput("has no rows")
-    decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
-    action = _actions(table, names, decisions, form)
-    ends = {flag: _flags(table, names[flag], decisions) for flag in ("terminated", "truncated")}
-    if names["truncated"] and names["truncated"][0] in ALIASES["terminated"]:
-        ends["truncated"] = ends["truncated"] & ~ends["terminated"]
-    observations = _stacked(table, _by_part(names["observation"], form.observations))
-    rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
-    parts = []
-    for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"], files):
-        made = rows[decisions[rows]]
-        _require_order(table, names["step"], rows)
-        if not len(made) or (~decisions[rows][:-1]).any():
-            raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
-        seen = observations[rows]
-        earned = None if rewards is None else rewards[made]
-        parts.append(Part(seen, action[made], earned, *(bool(flags[made[-1]]) for flags in ends.values())))
-    return parts
-
-
-def _require_order(table: pd.DataFrame, names: Sequence[str], rows: NDArray[np.int64]) -> None:
-    """BadInput for rows of an episode whose steps are not in their order."""
-    steps = pd.to_numeric(table[names[0]].iloc[rows], errors="coerce").to_numpy() if names else np.zeros(0)
-    if len(back := np.flatnonzero(np.diff(steps) < 0)):
-        raise BadInput(
-            f"row {rows[back[0] + 1]}: {names[0]} goes back from {steps[back[0]]:g} to {steps[back[0] + 1]:g} within "
-            "an episode; sort the rows by episode and step, or name the column of the episodes with columns.episode=…"
-        )
-
-
-def _names(found: Sequence[str], columns: Mapping[str, Any], index: Collection[str] = ()) -> dict[str, list[str]]:
-    """The columns of each part of a decision, of those that a table has."""
-    known = ("action", "reward", "episode", "terminated", "truncated", "observation")
-    if strange := [name for name in columns if name not in known]:
-        raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(known)}")
-    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
-        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
-    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
-    for name in (one for names in given.values() for one in names):
-        if name not in found:
-            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found))}")
-    others = {name for names in given.values() for name in names}
-    made: dict[str, list[str]] = {}
-    for name in known[:-1]:
-        listed = [one for one in found if one == name or one.startswith(f"{name}.")]
-        made[name] = given.get(name) or _by_number([one for one in listed if one not in others])
-    for name, aliases in ALIASES.items():
-        free = (one for one in aliases if one in found and one not in {*others, *made["terminated"]})
-        made[name] = made[name] or [*free][:1]
-    made["step"] = [one for one in STEPS if one in found and one not in others][:1]
-    if not made["action"]:
-        raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
-    used = {one for names in (*made.values(), *ALIASES.values(), KNOWN) for one in names}
-    rest = [one for one in found if one not in used and one not in index and not _is_index(one)]
-    made["observation"] = given.get("observation") or _by_number([one for one in rest if one.startswith("obs")] or rest)
-    if not made["observation"]:
-        raise BadInput("has no columns of observations; name them with columns.observation=[…]")
-    by_name = NAME in found and NAME not in others and "action" not in given
-    return {**made, "action_name": [NAME] if by_name else []}
-
-
-def _by_number(names: list[str]) -> list[str]:
-    """The columns obs.0, obs.1, …, obs.10 or obs_0_0, … in the order of their numbers, where a tool has sorted them as
-    texts; others in the file's order."""
-    parts = {name: re.split(r"(\d+)", name) for name in names}  # text, number, text, …
-    alike = len({tuple(part[::2]) for part in parts.values()}) == 1
-    return sorted(names, key=lambda name: [int(number) for number in parts[name][1::2]]) if alike else names
-
-
-def _by_part(names: Sequence[str], space: Space) -> Sequence[str]:
-    """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
-    several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
-    found = [
-        name
-        for part in _part_names(space)
-        for name in _by_number([one for one in names if re.fullmatch(_COLUMN_OF.format(re.escape(part)), one)])
-    ]
-    return found if sorted(found) == sorted(names) else names
-
-
-_COLUMN_OF = r"((obs|observation|action)[._])?{}([._]\d+)?"
-"""Pattern of the columns of a part with this name."""
-
-
-def _part_names(space: Space, place: str = "") -> list[str]:
-    """Names of all parts of a `Dict`, with dots between them where it holds another."""
-    if not isinstance(space, Dict):
-        return [place] if place else []
-    before = f"{place}." if place else ""
-    return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]
-
-
-def _actions(
-    table: pd.DataFrame, names: Mapping[str, Sequence[str]], decisions: NDArray[np.bool_], form: ArrayForm
-) -> NDArray[Any]:
-    """Each row's action: its name, where all decisions have one in `action_name` or in `action` itself; else its
-    numbers."""
-    own = [table[name] for name in names["action"]]
-    holds_texts = len(own) == 1 and pd.api.types.is_string_dtype(own[0].dropna())
-    for column in (*(table[name] for name in names["action_name"]), *(own if holds_texts else ())):
-        texts = column.convert_dtypes().astype("string").fillna("")  # a name such as "-1" may be there as -1.0
-        known = texts.isin(form.action_numbers.keys()).to_numpy(dtype=np.bool_)
-        if known[decisions].all():
-            named: NDArray[np.str_] = texts.where(known, "").to_numpy(dtype=np.str_)
-            return named
+def lerobot_features(path: Path) -> dict[str, Any]:
+    """The features that LeRobot's `meta/info.json` describes; empty for any other path."""
+    file = path / "meta" / "info.json"
+    if not _is_lerobot(path):
+        return {}
     try:
-        return _stacked(table, _by_part(names["action"], form.actions))
-    except BadInput as error:
-        if not (holds_texts and form.action_numbers):
+        features = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))["features"]
+        return {str(name): {"dtype": str(one["dtype"]), **one} for name, one in features.items()}
+    except CannotBeRead:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{file}: its features cannot be read ({quoted(error, 80)}); expected LeRobot's") from None
+
+
+def _is_lerobot(path: Path) -> bool:
+    return (path / "meta" / "info.json").is_file()
+
+
+def _foreign() -> Any:
+    return _Foreign()
+
+
+class _Foreign:
+    """Context manager: errors of the libraries that read other tools' files become BadInput."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, BadInput):
+            reason = quoted(str(error).partition("\n")[0], LONGEST_REASON) or type(error).__name__
+            raise BadInput(f"cannot be read ({reason}); {EXPECTED}") from None
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """A column of several files; numbers of the widest type."""
+    if len({part.type for part in parts}) == 1:
+        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
+    return pa.concat_tables([pa.table({"x": part}) for part in parts], promote_options="permissive").column("x")
+
+
+def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: list[str], separators: list[str]) -> Columns:
+    """Columns of a `.csv`, as texts; an empty cell is null."""
+    text = _text(path, notes)
+    first = text[: LONGEST_LINE + 1].splitlines()[:1]
+    marked = re.fullmatch(r'"?sep=(.)"?', first[0]) if first else None
+    if marked:
+        text = text[text.index("\n") + 1 :] if "\n" in text else ""
+    head, separator = _names(text, marked[1] if marked else None)
+    separators.append(separator)
+    names = [name or f"Unnamed: {place}" for place, name in enumerate(head)]
+    if twice := sorted(name for name in {*names} if names.count(name) > 1):
+        raise BadInput(f"its first line has {quoted(twice[0])} twice, expected the names of the columns, each once")
+    wanted = [*dict.fromkeys(chosen(names, frozenset()))]
+    try:
+        table = pacsv.read_csv(
+            io.BytesIO(text.encode()),
+            read_options=pacsv.ReadOptions(
+                column_names=names, skip_rows=1, block_size=64 * MEGABYTE, use_threads=False
+            ),
+            parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True,
+                null_values=[""], quoted_strings_can_be_null=True,
+            ),
+        )  # fmt: skip
+    except pa.ArrowInvalid as error:
+        odd = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", str(error))
+        if odd is None:
             raise
-        strange = next(text for text in own[0].dropna() if text not in form.action_numbers)
+        line = f"line {int(odd[1]) + bool(marked)}" if odd[1] else "a line"
         raise BadInput(
-            f"column {quoted(names['action'][0])} holds {quoted(strange)}, expected only numbers, or only names of "
-            f"actions ({quoted(', '.join(form.action_numbers), LONGEST_REASON)})"
-        ) from error
+            f"{line} has {odd[3]} values for {odd[2]} columns; put quotes around a value with {separator!r} in it, or "
+            "write decimals with a point"
+        ) from None
+    table = _without_empty_rows(table)
+    return {name: table.column(name) for name in wanted}
 
 
-def _is_index(name: str) -> bool:
-    """True for the index without a name that pandas writes."""
-    return name.startswith(("Unnamed:", "__index_level_"))
+LONGEST_LINE = MEGABYTE
+"""Characters of the line with the names of a `.csv`'s columns."""
 
 
-def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:
-    """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
-    columns = [_column(table, name) for name in names]
-    return np.column_stack([one.reshape(len(one), -1) for one in columns]) if len(names) > 1 else columns[0]
-
-
-def _column(table: pd.DataFrame, name: str) -> NDArray[Any]:
-    lists = table[name].dropna()
-    if not len(lists) or not isinstance(lists.iloc[0], list | tuple | np.ndarray):
-        return numbers_of(table, name)
+def _text(path: Path, notes: list[str]) -> str:
+    """The text of a file, unpacked. Excel writes UTF-16 with a mark, or the encoding of Windows."""
+    data = read_bytes(path, LARGEST, EXPECTED)
+    if (packer := path.suffix.lower()) in PACKERS:
+        most = min(max(PACKED * len(data), SMALL), LARGEST)
+        size, data = len(data), PACKERS[packer](data, most)
+        if len(data) > most:
+            raise BadInput(f"unpacks to more than {PACKED} times its {size:,} bytes; unpack it first")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    if b"\0" in data:
+        raise BadInput("is not UTF-8 text; save it as UTF-8")
     try:
-        stacked = np.stack([np.asarray(one) for one in table[name]])
-        stacked = np.array(stacked.tolist()) if stacked.dtype == object else stacked  # lists in lists
-    except ValueError:
-        raise BadInput(f"column {quoted(name)} holds lists of different lengths") from None
-    if stacked.dtype.kind not in "biuf":
-        raise BadInput(f"column {quoted(name)} holds {quoted(list(lists.iloc[0]))}, expected numbers")
-    return stacked
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        notes.append(f"{path.name}: not UTF-8 text; read as Windows-1252")
+        return data.decode("cp1252", errors="replace")
 
 
-def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
-    """A column of numbers, [rows], with NaN where it has none; BadInput if it holds anything else."""
-    column = table[name]
-    if column.dtype == bool:
-        return column.to_numpy().astype(np.int64)
-    if column.dtype.kind in "mM":
-        raise BadInput(f"column {quoted(name)} holds times ({column.dtype}), expected numbers")
-    try:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError, OverflowError):
-        found = next((one for one in column.dropna() if not _is_number(one)), None)
-        comma = isinstance(found, str) and re.fullmatch(r"[-+]?[\d\s.']*,\d+", found)
-        advice = "; write decimals with a point, and thousands without a mark" if comma else ""
-        raise BadInput(f"column {quoted(name)} holds {quoted(found)}, expected numbers{advice}") from None
+def _names(text: str, separator: str | None) -> tuple[list[str], str]:
+    """The names in the first line, and the separator: the one that gives the most names."""
+    line = text[: LONGEST_LINE + 1]
+    if len(line) > LONGEST_LINE and not re.search(r"[\r\n]", line):
+        raise BadInput(f"its first line is longer than {LONGEST_LINE:,} characters, expected the names of columns")
+    read = {
+        one: next(csv.reader(line.splitlines(), delimiter=one, skipinitialspace=True), [])
+        for one in ([separator] if separator else SEPARATORS)
+    }
+    best = max(read, key=lambda one: len(read[one]))
+    return [name.strip() for name in read[best]], best
 
 
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
+def _without_empty_rows(table: pa.Table) -> pa.Table:
+    """A table without the empty rows at its end that spreadsheets write."""
+    last = 0
+    for column in table.columns:
+        if column.null_count < len(column):
+            there = np.flatnonzero(~column.is_null().to_numpy())
+            last = max(last, int(there[-1]) + 1)
+    return table.slice(0, last)
 
 
-def _flags(table: pd.DataFrame, names: Sequence[str], decisions: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A column of truths, [rows], all false without one; BadInput for any other word or number.
-
-    Empty cells of decisions are false where the ends alone are marked, true; otherwise nobody knows what they are.
-    """
-    if not names:
-        return np.zeros(len(table), dtype=np.bool_)
-    column = table[names[0]]
-    words = column.astype("string").fillna("").str.strip().str.lower()
-    true, empty = words.isin(TRUE).to_numpy(dtype=np.bool_), (words == "").to_numpy(dtype=np.bool_)
-    if len(strange := np.flatnonzero(~(true | empty | words.isin(FALSE).to_numpy(dtype=np.bool_)))):
-        found = quoted(str(column.iloc[strange[0]]))
-        raise BadInput(f"column {quoted(names[0])} holds {found} in row {strange[0]}, expected true or false (1 or 0)")
-    marks_ends = true.any() and (true | empty).all()
-    if not marks_ends and len(unknown := np.flatnonzero(empty & decisions)):
-        raise BadInput(
-            f"column {quoted(names[0])} is empty in row {unknown[0]}, expected true or false (1 or 0); fill it in, or "
-            "leave the column out"
-        )
-    return true
+def _unpacked(opener: Callable[[Any], Any], data: bytes, most: int) -> bytes:
+    with opener(io.BytesIO(data)) as file:
+        return bytes(file.read(most + 1))
 
 
-def _episodes(
-    table: pd.DataFrame,
-    names: Mapping[str, Sequence[str]],
-    decisions: NDArray[np.bool_],
-    ends: NDArray[np.bool_],
-    files: Sequence[int],
-) -> list[NDArray[np.int64]]:
-    """The rows of each episode: by the column, or up to each end and the row of its last observation.
+def _only_member(data: bytes, most: int) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if len(archive.namelist()) != 1:
+            raise BadInput(f"holds {len(archive.namelist())} files, expected one")
+        with archive.open(archive.namelist()[0]) as file:
+            return file.read(most + 1)
 
-    files: the first row of each file. A file may go on with the last episode of the one before, unless that has ended,
-    and may number its own from 0. BadInput for an episode that goes on after its end, or after others of its file.
-    """
-    rows = np.arange(len(table))
-    last = ends & np.append(decisions[1:], True)  # no row of a last observation follows
-    if not names["episode"]:
-        begins = np.flatnonzero(last | ~decisions) + 1
-        return [part for part in np.split(rows, begins) if len(part)]
-    marks = table[names["episode"][0]].astype("string").fillna("").str.strip().to_numpy()
-    new = (marks[1:] != marks[:-1]) | ((last | ~decisions)[:-1] & np.isin(rows[1:], files))
-    parts = np.split(rows, np.flatnonzero(new) + 1)
-    seen: set[str] = set()
-    for part in parts:
-        seen = set() if part[0] in files else seen
-        mark, ended = marks[part[0]], part[:-1][last[part[:-1]]]
-        if mark in seen or len(ended):
-            why = (
-                f"goes on after its end in row {ended[0]}" if len(ended) else f"goes on in row {part[0]}, after others"
-            )
-            raise BadInput(
-                f"episode {quoted(mark)} {why}; expected all its rows one after the other, the end in the last"
-            )
-        seen.add(mark)
-    return parts
+
+def _parquet(path: Path, chosen: Callable[..., Sequence[str]]) -> tuple[Columns, frozenset[str]]:
+    """Columns of a Parquet file, and the names of those that are pandas' index."""
+    with pq.ParquetFile(pa.BufferReader(read_bytes(path, LARGEST, EXPECTED))) as parquet:
+        schema = parquet.schema_arrow
+        named = (schema.pandas_metadata or {}).get("index_columns", ())
+        index = frozenset(one for one in named if isinstance(one, str))  # others are ranges, which are no columns
+        wanted = [*dict.fromkeys(chosen(schema.names, index))]
+        if twice := [name for name in wanted if schema.names.count(name) > 1]:
+            raise BadInput(f"column {quoted(twice[0])} is there twice")
+        table = parquet.read(wanted, use_threads=False)
+    if table.num_rows != parquet.metadata.num_rows:
+        raise BadInput(f"its footer says {parquet.metadata.num_rows:,} rows, but it has {table.num_rows:,}")
+    return {name: table.column(name) for name in wanted}, index
+
+
+def _arrays(path: Path, chosen: Callable[..., Sequence[str]]) -> Columns:
+    """Arrays of an `.npz`. Never unpickles anything."""
+    size = path.stat().st_size
+    most = min(max(PACKED * size, SMALL), LARGEST)
+    names = array_names(path, LARGEST, EXPECTED)
+    found = read_arrays(path, [*dict.fromkeys(chosen(names, frozenset()))], most, EXPECTED)
+    return dict(found)

@@ -19,7 +19,7 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
 from ...envs.names import FEATURES, NUMBERS, REWARDS
 from ..editing.new_dataset import finish, require_outside
-from ..folder import RECORDINGS, next_number
+from ..folder import ASIDE, next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
@@ -57,7 +57,7 @@ class ReconstructSettings(Settings):
 
 
 REPORT = "reconstruction.json"
-"""File in the new dataset's folder of recordings, with a row for every game that was tried."""
+"""File in the new dataset's folder `aside`, with a row for every game that was tried."""
 
 LARGEST_REPORT = 16 * MEGABYTE
 """Bytes; a game has about 400."""
@@ -132,7 +132,7 @@ class Report:
     """The rows of the games tried so far, kept in the new dataset's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / RECORDINGS / REPORT
+        self.path = folder / ASIDE / REPORT
         rows: list[Row] = []
         if self.path.exists():
             text = read_text(self.path, LARGEST_REPORT, "give out= a new folder")
@@ -264,7 +264,7 @@ def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, to
         error=game.error,
         unexplained=None if game.whole else game.explained,
         outcome=episode.outcome if episode else "unknown",
-        seconds=None if episode is None else float(episode.times[-1]),
+        seconds=None if episode is None or episode.times is None else float(episode.times[-1]),
         earlier_games=len(game.start.before),
         resets=game.start.opening.resets,
         waiting=game.start.opening.waiting,

@@ -1,5 +1,5 @@
 """The numbers of an imported recording in the published float64 (a dataset has float32). Full precision makes a
-reconstruction certain. An import stores them in the dataset's folder `recordings`, one file per recording.
+reconstruction certain. An import stores them in the dataset's folder `aside`, one file per recording.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ...common.files import write_atomic
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import FEATURES
-from ..folder import RECORDINGS
+from ..folder import ASIDE
 
 LARGEST = 256 * MEGABYTE
 """Bytes of a recording's numbers, at most."""
@@ -24,7 +24,7 @@ _TORSO_X = FEATURES.index("torso.position_x")
 
 def samples_path(folder: Path, digest: str) -> Path:
     """The file that keeps the numbers of one recording of a dataset."""
-    return folder / RECORDINGS / f"samples-{digest}.npz"
+    return folder / ASIDE / f"samples-{digest}.npz"
 
 
 def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> None:

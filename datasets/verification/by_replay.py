@@ -15,7 +15,8 @@ from ..schema import DatasetInfo, Episode
 
 def can_replay(episode: Episode, info: DatasetInfo) -> bool:
     """True if the simulator is expected to reproduce the episode from its keys."""
-    return info.environment.capabilities.keys and episode.keys is not None and not episode.origin.differs
+    played_here = episode.keys is not None and episode.times is not None and not episode.origin.differs
+    return info.environment.capabilities.keys and played_here
 
 
 def differences(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[str]:
@@ -32,10 +33,11 @@ def differences(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[s
 
 
 def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) -> Iterator[str]:
+    assert episode.times is not None
     pairs: tuple[tuple[str, NDArray[Any], NDArray[Any]], ...] = (
         ("observation", episode.observations, replayed.observations),
         ("reward", episode.rewards, replayed.rewards),
-        ("time", episode.times, replayed.times),
+        ("timestamp", episode.times, replayed.times),
     )
     for field, recorded, played in pairs:
         if recorded.shape != played.shape:

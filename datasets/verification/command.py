@@ -1,7 +1,7 @@
 """`qwop-dataset verify`: check everything about a dataset."""
 
-import os
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from rich.console import Console
 from ...common.command_line import clone_next
 from ...common.cores import cores
 from ...common.errors import BadInput
+from ...common.folder_lock import FolderLock
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
-from ..folder import EPISODE_NAME, SET_ASIDE, dataset_command
+from ..folder import ASIDE, dataset_command, set_aside
 from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
-from .set_aside import set_aside
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class VerifySettings(Settings):
     )
     set_aside: bool = setting(
         False,
-        "Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder "
-        f"{SET_ASIDE}, with the reasons. Nothing is deleted.",
+        f"Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder {ASIDE}. Nothing is "
+        "deleted.",
     )
     threads: int | None = setting(None, "Files checked at a time. null: one for each core.", at_least=1, at_most=1024)
 
@@ -42,7 +42,7 @@ def run(settings: VerifySettings) -> None:
     began = time.monotonic()
     verification = Verification(folder, replay=settings.replay, threads=settings.threads or cores())
     with progress_bar("episodes", console) as progress:
-        task = progress.add_task("verifying", total=len(verification.names))
+        task = progress.add_task("verifying", total=len(verification.files))
         for _ in verification.episodes():
             progress.advance(task)
     found = [problem for one in verification.checked for problem in one.problems] + list(verification.of_folder())
@@ -51,46 +51,46 @@ def run(settings: VerifySettings) -> None:
         console.print(f"note: {note}")
     if settings.set_aside:
         movable = [one for one in faults if one.file.suffix == ".parquet" and not one.unread]
-        moved = set_aside(folder, movable)
+        with closing(FolderLock(folder)):
+            for path in dict.fromkeys(one.file for one in movable):
+                set_aside(path, "faulty")
         for one in movable:
             console.print(f"set aside: {one}")
         faults = [one for one in faults if one not in movable]
-        if moved:
-            console.print(
-                f"{len(moved)} files are in {folder / SET_ASIDE} now; the derived files are brought up to date by: "
-                + dataset_command("describe", folder)
-            )
+        if movable:
+            console.print(f"they are in {folder / ASIDE}; to bring the card up to date: {_describe(folder)}")
     if faults:
         raise _failed(faults, folder, console)
     console.print(_result(verification, time.monotonic() - began))
-    if verification.names:
+    if verification.files:
         console.print(clone_next(folder))
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
     """The error for these problems; several are printed before, a single one is its message."""
     if len(faults) == 1:
-        return BadInput(f"{faults[0]}; {_advice(faults[0], folder)}")
+        return BadInput(f"{faults[0]}; {_advice(faults[0])}")
     for fault in faults:
         console.print(f"{fault}")
     files = len({fault.file for fault in faults})
     return BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
 
 
-def _advice(fault: Problem, folder: Path) -> str:
+def _advice(fault: Problem) -> str:
     if fault.unread:
         return "it may be whole: make it readable, and verify again"
-    if fault.file.suffix == ".parquet" and (os.path.lexists(fault.file) or not EPISODE_NAME.fullmatch(fault.file.name)):
-        return "restore it, or: set_aside=true"
-    return f"restore it, or accept the dataset as it is: {dataset_command('describe', folder, 'accept=true')}"
+    return "restore it, or: set_aside=true"
+
+
+def _describe(folder: Path) -> str:
+    return dataset_command("describe", folder)
 
 
 def _result(verification: Verification, seconds: float) -> str:
-    facts = [one.facts for one in verification.checked if one.facts is not None]
-    steps = sum(one.steps for one in facts)
+    stats = [one.stats for one in verification.checked if one.stats is not None]
+    steps = sum(one.steps for one in stats)
     replayed = sum(one.replayed for one in verification.checked)
-    listed = sum(name in verification.checksums for name in verification.names)
-    parts = [f"{len(facts):,} episodes with {steps:,} decisions are whole", f"{listed:,} with their listed checksum"]
+    parts = [f"{len(stats):,} episodes with {steps:,} decisions are whole"]
     if verification.replay:
         parts.append(f"{replayed:,} played again, equal to the bit")
     return f"{verification.folder}: {', '.join(parts)} ({seconds:.1f} s)"
@@ -100,7 +100,7 @@ command = Subcommand(
     "dataset-verify",
     VerifySettings,
     run,
-    about="Verify a dataset: schema, numbers, counts, checksums and, with replay=true, every game by replaying it.",
+    about="Verify a dataset: digests, schema, numbers, counts and, with replay=true, every game by replaying it.",
     examples=[
         ("qwop-dataset verify data/me", ""),
         ("qwop-dataset verify data/me replay=true", "check that every game replays as recorded"),

@@ -116,7 +116,7 @@ def own_play(run: "Run[Discounted, LiveSettings]") -> list[Episode]:
                 game.outcome,
                 player="policy",
                 source="policy",
-                probabilities_from=RECORDED,
+                mu_kind=RECORDED,
             )
             for game in played
         ]

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...datasets.behaviour_probabilities import RECORDED
+from ...datasets.behaviour_probabilities import MIXED, RECORDED
 from ...datasets.control import PERSON, POLICY, Branch
 from ...datasets.schema import Episode
 from ...policies.policy import Policy, choose
@@ -159,7 +160,7 @@ class CoachedGame:
         return replace(
             made,
             behaviour_probabilities=behaviour,
-            probabilities_from=_origin_of_probabilities(actors, made.probabilities_from),
+            **_mu_of(actors, made),
             actors=actors,
             policy_probabilities=np.stack([one.asked for one in self.decisions]),
             branch=self.branch,
@@ -189,7 +190,8 @@ class CoachedGame:
         del self.decisions[place:], self._marks[place:]
 
 
-def _origin_of_probabilities(actors: Any, of_person: str) -> str:
-    """Name the origin of μ where each side's is another."""
-    sides = [name for side, name in ((POLICY, RECORDED), (PERSON, of_person)) if (actors == side).any()]
-    return " and ".join(sides)
+def _mu_of(actors: NDArray[np.int8], made: Episode) -> dict[str, Any]:
+    """Name the origin of μ: the policy's is recorded, the person's as in `made`."""
+    if (actors == POLICY).all():
+        return {"mu_kind": RECORDED, "mu_epsilon": None}
+    return {"mu_kind": made.mu_kind if (actors == PERSON).all() else MIXED}

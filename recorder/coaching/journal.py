@@ -16,7 +16,7 @@ from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.folder_lock import FolderLock, claimed
 from ...common.reading import MEGABYTE, read_bytes
-from ...datasets.folder import RECORDINGS
+from ...datasets.folder import ASIDE
 from ...datasets.schema import Episode
 from .game import CoachedGame
 
@@ -72,7 +72,7 @@ class Journals:
 
     def __init__(self, dataset: Path, repeats: bool = True) -> None:
         self._repeats = repeats
-        self._folder = dataset / RECORDINGS / f"{UNDER_WAY}{uuid4().hex[:8]}"
+        self._folder = dataset / ASIDE / f"{UNDER_WAY}{uuid4().hex[:8]}"
         self._lock: FolderLock | None = None
 
     def begin(self, number: int, about: dict[str, Any]) -> Journal:
@@ -97,7 +97,7 @@ class Interrupted:
     def __init__(self, dataset: Path, about: dict[str, Any]) -> None:
         self._about = about
         self._found: list[tuple[Path, int, list[Any]]] = []
-        for folder in sorted(dataset.glob(f"{RECORDINGS}/{UNDER_WAY}*")):
+        for folder in sorted(dataset.glob(f"{ASIDE}/{UNDER_WAY}*")):
             with claimed(folder) as mine:
                 if mine:
                     self._found += [one for path in sorted(folder.glob("*.jsonl")) if (one := self._read(path))]

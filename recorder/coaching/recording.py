@@ -11,7 +11,7 @@ from ...common.errors import naming
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import require_same
 from ...datasets.origin import Origin
-from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
+from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env, action_names
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
@@ -111,12 +111,12 @@ def coached_info(policy: Policy, name: str) -> DatasetInfo:
     own = policy.environment
     if own.capabilities.keys:
         settings = {key: value for key, value in own.settings.items() if key not in ("delay", "max_idle_frames")}
-        return DatasetInfo(EnvironmentSpec(own.id, settings), policy.observation, policy.actions, SHARED_CONTROL)
+        return DatasetInfo(EnvironmentSpec(own.id, settings), policy.observation, policy.actions)
     with naming(name):
         env = own.make()
         names = None if own.capabilities.action_names else action_names(env)
         env.close()
-    return DatasetInfo(own, policy.observation, policy.actions, SHARED_CONTROL, names)
+    return DatasetInfo(own, policy.observation, policy.actions, names)
 
 
 def frames_a_second(policy: Policy) -> float:

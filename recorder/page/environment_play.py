@@ -8,7 +8,7 @@ from PIL import Image
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.behaviour_probabilities import SMOOTHED, smoothed
 from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
@@ -77,14 +77,15 @@ class EnvironmentPlay:
             actions=actions,
             behaviour_probabilities=smoothed(actions, self._info.actions, epsilon),
             rewards=np.array(self.rewards, dtype=np.float32),
-            times=np.arange(len(actions) + 1, dtype=np.float64),
+            times=None,
             keys=None,
             terminated=self.terminated,
             truncated=self.truncated or not self.terminated,
             outcome=self.outcome,
             player=player,
             source=source,
-            probabilities_from=smoothed_name(epsilon),
+            mu_kind=SMOOTHED,
+            mu_epsilon=epsilon,
             seed=self._seed,
             origin=origin,
         )

@@ -1,22 +1,19 @@
 """The recorded games that the page lists, plays back and races against."""
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow.compute as pc
 
 from ...common.errors import BadInput
-from ...datasets.checksums import add_removed
-from ...datasets.episode_file import open_episode_file
-from ...datasets.folder import DISCARDED, EPISODE_NAME
+from ...datasets.folder import EPISODE_NAME, EPISODES, set_aside
 from ...datasets.from_keys import replay_episode
+from ...datasets.parquet import open_episode_file
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
-from ...datasets.summary import fact_columns, facts_in
+from ...datasets.summary import STATS_COLUMNS, stats_of
 from ...envs.names import SCORE
 from ...envs.pictures.video import seconds_from_first_key
 from .messages import encode
@@ -105,12 +102,7 @@ class Library:
         Nothing recorded is ever deleted.
         """
         path = self._path(self.folder, name)
-        discarded = self.folder / DISCARDED
-        discarded.mkdir(exist_ok=True)
-        # The number may be used again, so the name alone could already be taken.
-        target = discarded / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
-        add_removed(self.folder, path.name)  # first, so that a kill leaves an episode that is not listed
-        os.rename(path, target)
+        target = set_aside(path, "discarded")
         self._entries.pop(path, None)  # another recorder may use the number again
         self._ranks.pop(path, None)
         return target
@@ -127,9 +119,10 @@ class Library:
 
     def _path(self, folder: Path, name: str) -> Path:
         file = f"{name}.parquet"
-        if len(file) > LONGEST_NAME or EPISODE_NAME.fullmatch(file) is None or not (folder / file).is_file():
+        path = folder / EPISODES / file
+        if len(file) > LONGEST_NAME or EPISODE_NAME.fullmatch(file) is None or not path.is_file():
             raise KeyError(name)
-        return folder / file
+        return path
 
     def _best(self, collection: str, paths: Sequence[Path], info: DatasetInfo) -> Entry | None:
         """The best of these games, of which no other is read completely."""
@@ -172,13 +165,13 @@ def read_environment_entry(collection: str, path: Path, info: DatasetInfo) -> En
 
 def _rank(path: Path, info: DatasetInfo) -> tuple[float, ...]:
     """The rank of an episode's entry, from the columns that it takes; BadInput if the file is damaged."""
-    with open_episode_file(path) as file:
-        table = file.table(info, fact_columns(info))
-        facts = facts_in(table, info, file.metadata)
+    with open_episode_file(path, info) as file:
+        table = file.table(STATS_COLUMNS)
+        stats = stats_of(file, table)
         if not info.environment.capabilities.runs:
-            return (facts.total,)
+            return (stats.total,)
         seconds = float(seconds_from_first_key(pc.list_flatten(table.column("keys")).to_numpy())[-1])
-        return _rank_of_run(facts.outcome, seconds, facts.metres or 0.0)
+        return _rank_of_run(stats.outcome, seconds, stats.metres or 0.0)
 
 
 def _rank_of_run(outcome: str, seconds: float, metres: float) -> tuple[float, ...]:

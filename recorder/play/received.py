@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...datasets.folder import DIFFERING
+from ...datasets.folder import ASIDE
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
 from ...datasets.reader import open_dataset
@@ -119,7 +119,7 @@ class Receiver:
 
     def _keep_apart(self, game: ReceivedGame, frame: int) -> Recorded:
         problem = f"the browser played it otherwise than the simulator does, from frame {frame} on"
-        path = self._library.folder / DIFFERING / f"{game.game}.txt"
+        path = self._library.folder / ASIDE / f"differing-{game.game}.txt"
         write_keys(path, game.keys, f"{game.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
         return Recorded(problem=problem)

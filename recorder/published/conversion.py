@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...datasets.exchange.expert_file import EXPECTED, Recording
 from ...envs.names import FEATURES, FRAMES_A_SECOND
 from ...envs.qwop.motion import FRAME_SECONDS, START_X
 from ...envs.qwop.rewards import rewards_along
+from .expert_file import EXPECTED, ExpertFile
 
 CLOCK_SECONDS = 1 / FRAMES_A_SECOND
 """Time step of the game's clock in one frame."""
@@ -81,7 +81,7 @@ class Converted:
     notes: tuple[str, ...]
 
 
-def convert(recording: Recording) -> Converted:
+def convert(recording: ExpertFile) -> Converted:
     """Convert the games of a recording; BadInput if its numbers cannot come from QWOP.
 
     The observation after a game's last action was not recorded. The last row therefore becomes the final observation,
@@ -139,7 +139,7 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     return rounded
 
 
-def _game(recording: Recording, rows: slice, moved: NDArray[np.float64], relative: bool) -> ConvertedGame:
+def _game(recording: ExpertFile, rows: slice, moved: NDArray[np.float64], relative: bool) -> ConvertedGame:
     seen = recording.observations[rows]
     frames = frames_between(seen, moved)
     travelled = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(seen, frames), 0)).sum()
@@ -174,7 +174,7 @@ def _by_velocity(seen: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArra
     return FRAME_SECONDS * (frames * (before + after) / 2 + (after - before) / 2)
 
 
-def _torso_steps(recording: Recording, games: list[slice], relative: bool) -> list[NDArray[np.float64]]:
+def _torso_steps(recording: ExpertFile, games: list[slice], relative: bool) -> list[NDArray[np.float64]]:
     """Determine the torso's Δx in each decision of each game, NaN if unknown.
 
     With relative x it follows from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow from the
@@ -202,7 +202,7 @@ def _torso_steps(recording: Recording, games: list[slice], relative: bool) -> li
     return [np.where(moved > STILL, moved, np.nan) for moved in progress] if relative else progress
 
 
-def _convention(recording: Recording, games: list[slice], progress: list[NDArray[np.float64]], relative: bool) -> str:
+def _convention(recording: ExpertFile, games: list[slice], progress: list[NDArray[np.float64]], relative: bool) -> str:
     if relative:
         share = np.isfinite(np.concatenate(progress)).mean()
         return (

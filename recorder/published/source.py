@@ -6,17 +6,17 @@ from glob import glob
 from pathlib import Path
 
 from ...common.errors import BadInput, naming
-from ...datasets.behaviour_probabilities import smoothed_name
-from ...datasets.exchange.expert_file import EXPECTED, Recording, read_recording
-from ...datasets.exchange.imported import Unknown, imported_episode
+from ...datasets.behaviour_probabilities import SMOOTHED
+from ...datasets.exchange.imported import ImportDefaults, imported_episode
 from ...datasets.origin import Origin
 from ...datasets.reconstruction.samples import write_samples
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import DatasetInfo, Episode, mu_in_words
 from ...envs.names import ACTIONS, FEATURES
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ..settings import ImportSettings
 from ..source import Source, require_new
 from .conversion import Converted, convert
+from .expert_file import EXPECTED, ExpertFile, read_expert_file
 
 OBSERVATION_LAG = 1
 """Frames by which the observations of the published recordings lag the physics."""
@@ -29,7 +29,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     files', or that `folder` already contains.
     """
     paths = find_files(settings.files)
-    recordings = [read_recording(path) for path in paths]
+    recordings = [read_expert_file(path) for path in paths]
     require_new(paths, [recording.digest for recording in recordings], folder)
     converted = []
     for path, recording in zip(paths, recordings, strict=True):
@@ -45,7 +45,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
         info=info,
         episodes=_episodes(recordings, converted, info, settings, folder),
         total=sum(len(file.games) for file in converted),
-        notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
+        notes=[*notes, f"behaviour probabilities: {mu_in_words(SMOOTHED, settings.epsilon)}; recorded as {spec}"],
     )
 
 
@@ -84,7 +84,7 @@ def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
 
 
 def _episodes(
-    recordings: list[Recording], converted: list[Converted], info: DatasetInfo, settings: ImportSettings, folder: Path
+    recordings: list[ExpertFile], converted: list[Converted], info: DatasetInfo, settings: ImportSettings, folder: Path
 ) -> Iterator[Episode]:
     for recording, file in zip(recordings, converted, strict=True):
         # The episodes' float32 would not do for `qwop-dataset reconstruct`.
@@ -92,7 +92,7 @@ def _episodes(
         for number, game in enumerate(file.games):
             yield imported_episode(
                 info,
-                Unknown(settings.player, settings.epsilon),
+                ImportDefaults(settings.player, settings.epsilon),
                 game.observations,
                 game.actions,
                 game.rewards,

@@ -132,12 +132,12 @@ def followed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
         (["qwop-dataset", "verify", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
         (["qwop-dataset", "describe", "data/me"], "next: qwop-dataset verify dataset=data/me"),
         (
-            ["qwop-dataset", "split", "data/me", "out=data/parts", "parts={train: 0.5, test: 0.5}"],
+            ["qwop-dataset", "copy", "data/me", "out=data/parts", "parts={train: 0.5, test: 0.5}"],
             "next: qwop-pretrain dataset=data/parts/train out=runs/train",
         ),
         (["qwop-dataset", "report", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
         (
-            ["qwop-dataset", "export", "data/me", "to=baselines", "out=me.npz"],
+            ["qwop-dataset", "export", "data/me", "to=minari", "out=me-v0"],
             "next: qwop-pretrain dataset=data/me out=runs/me",
         ),
         (["qwop-watch", "dataset=data/me", "out=games.html"], "next: qwop-pretrain dataset=data/me out=runs/me"),

@@ -27,11 +27,9 @@ DATASET = "games"
 
 OF_VERBS = {
     "upgrade": ["out=new"],
-    "merge": ["others=[missing]", "out=new"],
-    "split": ["out=new"],
-    "drop": ["out=new", "episodes=[0]"],
+    "copy": ["out=new", "drop_episodes=[0]"],
     "relabel": ["out=new", "reward=speed"],
-    "export": ["out=new", "to=huggingface"],
+    "export": ["out=new", "to=minari"],
     "import": ["out=new"],
     "reconstruct": ["out=new"],
 }

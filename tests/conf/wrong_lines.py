@@ -38,7 +38,7 @@ LONGEST = 1000
 """Characters of a line that a person still reads."""
 
 WORK = (
-    "coach.main", "datasets.report.command", "evaluation.main", "evaluation.watch", "finetune.training", "play.site",
+    "coach.main", "datasets.report", "evaluation.main", "evaluation.watch", "finetune.training", "play.site",
     "population.run", "pretrain.main", "pretrain.reestimate_main", "recorder.main", "search.distil_main", "search.main",
     "study.main",
 )  # fmt: skip

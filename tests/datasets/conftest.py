@@ -34,7 +34,8 @@ def make_episode() -> Callable[..., Episode]:
             "outcome": "fell",
             "player": "somebody",
             "source": "a test",
-            "probabilities_from": "smoothed(0.05)",
+            "mu_kind": "smoothed",
+            "mu_epsilon": 0.05,
             "seed": seed,
             "metres": 12.5,
         }

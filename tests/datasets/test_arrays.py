@@ -35,7 +35,7 @@ def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
             player="chance",
             seed=3,
         )
-    assert path.name == "episode-000001.parquet"
+    assert path.name.startswith("episode-000001-")
     # An environment may give its truths as arrays of one.
     qwop.write_episode(tmp_path / "own", observations, actions, environment="CartPole-v1", terminated=np.array([True]))
     assert open_dataset(tmp_path / "own")[0].terminated
@@ -43,7 +43,7 @@ def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
     np.testing.assert_array_equal(dataset[0].observations, np.array(observations, np.float32))
     assert dataset[0].actions.tolist() == actions
     assert (dataset[0].terminated, dataset[0].truncated, dataset[0].outcome) == (True, False, "terminated")
-    assert (dataset[0].player, dataset[0].seed, dataset[0].times[-1]) == ("chance", 3, len(actions))
+    assert (dataset[0].player, dataset[0].seed, dataset[0].times) == ("chance", 3, None)
     assert dataset[0].behaviour_probabilities[0].max() == pytest.approx(0.975)
     assert dataset.info.action_names == ("push left", "push right")
 

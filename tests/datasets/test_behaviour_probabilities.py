@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.datasets.behaviour_probabilities import smoothed, smoothed_name
-from qwop.datasets.schema import check_probabilities
+from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.datasets.schema import check_probabilities, mu_in_words
 
 
 def test_epsilon_is_spread_over_all_actions() -> None:
@@ -32,4 +32,4 @@ def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
 
 
 def test_the_name_says_the_epsilon() -> None:
-    assert smoothed_name(0.05) == "smoothed(0.05)"
+    assert mu_in_words("smoothed", 0.05) == "smoothed(0.05)"

@@ -11,23 +11,15 @@ from qwop.common.errors import BadInput
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import Branch, corrected, takeovers, with_takeover_cost, without_shared
 from qwop.datasets.describe import describe
-from qwop.datasets.editing.merge import MergeSettings
-from qwop.datasets.editing.merge import run as merge
-from qwop.datasets.exchange import huggingface, minari
-from qwop.datasets.exchange.export_command import ExportSettings
-from qwop.datasets.exchange.export_command import run as export
-from qwop.datasets.exchange.imported import Unknown
+from qwop.datasets.editing.copy import CopySettings
+from qwop.datasets.editing.copy import run as copy
+from qwop.datasets.exchange import minari
+from qwop.datasets.exchange.imported import ImportDefaults
 from qwop.datasets.origin import Origin
-from qwop.datasets.schema import SHARED_CONTROL
 from qwop.datasets.verification.branches import first_difference
 from qwop.datasets.verification.files import Verification
 
 MakeEpisode = Callable[..., Episode]
-
-
-@pytest.fixture
-def shared(info: DatasetInfo) -> DatasetInfo:
-    return replace(info, version=SHARED_CONTROL)
 
 
 def coached(make_episode: MakeEpisode, actors: list[int], **fields: Any) -> Episode:
@@ -61,34 +53,16 @@ def require_equal(one: Episode, two: Episode) -> None:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
-def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
     branch = branch_of(line, 3)
-    for written, read in zip((line, branch), dataset_of(tmp_path, shared, line, branch), strict=True):
+    for written, read in zip((line, branch), dataset_of(tmp_path, info, line, branch), strict=True):
         require_equal(read, written)
 
 
-def test_a_dataset_of_one_player_each_stays_as_it_was(
+def test_games_of_one_player_join_a_dataset_of_shared_control(
     tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode
 ) -> None:
-    dataset = dataset_of(tmp_path, info, make_episode())
-    assert dataset.info.version == 2
-    assert dataset[0].actors is None
-    with pytest.raises(ValueError, match="a dataset of version 2 cannot hold"):
-        DatasetWriter(tmp_path, info).write(line)
-
-
-def test_a_dataset_of_one_player_each_is_not_added_to(
-    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    dataset_of(tmp_path, info, make_episode())
-    with pytest.raises(BadInput, match=r"version 2, which cannot hold who acted; .*qwop-dataset upgrade"):
-        DatasetWriter(tmp_path, shared)
-
-
-def test_games_of_one_player_join_a_dataset_of_shared_control(
-    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode, line: Episode
-) -> None:
-    dataset_of(tmp_path, shared, line)
+    dataset_of(tmp_path, info, line)
     alone = dataset_of(tmp_path, info, make_episode())[1]
     assert alone.actors is None
     assert alone.policy_probabilities is None
@@ -144,31 +118,31 @@ def test_a_takeover_costs_the_decision_before_it(line: Episode) -> None:
     assert np.allclose(cost, [0, 0.5, 0, 0, 0.5, 0])
 
 
-def test_the_summary_counts_who_acted_once(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
-    summary = dataset_of(tmp_path, shared, line, branch_of(line, 2)).summary()  # it begins with a takeover
+def test_the_summary_counts_who_acted_once(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
+    summary = dataset_of(tmp_path, info, line, branch_of(line, 2)).summary()  # it begins with a takeover
     (said,) = [found for name, found in summary.rows() if name == "who acted"]
     assert said == "a person in 6 of 10 decisions (60%); takeovers 4, branches 1"
     describe(tmp_path)
     assert "who acted" in (tmp_path / "README.md").read_text()
 
 
-def test_a_table_of_steps_names_the_actor(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
-    steps = dataset_of(tmp_path, shared, line).steps()
-    assert steps.actor.iloc[:-1].tolist() == ["policy", "policy", "person", "person", "policy", "person"]
+def test_a_table_of_steps_names_the_actor(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
+    steps = dataset_of(tmp_path, info, line).steps()
+    assert steps.actor.tolist() == ["policy", "policy", "person", "person", "policy", "person"]
 
 
-def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
     rewards = line.rewards.copy()
     rewards[1] += 1
     false = replace(branch_of(line, 3), rewards=rewards, origin=Origin(game=2))
     lost = replace(branch_of(line, 3), branch=Branch(7, 3), origin=Origin(game=3))
-    dataset_of(tmp_path, shared, line, branch_of(line, 3), false, lost)
+    name = dataset_of(tmp_path, info, line, branch_of(line, 3), false, lost).files[0].name
     verification = Verification(tmp_path, replay=False, threads=1)
     assert all(not one.problems for one in verification.episodes())
     faults = [f"{one}" for one in verification.of_folder() if not one.harmless]
     notes = [f"{one}" for one in verification.of_folder() if one.harmless]
     assert [fault.partition(": ")[2] for fault in faults] == [
-        "rewards before row 3 differs from episode-000000.parquet, which it left"
+        f"rewards before row 3 differs from {name}, which it left"
     ]
     assert any("the episode that it left, game 7, is not here" in note for note in notes)
 
@@ -189,51 +163,30 @@ def test_what_a_branch_shares_includes_the_moment_in_which_it_left(
 
 
 def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(
-    tmp_path: Path, shared: DatasetInfo, line: Episode
+    tmp_path: Path, info: DatasetInfo, line: Episode
 ) -> None:
     others = replace(line, rewards=line.rewards + 1)
     lines = line, branch_of(line, 3), others, branch_of(others, 3)
-    dataset_of(tmp_path, shared, *lines)
+    dataset_of(tmp_path, info, *lines)
     verification = Verification(tmp_path, replay=False, threads=1)
     assert all(not one.problems for one in verification.episodes())
     assert all(one.harmless for one in verification.of_folder())
 
 
-def test_merging_keeps_who_acted(
-    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode, line: Episode
-) -> None:
+def test_merging_keeps_who_acted(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode) -> None:
     dataset_of(tmp_path / "alone", info, make_episode(seed=3))
-    dataset_of(tmp_path / "shared", shared, line)
-    merge(MergeSettings(str(tmp_path / "alone"), (str(tmp_path / "shared"),), str(tmp_path / "both")))
+    dataset_of(tmp_path / "shared", info, line)
+    copy(CopySettings(str(tmp_path / "alone"), str(tmp_path / "both"), (str(tmp_path / "shared"),)))
     alone, both = open_dataset(tmp_path / "both")
     assert alone.actors is None
     require_equal(both, line)
 
 
-def test_hugging_face_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
-    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
-    (tmp_path / "hub").mkdir()
-    huggingface.export(dataset, dataset.info, "hub", tmp_path / "hub")
-    for read, written in zip(huggingface.read(tmp_path / "hub").episodes, dataset, strict=True):
-        require_equal(read, written)
-
-
-def test_an_export_says_that_who_acted_is_lost(
-    tmp_path: Path, shared: DatasetInfo, line: Episode, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
-    export(ExportSettings(str(dataset.folder), "baselines", str(tmp_path / "there.npz")))
-    said = capsys.readouterr().out
-    assert "who acted" in said
-    assert "the policy's probabilities" in said
-    assert "they repeat the decisions that both share" in said
-
-
-def test_minari_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+def test_minari_holds_who_acted(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
     pytest.importorskip("minari")
-    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
+    dataset = dataset_of(tmp_path / "data", info, line, branch_of(line, 3))
     (tmp_path / "minari").mkdir()
-    minari.export(dataset, dataset.info, "me-v0", tmp_path / "minari")
-    found = minari.read(tmp_path / "minari", Unknown("me", 0.05))
+    minari.export(dataset, "me-v0", tmp_path / "minari")
+    found = minari.read(tmp_path / "minari", ImportDefaults("me", 0.05))
     for read, written in zip(found.episodes, dataset, strict=True):
         require_equal(read, written)

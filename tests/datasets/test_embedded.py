@@ -13,7 +13,7 @@ def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
     assert dataset.info.observation == ObservationSpec((112,), "float32")
     summary = dataset.summary()
     assert summary.info.environment.id == "QWOP-v1"
-    assert set(summary.probabilities_from) == {"recorded"}
+    assert set(summary.mu) == {"recorded"}
     assert summary.replayable == summary.episodes > 0
 
 

@@ -123,5 +123,5 @@ def test_endings_are_told_apart() -> None:
 def test_the_last_decision_may_be_short() -> None:
     episode = episode_from_keys(frames_of([(1, 7)]), INFO, **WHO)
     assert [len(keys) for keys in episode.keys or ()] == [3, 3, 1]
-    assert episode.probabilities_from == "smoothed(0.05)"
+    assert episode.mu == "smoothed(0.05)"
     assert episode.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)

@@ -26,8 +26,6 @@ from qwop import write_keys
 
 from ..envs.qwop.packing import pack, write_packed
 
-WAITS = pytest.mark.xfail(strict=True, reason="until the data have version 1")
-
 X = [0.25, 0.5, 0.75, 1.5]
 ACTIONS = [0, 1, 0, 1]
 """A game of four decisions: the first number of each observation, and the actions."""
@@ -250,55 +248,9 @@ READ: dict[str, tuple[Callable[[Path], Path], Sequence[float]]] = {
 }  # fmt: skip
 """Data as tools and spreadsheets write them by themselves, and the first number of each observation."""
 
-WRONG = {
-    "steps that are equal",
-    "every row twice",
-    "the last row twice",
-    "two recordings of one number, sorted",
-    "a file of two games downloaded twice",
-    "LeRobot: two files of one number",
-    "LeRobot: frames that are equal",
-    "a gap",
-    "one row missing",
-    "a gap in the second game",
-    "a gap between files",
-    "steps from 1 with a gap",
-    "a step without a number",
-    "LeRobot: a gap",
-    "LeRobot: a gap between files",
-    "gzip",
-    "bzip2",
-    "xz",
-    "an archive of one table",
-    "decimal commas",
-    "decimal commas and a mark of bytes",
-    "decimal commas in UTF-16",
-    "decimal commas with an exponent",
-    "decimal commas in quotes",
-    "decimal commas between tabs",
-    "Excel's Unicode text",
-    "Excel's first line",
-    "Excel's first line with decimal commas",
-    "Excel's first line in quotes",
-    "Excel's first line with a comma",
-    "Excel's first line with a tab",
-    "rows of separators at the end",
-    "columns without a name",
-    "thousands with points",
-    "thousands with commas",
-    "thousands with narrow spaces",
-    "thousands with spaces",
-    "thousands with apostrophes",
-    "three decimals after a comma",
-    "LeRobot's columns in a table",
-    "LeRobot's columns in CSV",
-}
-"""Names of the entries above that are wrong today."""
-
 
 def entries(table: dict[str, Any]) -> list[Any]:
-    marks = {name: [WAITS] if name in WRONG else [] for name in table}
-    return [pytest.param(one, id=name, marks=marks[name]) for name, one in table.items()]
+    return [pytest.param(one, id=name) for name, one in table.items()]
 
 
 @pytest.mark.parametrize("write", entries(REFUSED))
@@ -333,12 +285,10 @@ WORDS = {
 }
 """The truths of spreadsheets."""
 
-WRONG_WORDS = {*WORDS}
-
 
 @pytest.mark.parametrize(
     ("true", "false"),
-    [pytest.param(*words, id=name, marks=[WAITS] * (name in WRONG_WORDS)) for name, words in WORDS.items()],
+    [pytest.param(*words, id=name) for name, words in WORDS.items()],
 )
 def test_truths_are_in_the_words_of_any_spreadsheet(tmp_path: Path, true: str, false: str) -> None:
     ends = [false, false, false, true]
@@ -358,7 +308,6 @@ def test_a_number_that_can_be_read_in_two_ways_is_not_read_in_the_wrong_one(tmp_
     assert found.code == 2 or found.games[0].observations[0, 0] == np.float32(one.replace(".", ""))
 
 
-@WAITS
 def test_done_at_the_time_limit_of_the_environment_is_no_termination(tmp_path: Path) -> None:
     limit = gymnasium.spec("CartPole-v1").max_episode_steps
     assert limit is not None
@@ -368,7 +317,7 @@ def test_done_at_the_time_limit_of_the_environment_is_no_termination(tmp_path: P
     assert "next.done" in found.said
 
 
-@pytest.mark.parametrize("form", ["hdf5", *(pytest.param(one, marks=WAITS) for one in ("arrow", "parquet"))])
+@pytest.mark.parametrize("form", ["hdf5", "arrow", "parquet"])
 def test_minaris_datasets_are_read_however_they_are_stored(tmp_path: Path, form: str, monkeypatch: Any) -> None:
     minari = pytest.importorskip("minari")
     from minari.data_collector import EpisodeBuffer
@@ -397,7 +346,6 @@ def test_minaris_datasets_are_read_however_they_are_stored(tmp_path: Path, form:
 MEGABYTES = 500
 
 
-@WAITS
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="measures memory as Unix does")
 def test_arrays_that_do_not_fit_each_other_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
     count = MEGABYTES * 2**20 // 16
@@ -425,13 +373,13 @@ def test_arrays_that_do_not_fit_each_other_are_refused_before_they_are_unpacked(
     assert peaks[1] - peaks[0] < MEGABYTES / 4
 
 
-@WAITS
 def test_a_class_keeps_its_names(tmp_path: Path) -> None:
     """Games that pages of several people saved have these people's names; `source.player` is for files without one."""
     folder = tmp_path / "games"
     folder.mkdir()
     for name, keys in (("Ann", [2] * 9), ("José", [8] * 7 + [4] * 5)):
-        write_packed(folder / f"{name}.txt", pack(np.array(keys, np.uint8), name, 20_000))
+        held = np.array(keys, np.uint8)
+        write_packed(folder / f"{name}.txt", held, pack(held, name, 20_000))
     write_keys(folder / "nobody.txt", [4] * 8, "keys alone")
     told = [f"out={tmp_path / 'out'}", "source=keys", f"source.files=[{folder}/*.txt]", "source.player=teacher"]
     with pytest.MonkeyPatch.context() as patch:

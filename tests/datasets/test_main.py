@@ -22,8 +22,8 @@ def settings_of(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     [
         ("verify data/me", ["dataset='data/me'"]),
         ("verify dataset=data/me", ["dataset=data/me"]),
-        ("merge one two three out=all", ["dataset='one'", "others=['two','three']", "out=all"]),
-        ("merge one others=[two] out=all", ["dataset='one'", "others=[two]", "out=all"]),
+        ("copy one two three out=all", ["dataset='one'", "others=['two','three']", "out=all"]),
+        ("copy one others=[two] out=all", ["dataset='one'", "others=[two]", "out=all"]),
     ],
 )
 def test_folders_may_be_given_without_their_settings(
@@ -36,7 +36,7 @@ def test_folders_may_be_given_without_their_settings(
     ("words", "said"),
     [
         ("verify one two", "qwop-dataset verify: one and two: give one dataset"),
-        ("merge one two dataset=three", "qwop-dataset merge: one and two and dataset=three: give one dataset"),
+        ("copy one two dataset=three", "qwop-dataset copy: one and two and dataset=three: give one dataset"),
     ],
 )
 def test_a_folder_too_many_is_one_line(

@@ -1,3 +1,5 @@
+"""Reading: what was written, by this package and by others, and what is refused."""
+
 import json
 import re
 from collections.abc import Callable
@@ -7,33 +9,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.arrow import renumbered
-from qwop.datasets.checksums import CHECKSUMS
+from qwop.datasets.folder import episode_name
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import OUTCOMES
-from qwop.datasets.writer import to_parquet
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
+MakeEpisode = Callable[..., Episode]
+
 numbers32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
-
-
 observations32 = st.tuples(st.just("float32"), st.lists(st.integers(1, 3), max_size=3).map(tuple), st.just(numbers32))
-
+sides = st.integers(1, 9)
 images = st.tuples(
-    st.just("uint8"),
-    st.tuples(st.integers(1, 9), st.integers(1, 9))
-    | st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)),
-    st.just(st.integers(0, 255)),
+    st.just("uint8"), st.tuples(sides, sides) | st.tuples(sides, sides, sides), st.just(st.integers(0, 255))
 )
+text = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @st.composite
@@ -42,32 +42,38 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
     steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     dtype, shape, elements = draw(observations32 | images)
     weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
+    mu = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     ending = draw(st.sampled_from([(True, False), (False, True), (True, True)]))
     frames = st.lists(st.integers(0, 15), max_size=4).map(lambda keys: np.array(keys, dtype=np.uint8))
+    times = st_numpy.arrays(np.float64, steps + 1, elements=st.floats(0, 1e6)).map(np.sort)
+    actors = st_numpy.arrays(np.int8, steps, elements=st.integers(0, 1))
     episode = Episode(
         observations=draw(st_numpy.arrays(dtype, (steps + 1, *shape), elements=elements)),
         actions=draw(st_numpy.arrays(np.int16, steps, elements=st.integers(0, count - 1))),
-        behaviour_probabilities=(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32),
+        behaviour_probabilities=mu,
         rewards=draw(st_numpy.arrays(np.float32, steps, elements=numbers32)),
-        times=np.sort(draw(st_numpy.arrays(np.float64, steps + 1, elements=st.floats(0, 1e6)))),
+        times=draw(st.none() | times),
         keys=draw(st.none() | st.lists(frames, min_size=steps, max_size=steps).map(tuple)),
         terminated=ending[0],
         truncated=ending[1],
         outcome=draw(st.sampled_from(OUTCOMES)),
-        player=draw(st.text(st.characters(exclude_categories=["Cs"]))),
-        source=draw(st.text(st.characters(exclude_categories=["Cs"]))),
-        probabilities_from="recorded",
-        seed=draw(st.none() | st.integers(0, 2**63)),
+        player=draw(text),
+        source=draw(text),
+        mu_kind=draw(text),
+        mu_epsilon=draw(st.none() | st.floats(0, 1)),
+        seed=draw(st.none() | st.integers(0, 2**63 - 1)),
         metres=draw(st.none() | st.floats(-1e3, 1e3)),
         origin=draw(st.just(Origin()) | st.builds(Origin, game=st.integers(0, 99), greedy=st.booleans())),
         max_idle_frames=draw(st.none() | st.integers(0, 3000)),
+        actors=draw(st.none() | actors),
+        policy_probabilities=draw(st.none() | st.just(mu[::-1].copy())),
         created="2026-01-02T03:04:05+00:00",
         software_version="1.2.3",
     )
-    settings = draw(
-        st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers(-9, 9) | st.sampled_from([None, True, 0.25]))
-    )
-    return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape, dtype), count), episode
+    values = st.integers(-9, 9) | st.sampled_from([None, True, 0.25])
+    spec = EnvironmentSpec("Any-v0", draw(st.dictionaries(st.sampled_from(["reward", "lag"]), values)))
+    names = tuple(f"ü {i}" for i in range(shape[0])) if len(shape) == 1 and draw(st.booleans()) else None
+    return DatasetInfo(spec, ObservationSpec(shape, dtype), count, observation_names=names), episode
 
 
 def assert_same(found: Episode, expected: Episode) -> None:
@@ -77,7 +83,7 @@ def assert_same(found: Episode, expected: Episode) -> None:
             assert [(frames.dtype, *frames) for frames in mine] == [(frames.dtype, *frames) for frames in theirs]
         elif isinstance(theirs, np.ndarray):
             assert mine.dtype == theirs.dtype
-            assert np.array_equal(mine, theirs)
+            assert np.array_equal(mine, theirs), field.name
         else:
             assert mine == theirs, field.name
 
@@ -92,11 +98,12 @@ def test_what_is_written_is_read(
     DatasetWriter(folder, info).write(episode)
     dataset = open_dataset(folder)
     assert dataset.info == info
+    assert dataset.info.observation_names == info.observation_names
     assert_same(dataset[0], episode)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> Path:
+def folder(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode) -> Path:
     writer = DatasetWriter(tmp_path / "environment=x", info)  # a name that partitioned datasets give a meaning
     for seed in range(3):
         writer.write(make_episode(steps=4 + seed, seed=seed))
@@ -106,118 +113,127 @@ def folder(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episod
 def test_a_dataset_is_a_sequence_of_episodes(folder: Path) -> None:
     dataset = open_dataset(folder)
     assert len(dataset) == 3
-    assert [len(episode) for episode in dataset] == [4, 5, 6]
+    assert [len(episode) for episode in dataset] == dataset.lengths().tolist() == [4, 5, 6]
     assert [episode.seed for episode in dataset[1:]] == [1, 2]
     assert dataset[-1].seed == 2
     with pytest.raises(IndexError):
         dataset[3]
 
 
-def test_order_is_by_number_beyond_six_digits(folder: Path) -> None:
-    table = pq.ParquetFile(folder / "episode-000001.parquet").read()
-    (folder / "episode-1000000.parquet").write_bytes(to_parquet(renumbered(table, 1_000_000)))
-    assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 1]
+def test_episodes_are_selected_before_they_are_read(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    dataset.files[0].write_bytes(b"")
+    chosen = dataset.select([2, 1])
+    assert [episode.seed for episode in chosen] == [2, 1]
+    assert chosen.lengths().tolist() == [6, 5]
+
+
+def test_order_is_by_number_beyond_six_digits(folder: Path, make_episode: MakeEpisode) -> None:
+    writer = DatasetWriter(folder, open_dataset(folder).info)
+    writer._next = 1_000_000
+    writer.write(make_episode(seed=9))
+    assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 9]
 
 
 def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
-    for name in ("notes.txt", ".0123.partial", ".episode-000009.parquet.claim", "episode-7.parquet", "x.parquet"):
-        (folder / name).write_text("not an episode")
+    for name in ("notes.txt", ".0123.partial", ".episode-000009.claim", "episode-7.parquet", "x.parquet"):
+        (folder / "episodes" / name).write_text("not an episode")
     assert len(open_dataset(folder)) == 3
 
 
-def test_metadata_name_player_time_and_software(folder: Path) -> None:
-    metadata = open_dataset(folder).metadata(0)
-    assert metadata["player"] == "somebody"
-    assert metadata["outcome"] == "fell"
-    assert metadata["environment"] == {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}}
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", metadata["created"])
-    assert metadata["software_version"]
+def test_facts_name_player_time_and_software(folder: Path) -> None:
+    facts = open_dataset(folder).metadata(0)
+    kept = ("player", "outcome", "mu_kind", "mu_epsilon", "metres", "seed", "length", "control")
+    assert [facts[name] for name in kept] == ["somebody", "fell", "smoothed", 0.05, 12.5, 0, 4, False]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", facts["created"])
+    assert facts["software_version"]
 
 
-def test_the_last_row_holds_the_last_observation_and_nulls(folder: Path) -> None:
-    table = pq.ParquetFile(folder / "episode-000000.parquet").read()
-    rows = table.to_pylist()
-    assert [row["step"] for row in rows] == [0, 1, 2, 3, 4]
-    assert {name for name, value in rows[-1].items() if value is None} == {
-        "action",
-        "behaviour_probabilities",
-        "reward",
-        "terminated",
-        "truncated",
-        "keys",
-    }
-    assert all(value is not None for row in rows[:-1] for value in row.values())
-    assert np.array_equal(rows[-1]["observation"], open_dataset(folder)[0].observations[-1])
+TYPES = {
+    "episode_index": ("int32", pl.Int32),
+    "step_index": ("int32", pl.Int32),
+    "action": ("int16", pl.Int16),
+    "reward": ("float32", pl.Float32),
+    "terminated": ("bool", pl.Boolean),
+    "truncated": ("bool", pl.Boolean),
+    "timestamp": ("float64", pl.Float64),
+    "player": ("category", pl.Categorical),
+    "outcome": ("category", pl.Categorical),
+    "mu_kind": ("category", pl.Categorical),
+    "metres": ("float64", pl.Float64),
+    "seed": ("int64", pl.Int64),
+}
+"""Types of columns that pandas and polars give by the folder's name."""
 
 
-def test_the_step_table_has_every_row_by_name(folder: Path) -> None:
+def test_pandas_and_polars_read_the_decisions_with_their_types_by_the_folders_name(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    frame, polars = pd.read_parquet(folder / "episodes"), pl.read_parquet(folder / "episodes")
+    assert {name: str(frame[name].dtype) for name in TYPES} == {name: kind for name, (kind, _) in TYPES.items()}
+    assert {name: polars.schema[name] for name in TYPES} == {name: kind for name, (_, kind) in TYPES.items()}
+    assert frame.action.tolist() == [action for one in dataset for action in one.actions.tolist()]
+    assert frame.groupby("episode_index").size().tolist() == [4, 5, 6]
+    ends = frame[frame.final_observation.notna()]
+    assert ends.step_index.tolist() == [3, 4, 5]
+    for one, last in zip(dataset, ends.final_observation, strict=True):
+        assert np.array_equal(one.observations[-1], last)
+
+
+def test_hugging_face_reads_the_folder_as_it_is_and_nothing_that_was_set_aside(folder: Path, tmp_path: Path) -> None:
+    hub = pytest.importorskip("datasets")
+    (folder / "aside").mkdir()
+    (folder / "aside" / "episode-000009-0123456789ab-faulty.aside").write_bytes(b"torn")
+    rows = hub.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))["train"]
+    assert len(rows) == 15
+    assert str(rows.features["action"]) == "Value('int16')"
+    assert str(rows.features["player"]) == "Value('string')"
+    assert sum(row["final_observation"] is not None for row in rows) == 3
+
+
+def test_rows_stream_with_columns_and_filters(folder: Path) -> None:
+    rows = open_dataset(folder).arrow()
+    table = rows.to_table(columns=["step_index", "truncated"], filter=pads.field("episode_index") == 2)
+    assert (table.column_names, table.num_rows) == (["step_index", "truncated"], 6)
+    assert sum(batch.num_rows for batch in rows.scanner(columns=["reward"], batch_size=4).to_batches()) == 15
+
+
+def test_the_step_table_has_every_decision_by_name(folder: Path) -> None:
     dataset = open_dataset(folder)
     steps = dataset.steps()
-    assert list(steps.columns) == [
-        "episode",
-        "step",
-        "time",
-        "action",
-        "action_name",
-        "reward",
-        "terminated",
-        "truncated",
-        "probability",
-        *FEATURES,
-    ]
-    assert steps.groupby("episode").size().to_list() == [5, 6, 7]
-    last = steps[steps.step == steps.groupby("episode").step.transform("max")]
-    assert last[["action", "action_name", "reward", "probability"]].isna().all(axis=None)
-    decisions = steps.drop(last.index)
-    assert not decisions.isna().any(axis=None)
+    about = ["episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "probability"]
+    assert list(steps.columns) == [*about, *FEATURES]
+    assert steps.groupby("episode").size().to_list() == [4, 5, 6]
+    assert not steps.isna().any(axis=None)
     assert dataset.select([2]).steps().episode.unique() == [2]  # the file's number, as in the column of the files
-    second = decisions[decisions.episode == 1]
+    second = steps[steps.episode == 1]
     assert second.action.to_list() == dataset[1].actions.tolist()
     assert second.action_name.to_list() == [ACTIONS[action] for action in dataset[1].actions]
     assert np.array_equal(second["torso.angle"].to_numpy(), dataset[1].observations[:-1, 66])
     assert second.probability.to_numpy() == pytest.approx(0.95 + 0.05 / 11)
-    assert isinstance(steps.action.dtype, pd.Int16Dtype)
+    assert second.terminated.tolist() == [False] * 4 + [True]
 
 
-def test_the_step_table_of_another_environment_numbers_its_observation(
-    tmp_path: Path, make_episode: Callable[..., Episode]
+@pytest.mark.parametrize("names", [None, ("x", "v", "angle", "spin")])
+def test_the_step_table_of_another_environment_names_or_numbers_its_observation(
+    tmp_path: Path, make_episode: MakeEpisode, names: tuple[str, ...] | None
 ) -> None:
-    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2))
-    writer.write(make_episode(shape=(4,), count=2, keys=None))
-    assert list(open_dataset(tmp_path).steps().columns)[-4:] == [f"observation.{i}" for i in range(4)]
+    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2, observation_names=names)
+    DatasetWriter(tmp_path, info).write(make_episode(shape=(4,), count=2, keys=None))
+    wanted = names or [f"observation.{i}" for i in range(4)]
+    assert list(open_dataset(tmp_path).steps().columns)[-4:] == [*wanted]
 
 
 @pytest.mark.parametrize("shape", [(84, 84), (6, 5, 3)])
-def test_the_step_table_holds_each_image_in_one_cell(
-    tmp_path: Path, make_episode: Callable[..., Episode], shape: tuple[int, ...]
-) -> None:
-    images = np.random.default_rng(0).integers(256, size=(6, *shape), dtype=np.uint8)
+def test_images_are_stored_as_their_bytes(tmp_path: Path, make_episode: MakeEpisode, shape: tuple[int, ...]) -> None:
+    images = np.zeros((201, *shape), dtype=np.uint8)
+    images[:, 3:] = np.arange(201, dtype=np.uint8).reshape(-1, *[1] * len(shape))
     writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec(shape, "uint8"), 2))
-    writer.write(make_episode(observations=images, count=2, keys=None))
-    steps = open_dataset(tmp_path).steps()
-    assert list(steps.columns) == [
-        "episode",
-        "step",
-        "time",
-        "action",
-        "reward",
-        "terminated",
-        "truncated",
-        "probability",
-        "observation",
-    ]
-    assert np.array_equal(np.stack(steps.observation.to_list()), images)
-
-
-def test_images_are_stored_as_their_bytes_and_compressed(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
-    images = np.zeros((201, 84, 84), dtype=np.uint8)
-    images[:, 40:, :] = np.arange(201, dtype=np.uint8)[:, None, None]
-    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((84, 84), "uint8"), 2))
     path = writer.write(make_episode(steps=200, observations=images, count=2, keys=None))
-    column = pq.ParquetFile(path).read().column("observation")
-    assert column.type == pa.binary(84 * 84)
-    assert column[7].as_py() == images[7].tobytes()
-    assert path.stat().st_size < images.nbytes / 10
+    table = pq.ParquetFile(path).read()
+    assert table.column("observation")[7].as_py() == images[7].tobytes()
+    assert table.column("final_observation")[-1].as_py() == images[-1].tobytes()
+    assert path.stat().st_size < max(images.nbytes / 10, 15_000)
+    assert np.array_equal(np.stack(open_dataset(tmp_path).steps().observation.to_list()), images[:-1])
 
 
 def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
@@ -226,144 +242,104 @@ def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
     with pytest.raises(BadInput, match=r"no dataset\.json in it"):
         open_dataset(tmp_path)
     (tmp_path / "dataset.json").write_text("{")
-    with pytest.raises(
-        BadInput, match=r"dataset\.json: cannot be read \(Expecting.*; expected the description of a dataset"
-    ):
+    with pytest.raises(BadInput, match=r"dataset\.json: cannot be read \(Expecting.*; expected the description of"):
         open_dataset(tmp_path)
     (tmp_path / "dataset.json").write_text(json.dumps(info.to_json()))
     with pytest.raises(BadInput, match="the dataset has no episodes yet"):
         open_dataset(tmp_path)
 
 
-@pytest.mark.parametrize("change", [lambda text: text.replace(b"\n", b"\r\n"), lambda text: b"\xef\xbb\xbf" + text])
-def test_a_list_of_checksums_that_an_editor_saved_anew_still_tells_what_is_missing(
-    change: Callable[[bytes], bytes], tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
-) -> None:
-    path = DatasetWriter(tmp_path, info).write(make_episode())
-    listed = (tmp_path / CHECKSUMS).read_bytes().splitlines(keepends=True)
-    (tmp_path / CHECKSUMS).write_bytes(change(b"".join(reversed(listed))))
-    assert len(open_dataset(tmp_path)) == 1
+def rewritten(path: Path, change: Callable[[pa.Table], pa.Table], more: dict[str, Any] | None = None) -> Path:
+    """Write a file with another table, or other metadata, under the name that its digest gives."""
+    file = pq.ParquetFile(path)
+    kept = {name: value for name, value in file.metadata.metadata.items() if name != b"ARROW:schema"}
+    given = {name.encode(): json.dumps(value).encode() for name, value in (more or {}).items()}
+    sink = pa.BufferOutputStream()
+    table = change(file.read())
+    with pq.ParquetWriter(sink, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({**kept, **given})
     path.unlink()
-    with pytest.raises(BadInput, match=f"{path.name}: missing, though {CHECKSUMS} lists it"):
-        open_dataset(tmp_path)
+    target = path.with_name(episode_name(int(path.name[8:14]), sink.getvalue().to_pybytes()))
+    target.write_bytes(sink.getvalue().to_pybytes())
+    return target
 
 
-def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Change a file's table, in a dataset that has no list of checksums."""
-    pq.write_table(change(pq.ParquetFile(path).read()), path)
-    (path.parent / CHECKSUMS).unlink()
+def with_column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(
+        table.schema.names.index(name), name, pa.array(values, type=table.schema.field(name).type)
+    )
 
 
-def without_metadata(table: pa.Table) -> pa.Table:
-    return table.replace_schema_metadata({})
-
-
-def with_metadata(**values: Any) -> Callable[[pa.Table], pa.Table]:
-    more = {name.encode(): json.dumps(value).encode() for name, value in values.items()}
-    return lambda table: table.replace_schema_metadata({**table.schema.metadata, **more})
-
-
-def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
-    return lambda table: table.set_column(table.schema.names.index(name), name, pa.array(values, type=kind))
+def with_type(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(table.schema.names.index(name), name, table.column(name).cast(kind))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without_metadata, "its metadata lacks schema_version"),
-        (with_metadata(schema_version=9), "schema version 9, expected at most 3; upgrade"),
-        (with_metadata(schema_version=True), "schema_version is true, expected a whole number"),
-        (with_metadata(schema_version="2"), "schema_version is 2, expected a whole number"),
-        (with_metadata(actions=12), "says actions is 11, not 12"),
-        (
-            with_metadata(environment={"id": "QWOP-v1", "settings": {"frames_per_step": 4}}),
-            "says frames_per_step is 3, not 4",
-        ),
-        (with_metadata(outcome="won"), "outcome 'won'"),
-        (with_metadata(schema_version=1, seed=0), "schema_version is 2, not 1"),
-        (with_metadata(player="another"), "its content was changed"),
-        (with_metadata(origin={"game": "x"}), "origin.game is x, expected int"),
-        (with_metadata(start=[]), "start is not a game's start"),
-        (with_metadata(more=1), "its content was changed"),
-        (with_column("reward", [0, 1, 2, 3, None], pa.float32()), "its content was changed"),
-        (with_column("episode", [0, 0, 1, 0, 0], pa.int32()), "column episode says 0, 1, expected the number"),
-        (with_column("terminated", [False, True, False, True, None], pa.bool_()), "row 1: terminated is true"),
-        (with_column("truncated", [False, False, False, True, None], pa.bool_()), "row 3: truncated is true"),
-        (lambda table: table.append_column("more", table["step"]), "column more is not one of an episode's"),
+        (with_column("reward", [0, 1, None, 3]), "column reward has a null"),
+        (with_column("episode_index", [0, 0, 1, 0]), "column episode_index says 0, 1, expected the number"),
+        (with_column("step_index", [0, 1, 2, 2]), "column step_index does not count from 0"),
+        (with_column("terminated", [False, True, False, True]), "terminated is true in row 1, before the last"),
+        (with_column("terminated", [False] * 4), "neither terminated nor truncated"),
+        (with_column("timestamp", [0, 1, None, 3]), "column timestamp has a null"),
+        (with_column("final_timestamp", [0, 1, 2, 3]), "final_timestamp is not in the last row alone"),
+        (with_column("final_observation", [None] * 4), "final_observation is not in the last row alone"),
+        (with_column("final_observation", [[0.0] * 71] * 4), "final_observation is not in the last row alone"),
+        (with_column("action", [0, 1, 30, 3]), "actions hold a number outside"),
+        (with_column("keys", [[1], None, [1], [1]]), "keys is null in some"),
+        (with_column("player", ["a", "a", "b", "a"]), "column player is not the same in all rows"),
+        (with_column("player", [None] * 4), "column player is not the same in all rows"),
+        (with_column("seed", [-2] * 4), "seed is -2, expected at least 0"),
+        (with_column("outcome", ["won"] * 4), "outcome 'won'"),
+        (with_column("actor", [0, 1, 2, 0]), "actors hold 2 in row 2"),
+        (with_type("timestamp", pa.float32()), "column timestamp is float, expected double"),
+        (with_type("player", pa.string()), "column player is string, expected dictionary"),
         (lambda table: table.drop_columns(["reward"]), "column reward is missing"),
-        (with_column("time", [0, 1, 2, 3, 4], pa.int64()), "column time is int64, expected double"),
-        (with_column("step", [0, 1, 2, 3, 3], pa.int32()), "column step does not count from 0"),
-        (with_column("time", [0, 1, None, 3, 4], pa.float64()), "column time has a null"),
-        (with_column("action", [0, 1, None, 3, None], pa.int16()), "action must be null in the last row and only"),
-        (with_column("action", [0, 1, 2, 3, 4], pa.int16()), "action must be null in the last row and only"),
-        (with_column("action", [0, 1, 2, 30, None], pa.int16()), "actions hold a number outside"),
-        (with_column("keys", [[1], None, [1], [1], None], pa.list_(pa.uint8())), "keys is null in some"),
         (lambda table: table.slice(0, 0), "it has no decision"),
-        (lambda table: table.slice(0, 3), "null in the last row"),
     ],
 )
 def test_a_foreign_file_is_named_with_what_is_wrong(
     folder: Path, change: Callable[[pa.Table], pa.Table], message: str
 ) -> None:
-    path = folder / "episode-000000.parquet"
-    rewritten(path, change)
-    with pytest.raises(BadInput, match=f"episode-000000.parquet: .*{message}.*; move it out of the dataset"):
+    path = rewritten(open_dataset(folder).files[0], change)
+    with pytest.raises(BadInput, match=rf"{path.name}: .*{message}.*; move it out of the dataset"):
         open_dataset(folder)[0]
 
 
-@pytest.mark.parametrize("keep", [0, 3, 100, 0.5, 0.99])
-def test_a_truncated_file_is_named(folder: Path, keep: float) -> None:
-    path = folder / "episode-000001.parquet"
-    content = path.read_bytes()
-    path.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
-    require_named(folder, "was changed")
-    (folder / CHECKSUMS).unlink()
-    require_named(folder, "damaged or not a Parquet file")
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"episode": {"origin": {}}}, "expected the fields origin, start, branch"),
+        ({"episode": []}, "expected the fields origin, start, branch"),
+        ({"dataset": {"version": 2}}, "version 2 of the format, expected 1"),
+        ({"dataset": {"version": True}}, "version true of the format, expected 1"),
+        ({"dataset": []}, "not a dataset description"),
+    ],
+)
+def test_foreign_metadata_are_named(folder: Path, more: dict[str, Any], message: str) -> None:
+    path = rewritten(open_dataset(folder).files[0], lambda table: table, more)
+    with pytest.raises(BadInput, match=rf"{path.name}: .*{message}"):
+        open_dataset(folder)[0]
 
 
-def require_named(folder: Path, complaint: str) -> None:
-    """Fail unless everything that reads the second episode's file names it."""
-    dataset = open_dataset(folder)
-    for read in (lambda: dataset[1], lambda: dataset.metadata(1), dataset.summary, dataset.lengths):
-        with pytest.raises(BadInput, match=rf"episode-000001\.parquet: {complaint}"):
-            read()
-
-
-@given(st.integers(0, 2**31), st.integers(0, 255))
-@example(position=688904959, value=0)  # a page header with fewer fields
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_damaged_byte_is_an_episode_or_bad_input(folder: Path, position: int, value: int) -> None:
-    """Whichever byte of a file is damaged, reading it succeeds or raises BadInput."""
-    path = folder / "episode-000002.parquet"
-    content = path.read_bytes()
-    try:
-        changed = bytearray(content)
-        changed[position % len(content)] = value
-        path.write_bytes(changed)
-        (folder / CHECKSUMS).unlink(missing_ok=True)
-        try:
-            assert len(open_dataset(folder)[2]) == 6
-        except BadInput as error:
-            message = str(error)
-        else:
-            message = f"{path} is still an episode"
-        assert message.startswith(str(path))
-        assert "\n" not in message
-    finally:
-        path.write_bytes(content)
-
-
-def test_pandas_and_polars_read_the_episodes_alone_in_a_line(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: one["environment"]["settings"].update(frames_per_step=4), "frames_per_step is 3, not 4"),
+        (lambda one: one["actions"].update(count=12, names=None), "actions is 11, not 12"),
+        (lambda one: one["observation"].update(names=None), "the names of observations or actions are others"),
+    ],
+)
+def test_an_episode_of_another_description_is_refused_naming_both_files(
+    folder: Path, change: Callable[[dict[str, Any]], None], said: str
 ) -> None:
-    folder = tmp_path / "games"
-    writer = DatasetWriter(folder, info)
-    for seed in range(3):
-        writer.write(make_episode(steps=4, seed=seed))
-    (folder / "discarded").mkdir()
-    (folder / "episode-000002.parquet").rename(folder / "discarded" / "episode-000002-0.parquet")
-    assert len(pd.read_parquet(sorted(folder.glob("*.parquet")))) == 2 * 5
-    polars = pytest.importorskip("polars")
-    assert polars.read_parquet(folder / "*.parquet").height == 2 * 5
-    with pytest.raises(polars.exceptions.InvalidOperationError, match="different file extensions"):
-        polars.read_parquet(folder)  # or docs/datasets.md says too much
+    path = folder / "dataset.json"
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    with pytest.raises(BadInput) as raised:
+        open_dataset(folder)[0]
+    assert str(raised.value).startswith(f"{open_dataset(folder).files[0]}: its description is not that of {path}: ")
+    assert said in str(raised.value)

@@ -10,7 +10,7 @@ from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.relabelled_dataset import can_be_relabelled, played_by_people, with_task
+from qwop.datasets.relabelled_dataset import can_be_relabelled, with_task
 from qwop.datasets.writer import DatasetWriter
 
 QW, OP, NONE = 9, 6, 0
@@ -46,16 +46,16 @@ def test_a_persons_decisions_begin_with_the_first_key(games: Dataset) -> None:
 
 
 def test_a_dataset_with_games_of_a_policy_is_not_one_of_people(tmp_path: Path, games: Dataset) -> None:
-    assert played_by_people(games)
+    assert games.played_by_people
     writer = DatasetWriter(tmp_path / "both", games.info)
-    for episode in (games[0], replace(games[1], probabilities_from=RECORDED)):
+    for episode in (games[0], replace(games[1], mu_kind=RECORDED)):
         writer.write(episode)
-    assert not played_by_people(open_dataset(tmp_path / "both"))
+    assert not open_dataset(tmp_path / "both").played_by_people
 
 
 def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
     embedded = open_dataset(embedded_dataset()).select([0])
-    assert not played_by_people(embedded)
+    assert not embedded.played_by_people
     assert with_task(embedded, 1, "contact") is embedded
     fewer = with_task(embedded, 1, "full")[0]
     assert np.array_equal(fewer.actions, embedded[0].actions)

@@ -51,7 +51,7 @@ def test_a_game_relabels_to_any_rate_observation_and_reward(
     np.testing.assert_array_equal(np.concatenate(again.keys), np.concatenate(episode().keys or ()))
     np.testing.assert_array_equal(replay_episode(again).states, replay_episode(episode()).states)
     assert len(again) == -(-len(np.concatenate(again.keys)) // frames)
-    assert again.probabilities_from == "smoothed(0.1)"
+    assert again.mu == "smoothed(0.1)"
 
 
 @pytest.mark.parametrize("observation", ["features", "full", "contact"])

@@ -38,7 +38,7 @@ def test_statistics_are_computed_from_the_files(
     assert summary.action_counts.tolist() == [3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert summary.outcomes == {"finished": 1, "fell": 1}
     assert summary.players == {"somebody": 1, "another": 1}
-    assert summary.probabilities_from == {"smoothed(0.05)": 2}
+    assert summary.mu == {"smoothed(0.05)": 2}
     assert summary.replayable == 1
 
 

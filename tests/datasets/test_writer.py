@@ -1,9 +1,13 @@
+"""Writing: numbers, claims, several writers, and what a killed one or a full disk leaves."""
+
 import json
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -14,54 +18,78 @@ import pyarrow.parquet as pq
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.folder import set_aside
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+MakeEpisode = Callable[..., Episode]
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def numbers(folder: Path) -> list[int]:
+    return [int(path.name[8:14]) for path in open_dataset(folder).files]
 
 
 def test_files_are_numbered_and_nothing_else_is_left(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     writer = DatasetWriter(tmp_path / "new" / "folder", info)
     paths = [writer.write(make_episode(seed=seed)) for seed in range(3)]
-    assert [path.name for path in paths] == [f"episode-00000{number}.parquet" for number in range(3)]
-    assert names(tmp_path / "new" / "folder") == ["SHA256SUMS", "dataset.json", *(path.name for path in paths)]
+    assert [path.name[:15] for path in paths] == [f"episode-00000{number}-" for number in range(3)]
+    assert names(writer.folder) == ["dataset.json", *(f"episodes/{path.name}" for path in paths)]
 
 
-def test_numbers_are_stored_compactly(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
-    DatasetWriter(tmp_path, info).write(make_episode())
-    columns = pq.ParquetFile(tmp_path / "episode-000000.parquet").metadata.row_group(0)
+def test_the_description_is_for_people_too_and_names_every_number(tmp_path: Path, info: DatasetInfo) -> None:
+    DatasetWriter(tmp_path, info)
+    found = json.loads((tmp_path / "dataset.json").read_text())
+    observed, taken = found["observation"].pop("names"), found["actions"].pop("names")
+    assert found == {
+        "version": 1,
+        "environment": {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}},
+        "observation": {"shape": [71], "dtype": "float32"},
+        "actions": {"count": 11},
+    }
+    assert (len(observed), observed[66], len(taken), taken[0]) == (71, "torso.angle", 11, "qw")
+
+
+def test_numbers_are_stored_compactly(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode) -> None:
+    columns = pq.ParquetFile(DatasetWriter(tmp_path, info).write(make_episode())).metadata.row_group(0)
     encodings = {columns.column(i).path_in_schema: columns.column(i).encodings for i in range(columns.num_columns)}
-    for name in ("observation.list.element", "behaviour_probabilities.list.element", "reward", "time"):
+    for name in ("observation.list.element", "behaviour_probabilities.list.element", "reward", "timestamp"):
         assert "BYTE_STREAM_SPLIT" in encodings[name]
         assert "RLE_DICTIONARY" not in encodings[name]
     assert "RLE_DICTIONARY" in encodings["action"]
 
 
-def test_numbering_continues_after_the_highest(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+def test_numbering_continues_after_the_highest_and_what_was_set_aside_is_kept(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     first = DatasetWriter(tmp_path, info)
-    for _ in range(3):
-        first.write(make_episode())
-    (tmp_path / "episode-000001.parquet").unlink()
-    assert DatasetWriter(tmp_path, info).write(make_episode()).name == "episode-000003.parquet"
+    paths = [first.write(make_episode(seed=seed)) for seed in range(3)]
+    content = paths[1].read_bytes()
+    assert set_aside(paths[1], "discarded").name == f"{paths[1].stem}-discarded.aside"
+    DatasetWriter(tmp_path, info).write(make_episode(seed=9))
+    assert numbers(tmp_path) == [0, 2, 3]
+    paths[1].write_bytes(content)  # put back, and set aside again
+    set_aside(paths[1], "discarded")
+    assert [path.read_bytes() for path in (tmp_path / "aside").iterdir()] == [content] * 2
 
 
 def test_a_file_of_another_writer_is_not_overwritten(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
     theirs = fast.write(make_episode(seed=1))
     content = theirs.read_bytes()
-    assert slow.write(make_episode(seed=2)).name == "episode-000001.parquet"
+    slow.write(make_episode(seed=2))
+    assert numbers(tmp_path) == [0, 1]
     assert theirs.read_bytes() == content
 
 
 def test_the_games_of_another_writer_are_not_recorded_again(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
     for number in range(3):
@@ -75,23 +103,56 @@ def test_the_games_of_another_writer_are_not_recorded_again(
     assert [one.seed for one in open_dataset(tmp_path)] == [0, 1, 2, 9, 3, 0]
 
 
-def test_a_file_system_without_hard_links_works(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
+def claim(folder: Path, number: int, host: str, process: int, age: float = 0.0) -> Path:
+    path = folder / "episodes" / f".episode-{number:06d}.claim"
+    path.write_text(json.dumps([host, process, "another"]))
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def ended_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("host", "process", "age", "kept"),
+    [
+        (socket.gethostname(), "ended", 0, False),
+        (socket.gethostname(), "own", 0, True),
+        (socket.gethostname(), "own", 7200, False),
+        ("another machine", "ended", 0, True),
+        ("another machine", "own", 7200, False),
+    ],
+)
+def test_the_number_that_a_killed_writer_claimed_is_taken_and_a_live_ones_is_not(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, host: str, process: str, age: float, kept: bool
 ) -> None:
-    def refuse(*_: Any) -> NoReturn:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    first, second = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
-    (tmp_path / ".episode-000001.parquet.claim").touch()  # of a writer that was killed
-    written = [writer.write(make_episode(seed=seed)).name for seed, writer in enumerate((first, second, first))]
-    assert written == ["episode-000000.parquet", "episode-000002.parquet", "episode-000003.parquet"]
-    assert [episode.seed for episode in open_dataset(tmp_path)] == [0, 1, 2]
-    assert not list(tmp_path.glob("*.partial"))
+    writer = DatasetWriter(tmp_path, info)
+    writer.write(make_episode(seed=0))
+    path = claim(tmp_path, 1, host, os.getpid() if process == "own" else ended_process(), age)
+    writer.write(make_episode(seed=1))
+    assert numbers(tmp_path) == [0, 2 if kept else 1]
+    assert path.exists() == kept
 
 
-def test_a_disk_that_fails_leaves_no_file_of_that_name(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
+def test_a_claim_below_the_highest_number_is_no_lost_game(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
+) -> None:
+    first = DatasetWriter(tmp_path, info)
+    paths = [first.write(make_episode(seed=seed)) for seed in range(3)]
+    paths[1].unlink()
+    claim(tmp_path, 1, socket.gethostname(), ended_process())
+    later = DatasetWriter(tmp_path, info)
+    for seed in (7, 8):
+        later.write(make_episode(seed=seed))
+    assert [one.seed for one in open_dataset(tmp_path)] == [0, 7, 2, 8]
+    assert not [*(tmp_path / "episodes").glob(".*")]
+
+
+def test_a_disk_that_fails_leaves_no_file_and_no_claim(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = DatasetWriter(tmp_path, info)
 
@@ -102,31 +163,43 @@ def test_a_disk_that_fails_leaves_no_file_of_that_name(
         broken.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space left"):
             writer.write(make_episode())
-    assert names(tmp_path) == ["SHA256SUMS", "dataset.json"]
-    assert writer.write(make_episode()).name == "episode-000000.parquet"
+    assert names(tmp_path) == ["dataset.json"]
+    writer.write(make_episode())
+    assert numbers(tmp_path) == [0]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot sync a folder")
 def test_an_episode_is_on_the_disk_once_it_is_written_and_so_is_its_name(
-    tmp_path: Path,
-    info: DatasetInfo,
-    make_episode: Callable[..., Episode],
-    synced: Callable[[Path], list[tuple[int, bool]]],
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "episode-000000.parquet"
-    writer = DatasetWriter(tmp_path, info)
-    found = synced(path)
-    assert writer.write(make_episode()) == path
-    assert found == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    writer, done, sync = DatasetWriter(tmp_path, info), list[tuple[int, list[str]]](), os.fsync
+
+    def seen(descriptor: int) -> None:
+        sync(descriptor)
+        done.append((os.fstat(descriptor).st_ino, [path.name for path in tmp_path.rglob("episode-*.parquet")]))
+
+    monkeypatch.setattr(os, "fsync", seen)
+    path = writer.write(make_episode())
+    assert done == [(path.stat().st_ino, []), (path.parent.stat().st_ino, [path.name])]
+
+
+def test_a_link_out_of_the_dataset_is_not_written_through(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "episodes").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInput, match="episodes: a link, which may lead out of the dataset"):
+        DatasetWriter(tmp_path / "data", info)
+    assert names(tmp_path) == []
 
 
 def test_a_dataset_with_other_settings_is_refused_naming_them(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     DatasetWriter(tmp_path, info).write(make_episode())
-    other = DatasetInfo(
-        EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "reward": "speed"}), ObservationSpec((71,)), 11
-    )
+    settings = {"frames_per_step": 4, "reward": "speed"}
+    other = DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((71,)), 11)
     before = names(tmp_path)
     with pytest.raises(BadInput, match="other settings: frames_per_step is 3, not 4"):
         DatasetWriter(tmp_path, other)
@@ -134,7 +207,7 @@ def test_a_dataset_with_other_settings_is_refused_naming_them(
 
 
 def test_episodes_without_a_description_are_not_adopted(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
 ) -> None:
     DatasetWriter(tmp_path, info).write(make_episode())
     (tmp_path / "dataset.json").unlink()
@@ -150,62 +223,39 @@ def test_a_file_in_the_place_of_the_folder_is_bad_input(tmp_path: Path, info: Da
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_an_episode_of_another_shape_is_refused(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
-) -> None:
+def test_an_episode_of_another_shape_is_refused(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode) -> None:
     writer = DatasetWriter(tmp_path, info)
     images = np.zeros((6, 71), dtype=np.uint8)
     for wrong in (make_episode(shape=(70,)), make_episode(count=9), make_episode(observations=images)):
         with pytest.raises(ValueError, match=r"expected float32 \[71\] and 11"):
             writer.write(wrong)
-    assert names(tmp_path) == ["SHA256SUMS", "dataset.json"]
+    assert names(tmp_path) == ["dataset.json"]
 
 
 def write_in_step(folder: str, info: DatasetInfo, episodes: list[Episode], together: Barrier) -> None:
-    """Write each episode at the same moment as the other writer writes one."""
+    """Write each episode at the same moment as the other writers write one; the folder, too, is made together."""
+    together.wait(timeout=60)
     writer = DatasetWriter(folder, info)
     for episode in episodes:
         together.wait(timeout=60)
         writer.write(episode)
 
 
-def test_two_writers_at_once_lose_nothing(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
-) -> None:
+def test_three_writers_at_once_lose_nothing(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode) -> None:
     fork = multiprocessing.get_context("fork")
-    shares = [[make_episode(seed=100 * writer + number) for number in range(40)] for writer in range(2)]
-    together = fork.Barrier(2)
-    writers = [fork.Process(target=write_in_step, args=(str(tmp_path), info, share, together)) for share in shares]
+    shares = [[make_episode(seed=100 * writer + number) for number in range(20)] for writer in range(3)]
+    together, folder = fork.Barrier(3), tmp_path / "data"
+    writers = [fork.Process(target=write_in_step, args=(str(folder), info, share, together)) for share in shares]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    dataset = open_dataset(tmp_path)
-    assert [path.name for path in dataset.files] == [f"episode-{number:06d}.parquet" for number in range(80)]
-    seeds = [episode.seed for episode in dataset]
-    assert [set(seeds[first : first + 2]) for first in range(0, 80, 2)] == [
-        {one.seed, other.seed} for one, other in zip(*shares, strict=True)
-    ]
-
-
-def test_a_writer_that_starts_while_another_describes_the_folder_removes_nothing_of_it(
-    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    others: list[DatasetWriter] = []
-    link = os.link
-
-    def another_starts(partial: Path, name: Path) -> None:
-        if not others:
-            monkeypatch.setattr(os, "link", link)
-            others.append(DatasetWriter(tmp_path, info))
-        link(partial, name)
-
-    monkeypatch.setattr(os, "link", another_starts)
-    for seed, writer in enumerate((DatasetWriter(tmp_path, info), *others)):
-        writer.write(make_episode(seed=seed))
-    assert len(others) == 1
-    assert len(open_dataset(tmp_path).files) == 2
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert numbers(folder) == [*range(60)]
+    assert sorted(one.seed or 0 for one in open_dataset(folder)) == sorted(
+        one.seed or 0 for share in shares for one in share
+    )
+    assert not [*(folder / "episodes").glob(".*")]
 
 
 ENDLESS = """
@@ -218,10 +268,10 @@ steps = 2000
 writer = DatasetWriter(sys.argv[1], DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((8,)), 2))
 for seed in range(10**6):
     numbers = np.random.default_rng(seed).standard_normal((steps + 1, 8)).astype(np.float32)
-    actions, rewards, times = np.zeros(steps, np.int16), np.zeros(steps, np.float32), np.arange(steps + 1.0)
+    actions, rewards = np.zeros(steps, np.int16), np.zeros(steps, np.float32)
     probabilities = np.full((steps, 2), 0.5, np.float32)
-    ending = (None, True, False, "terminated", "player", "source", "recorded", seed)
-    writer.write(Episode(numbers, actions, probabilities, rewards, times, *ending))
+    ending = (None, None, True, False, "terminated", "player", "source", "recorded", None, seed)
+    writer.write(Episode(numbers, actions, probabilities, rewards, *ending))
     print(seed, flush=True)
 """
 
@@ -242,16 +292,9 @@ def test_kill_9_damages_no_episode_and_loses_no_finished_one(tmp_path: Path) -> 
     dataset = open_dataset(tmp_path)
     assert len(dataset) - finished in (0, 1, 2, 3)  # at most one a run was named but not yet said to be
     for episode in dataset:
-        numbers = np.random.default_rng(episode.seed).standard_normal((2001, 8)).astype(np.float32)
-        assert np.array_equal(episode.observations, numbers)
-
-
-def test_the_description_is_for_people_too(tmp_path: Path, info: DatasetInfo) -> None:
-    DatasetWriter(tmp_path, info)
-    assert json.loads((tmp_path / "dataset.json").read_text()) == {
-        "schema_version": 2,
-        "environment": {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}},
-        "observation_shape": [71],
-        "observation_dtype": "float32",
-        "actions": 11,
-    }
+        made = np.random.default_rng(episode.seed).standard_normal((2001, 8)).astype(np.float32)
+        assert np.array_equal(episode.observations, made)
+    writer: Any = DatasetWriter(tmp_path, dataset.info)
+    writer.write(dataset[0])
+    assert numbers(tmp_path) == [*range(len(dataset) + 1)]
+    assert not [*(tmp_path / "episodes").glob(".*")]

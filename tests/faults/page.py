@@ -137,7 +137,7 @@ def trial(folder: Path, name: str, number: signal.Signals, draw: random.Random) 
 
 def _keys(folder: Path) -> dict[str, list[int]]:
     """The keys of every frame of each episode in a folder, by the name of its file."""
-    paths = sorted(folder.glob("episode-*.parquet"))
+    paths = sorted(folder.glob("episodes/episode-*.parquet"))
     if not paths:
         return {}
     return {

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from qwop.common.folder_lock import FolderLock, exclusive_lock
 from qwop.datasets.describe import describe
-from qwop.datasets.exchange.export_command import command as export
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.report.command import command as report
+from qwop.datasets.report import command as report
 from qwop.datasets.verification.command import command as verify
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import write_keys
@@ -30,7 +29,7 @@ def run_play(folder: Path) -> None:
 
 
 def run_verify(folder: Path) -> None:
-    (folder / "episode-000001.parquet").write_bytes(b"torn")
+    next(folder.glob("episodes/episode-000001-*")).write_bytes(b"torn")
     verify.run(verify.read([f"dataset={folder}", "set_aside=true"]))
 
 
@@ -41,16 +40,13 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
     "watch": lambda folder: watch.run(watch.read([f"keys={folder}/keys.txt", f"out={folder}/game.html"])),
     "play": run_play,
     "report": lambda folder: report.run(report.read([f"dataset={folder}", f"out={folder}/report.html"])),
-    "export": lambda folder: export.run(
-        export.read([f"dataset={folder}", "to=baselines", f"out={folder}-exports/1.npz"])
-    ),
     "verify": run_verify,
 }
 
 
 def left_by(name: str, folder: Path) -> Path:
     """The hidden file that the command would have left."""
-    places = {"play": "../data-site/board", "export": "../data-exports", "evaluate": "../data-evaluation"}
+    places = {"play": "../data-site/board", "evaluate": "../data-evaluation"}
     left = folder / places.get(name, ".") / LEFT
     left.parent.mkdir(parents=True, exist_ok=True)
     left.touch()

@@ -135,12 +135,12 @@ WORK = {
         ),
         Work("describing", ("describe",), place="dataset", games="", copies="demonstrations"),
         Work("setting aside", ("verify", "set_aside=true"), place="dataset", games="", copies="damaged"),
-        Work("merging", ("merge", "dataset=demonstrations", "others=[demonstrations]", "duplicates=skip"), games="",
+        Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]", "duplicates=skip"), games="",
              over="dataset.json"),
-        Work("splitting", ("split", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
-        Work("dropping", ("drop", "dataset=demonstrations", "episodes=[1,3]"), over="dataset.json", games=""),
+        Work("splitting", ("copy", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
+        Work("dropping", ("copy", "dataset=demonstrations", "drop_episodes=[1,3]"), over="dataset.json", games=""),
         Work("relabelling", ("relabel", "dataset=demonstrations", "reward=speed"), over="dataset.json", games=""),
-        Work("exporting", ("export", "dataset=demonstrations", "to=huggingface"), over="dataset.json"),
+        Work("exporting", ("export", "dataset=demonstrations", "to=minari"), over="data"),
         Work("importing", ("import", "dataset=hub"), over="dataset.json", games=""),
     )
 }  # fmt: skip
@@ -173,9 +173,9 @@ def prepare(folder: Path) -> None:
     (folder / "study.yaml").write_text(study + "\n")
     shutil.copytree(folder / "demonstrations", folder / "damaged")
     describe(folder / "damaged")
-    path = folder / "damaged" / "episode-000002.parquet"
+    (path,) = folder.glob("damaged/episodes/episode-000002-*")
     path.write_bytes(path.read_bytes()[:-5])
-    export(ExportSettings(str(folder / "demonstrations"), "huggingface", str(folder / "hub")))
+    export(ExportSettings(str(folder / "demonstrations"), "minari", str(folder / "hub")))
 
 
 def _prepare_runner(folder: Path) -> None:
@@ -210,12 +210,12 @@ def _require_atomic_file(path: Path) -> None:
             load_policy(path)
         case ".checkpoint":
             load_checkpoint(path)
-        case ".parquet" if not EPISODE_NAME.fullmatch(path.name) or path.parent.name == "set-aside":
-            pass  # of another tool; or what is not whole, and known to be
+        case ".parquet" if not EPISODE_NAME.fullmatch(path.name):
+            pass  # of another tool
         case ".parquet":
-            damaged = path.parents[1] / "damaged" / path.name
+            damaged = path.parents[2] / "damaged" / "episodes" / path.name
             if not (damaged.exists() and damaged.read_bytes() == path.read_bytes()):
-                read_episode(path, open_dataset(path.parent).info)
+                read_episode(path, open_dataset(path.parents[1]).info)
         case ".json":
             json.loads(path.read_text())
         case ".yaml" | ".html":
@@ -242,7 +242,7 @@ def digest(work: Work, folder: Path) -> dict[str, str]:
 
 def games(folder: Path) -> dict[str, str]:
     """A digest of each readable game, by where it is from; empty for a folder that is not there."""
-    if not list(folder.glob("episode-*.parquet")):
+    if not list(folder.glob("episodes/episode-*.parquet")):
         return {}
     found = {}
     for episode in open_dataset(folder):

@@ -72,7 +72,7 @@ def _episode(
         outcome="terminated" if terminated else "truncated",
         player="tests",
         source="tests",
-        probabilities_from="recorded",
+        mu_kind="recorded",
     )
 
 

@@ -64,7 +64,7 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
             outcome="fell",
             player="tests",
             source="tests",
-            probabilities_from="recorded",
+            mu_kind="recorded",
         )
     )
     return open_dataset(folder / "demos")

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 Change = Callable[[bytes], bytes]
@@ -420,78 +418,6 @@ def npz_files(seed: int) -> Iterator[Named]:
             return packed([*{**parts, name: parts[name][:at] + draw + parts[name][at + 8 :]}.items()])
 
         yield f"inside a member {number}", damaged
-
-
-def episodes(seed: int) -> Iterator[Named]:
-    """Changes of an episode's Parquet file: its metadata, and its columns."""
-
-    def rewritten(change: Callable[[pa.Table], pa.Table], **options: Any) -> Change:
-        def apply(data: bytes) -> bytes:
-            sink = io.BytesIO()
-            pq.write_table(change(pq.read_table(io.BytesIO(data))), sink, **options)
-            return sink.getvalue()
-
-        return apply
-
-    def with_column(name: str, make: Callable[[pa.Table], Any]) -> Change:
-        def change(table: pa.Table) -> pa.Table:
-            made = make(table)
-            at = table.column_names.index(name)
-            return table.set_column(at, name, made) if made is not None else table.remove_column(at)
-
-        return rewritten(change)
-
-    def with_entry(name: bytes, change: Callable[[Any], str]) -> Change:
-        def apply(table: pa.Table) -> pa.Table:
-            found = dict(table.schema.metadata)
-            if name in found:
-                found[name] = change(json.loads(found[name])).encode(errors="surrogatepass")
-            return table.replace_schema_metadata(found)
-
-        return rewritten(apply)
-
-    names = ("step", "observation", "action", "behaviour_probabilities", "reward", "keys", "time")
-    rows: dict[str, Callable[[pa.Table], Any]] = {
-        "missing": lambda table: None,
-        "nulls": lambda table: pa.nulls(table.num_rows),
-        "texts": lambda table: pa.array(["\x1b[31m"] * table.num_rows),
-        "numbers": lambda table: pa.array(np.arange(table.num_rows, dtype=np.int64)),
-        "infinite": lambda table: pa.array(np.full(table.num_rows, np.inf)),
-        "large": lambda table: pa.array([2**15 - 1] * table.num_rows, pa.int16()),
-        "lists": lambda table: pa.array([[1.0] * 71] * table.num_rows, pa.list_(pa.float32())),
-        "empty lists": lambda table: pa.array([[]] * table.num_rows, pa.list_(pa.uint8())),
-        "long lists": lambda table: _long_lists(table.num_rows, 50_000_000),
-        "longer lists": lambda table: _long_lists(table.num_rows, 400_000),
-        "pictures": lambda table: pa.array([bytes(71)] * table.num_rows, pa.binary(71)),
-    }
-    for name in names:
-        for kind, make in rows.items():
-            yield f"column {name} {kind}", with_column(name, make)
-        yield f"column {name} twice", rewritten(lambda table, name=name: table.append_column(name, table.column(name)))
-    yield "a foreign column", rewritten(lambda table: table.append_column("x", _long_lists(table.num_rows, 50_000_000)))
-    yield "no rows", rewritten(lambda table: table.slice(0, 0))
-    yield "one row", rewritten(lambda table: table.slice(0, 1))
-    yield "many groups", rewritten(lambda table: table, row_group_size=1)
-    yield "no metadata", rewritten(lambda table: table.replace_schema_metadata(None))
-    yield (
-        "much metadata",
-        rewritten(lambda table: table.replace_schema_metadata({**table.schema.metadata, "x": "x" * 30_000_000})),
-    )
-    for name in ("player", "source", "outcome", "probabilities_from", "seed", "metres", "terminated", "truncated", "start",
-                 "created", "software_version", "schema_version", "observation_shape", "observation_dtype", "actions"):  # fmt: skip
-        for value in HOSTILE:
-            yield f"{name}: {str(value)[:30]!r}", with_entry(name.encode(), lambda data, value=value: dumps(value))
-    for text, change in itertools.islice(json_documents(seed, "settings"), 200):
-        yield f"environment, {text}", with_entry(b"environment", change)
-    for text, change in json_documents(seed, ""):
-        yield f"start, {text}", with_entry(b"start", change)
-
-
-def _long_lists(count: int, length: int) -> pa.Array:
-    lengths = np.array([length, *[1] * (count - 1)])
-    return pa.ListArray.from_arrays(
-        pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32()), pa.array(np.ones(lengths.sum(), np.uint8))
-    )
 
 
 def places(path: Path) -> dict[str, Callable[[], None]]:

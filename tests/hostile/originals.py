@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import torch
@@ -56,8 +55,8 @@ budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fr
 
 def make_originals(folder: Path) -> None:
     """Write `policy.safetensors`, one of each network for CartPole as `NAME.safetensors`, `keys.txt`,
-    `recording.npz`, `dataset`, `run`, `population`, `study` and `study.yaml`, the dataset as `hub` and `minari`, and
-    episodes of CartPole as `arrays.npz`, `arrays.hdf5`, `rows.csv`, `rows.parquet` and the folder `robot`."""
+    `recording.npz`, `dataset`, `run`, `population`, `study` and `study.yaml`, the dataset as `minari`, and
+    episodes of CartPole as `arrays.npz`, `rows.csv`, `rows.parquet` and the folder `robot`."""
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
     task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
@@ -72,8 +71,7 @@ def make_originals(folder: Path) -> None:
     keys = np.concatenate(open_dataset(embedded_dataset())[0].keys or ())
     write_keys(folder / "keys.txt", keys[:300], "a game")
     _dataset(folder / "dataset", keys)
-    for to, name in (("huggingface", "hub"), ("minari", "minari")):
-        export(ExportSettings(str(folder / "dataset"), to, str(folder / name)))
+    export(ExportSettings(str(folder / "dataset"), "minari", str(folder / "minari")))
     _own_data(folder)
     _recording(folder / "recording.npz")
     _run([f"out={folder / 'run'}", *RUN])
@@ -109,9 +107,6 @@ def _own_data(folder: Path) -> None:
     rows = {"actions": random.integers(2, size=20), "rewards": np.ones(20), "terminations": np.arange(20) % 10 == 9}
     observations = random.normal(size=(20, 4)).astype(np.float32)
     np.savez_compressed(folder / "arrays.npz", observations=observations, **rows)
-    with h5py.File(folder / "arrays.hdf5", "w") as file:
-        for name, values in {**rows, "observations": observations}.items():
-            file.create_dataset(name, data=values, compression="gzip")
     columns = {"action": rows["actions"], "reward": rows["rewards"], "terminated": rows["terminations"]}
     table = pd.DataFrame(columns)
     table.assign(**{f"x{place}": observations[:, place] for place in range(4)}).to_csv(folder / "rows.csv", index=False)

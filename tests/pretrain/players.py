@@ -22,5 +22,6 @@ def shown(observations: NDArray[Any], actions: NDArray[np.int16], source: str) -
         outcome="terminated",
         player="a player",
         source=source,
-        probabilities_from="smoothed(0.05)",
+        mu_kind="smoothed",
+        mu_epsilon=0.05,
     )

@@ -9,7 +9,6 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode, open_dataset
-from qwop.datasets.schema import SHARED_CONTROL
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
@@ -68,7 +67,7 @@ def test_a_policy_is_continued_with_its_values_and_without_dropout_and_noise(
 
 def test_what_nobody_corrected_is_in_no_part_of_a_clone_of_the_person() -> None:
     settings = CloningSettings(hidden=(8,), epochs=1, policy_weight=0.0)
-    info = replace(INFO, version=SHARED_CONTROL)
+    info = INFO
 
     def game(number: int, person: int) -> Episode:
         actors = np.repeat([0, person], 20).astype(np.int8)

@@ -46,7 +46,8 @@ def random_episode(steps: int, seed: int) -> Episode:
         outcome="terminated",
         player="a player",
         source=f"game {seed}",
-        probabilities_from="smoothed(0.05)",
+        mu_kind="smoothed",
+        mu_epsilon=0.05,
         seed=seed,
     )
 
@@ -66,7 +67,7 @@ def test_every_episode_is_judged_by_a_clone_that_never_saw_it(episodes: list[Epi
 
 def test_nothing_else_changes(episodes: list[Episode]) -> None:
     for index, episode in cross_fitted(episodes, Frequencies(), folds=2, floor=1e-3, seed=1):
-        assert episode.probabilities_from == "cloned(2 folds)"
+        assert episode.mu == "cloned"
         for name in ("observations", "actions", "rewards", "times", "keys", "source", "seed", "metres"):
             assert getattr(episode, name) is getattr(episodes[index], name)
 

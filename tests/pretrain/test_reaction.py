@@ -32,7 +32,8 @@ def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Epi
         outcome="terminated",
         player="me",
         source="a test",
-        probabilities_from="smoothed(0.05)",
+        mu_kind="smoothed",
+        mu_epsilon=0.05,
         actors=given,
     )
 
@@ -52,7 +53,7 @@ def test_a_policy_that_plays_another_way_tells_none() -> None:
 
 
 def test_a_policys_own_decisions_have_none() -> None:
-    alone = replace(late_game(3), probabilities_from=RECORDED)
+    alone = replace(late_game(3), mu_kind=RECORDED)
     assert reaction([alone], knows, 8) == 0
     shared = late_game(3, actors=[0] * 60)
     assert reaction([shared], knows, 8) == 0
@@ -82,7 +83,7 @@ def test_only_the_persons_actions_are_late() -> None:
 def test_shared_control_gives_weights_and_targets_by_who_acted() -> None:
     game = late_game(0, steps=4, actors=[0, 1, 0, 1])
     mu = np.full((4, 3), 1 / 3, dtype=np.float32)
-    game = replace(game, behaviour_probabilities=mu, probabilities_from="recorded and smoothed(0.05)")
+    game = replace(game, behaviour_probabilities=mu, mu_kind="mixed", mu_epsilon=0.05)
     rows = rows_of([game], policy=0.5, person=2.0)
     assert rows.weights is not None
     assert rows.probabilities is not None

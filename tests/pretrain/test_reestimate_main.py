@@ -7,7 +7,6 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.datasets.schema import SHARED_CONTROL
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate_command import main
 from qwop.pretrain.reestimate_main import run
@@ -43,14 +42,15 @@ def people(tmp_path: Path) -> Path:
                 outcome="terminated",
                 player="a person",
                 source=f"game {number}",
-                probabilities_from="smoothed(0.05)",
+                mu_kind="smoothed",
+                mu_epsilon=0.05,
             )
         )
     return writer.folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.rglob("*.*")}
 
 
 def probabilities(episodes: Sequence[Episode]) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ def test_a_new_dataset_has_the_person_s_own_probabilities(
     for one, other in zip(old, new, strict=True):
         assert np.array_equal(one.observations, other.observations)
         assert np.array_equal(one.actions, other.actions)
-        assert other.probabilities_from == "cloned(3 folds)"
+        assert other.mu == "cloned"
         assert other.behaviour_probabilities.min() >= 0.002
     right, left = probabilities(list(new))
     assert right.mean() == pytest.approx(0.9, abs=0.08)
@@ -127,17 +127,10 @@ def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[
 
 
 def test_games_of_shared_control_are_refused_before_anything_is_cloned(people: Path, tmp_path: Path) -> None:
-    writer = DatasetWriter(tmp_path / "coached", replace(INFO, version=SHARED_CONTROL))
+    writer = DatasetWriter(tmp_path / "coached", INFO)
     alone, other = list(open_dataset(people))[:2]
     for episode in (alone, replace(other, actors=np.ones(len(other), dtype=np.int8))):
         writer.write(episode)
-    with pytest.raises(BadInput, match=r"episode-000001\.parquet: a policy and a person shared control"):
+    with pytest.raises(BadInput, match=r"episode-000001-\w+\.parquet: a policy and a person shared control"):
         run(main.read([f"dataset={writer.folder}", f"out={tmp_path / 'new'}", "folds=2"]))
     assert not (tmp_path / "new").exists()
-
-
-def test_a_dataset_of_version_1_gets_a_copy_of_the_current_one(tmp_path: Path) -> None:
-    old = Path(__file__).parents[1] / "datasets" / "version_1"
-    run(main.read([f"dataset={old}", f"out={tmp_path / 'new'}", "folds=3", "cloning.epochs=1"]))
-    new = open_dataset(tmp_path / "new")
-    assert (len(new), new.info.version) == (len(open_dataset(old)), 2)

@@ -21,7 +21,7 @@ def test_rows_are_the_decisions_in_order(make_dataset: Callable[[int], Path]) ->
 def test_only_exact_probabilities_of_a_player_that_draws_count(make_dataset: Callable[[int], Path]) -> None:
     estimated = list(open_dataset(make_dataset(2)))
     assert rows_of(estimated).probabilities is None
-    drawn = [replace(episode, probabilities_from=RECORDED) for episode in estimated]
+    drawn = [replace(episode, mu_kind=RECORDED) for episode in estimated]
     found = rows_of(drawn).probabilities
     assert found is not None
     np.testing.assert_array_equal(found, np.concatenate([one.behaviour_probabilities for one in drawn]))

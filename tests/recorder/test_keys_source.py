@@ -40,7 +40,7 @@ def test_every_file_is_an_episode_with_its_keys(files: Path, tmp_path: Path) -> 
     np.testing.assert_array_equal(np.concatenate(one.keys), RUN)
     np.testing.assert_array_equal(np.concatenate(two.keys), RUN[:30])
     assert (one.player, one.source, one.outcome, len(two)) == ("ada", "one.txt", "stopped", 15)
-    assert one.probabilities_from == "smoothed(0.1)"
+    assert one.mu == "smoothed(0.1)"
 
 
 def test_each_player_is_the_one_whom_the_file_names_unless_one_is_given(files: Path, tmp_path: Path) -> None:

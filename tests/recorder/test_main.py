@@ -61,7 +61,7 @@ def test_the_configuration_of_every_recording_is_kept(cartpole: Path, tmp_path: 
             f"source.episodes={episodes}",
             f"dataset={tmp_path / 'dataset'}",
         )
-    kept = sorted((tmp_path / "dataset" / "recordings").glob("*.yaml"))
+    kept = sorted((tmp_path / "dataset" / "aside").glob("recording-*.yaml"))
     assert ["episodes: 2" in kept[0].read_text(), "episodes: 3" in kept[1].read_text(), len(kept)] == [True, True, 2]
     assert len(open_dataset(tmp_path / "dataset")) == 5
 
@@ -119,7 +119,7 @@ def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
     ]
     process = subprocess.Popen([COMMAND, *overrides], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
-        if len(list(folder.glob("episode-*.parquet"))) >= 20 or process.poll() is not None:
+        if len(list(folder.glob("episodes/episode-*.parquet"))) >= 20 or process.poll() is not None:
             break
         time.sleep(0.05)
     assert process.poll() is None, process.communicate()

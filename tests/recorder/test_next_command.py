@@ -14,10 +14,11 @@ def add_games(tmp_path: Path) -> Callable[[int], Path]:
     folder = tmp_path / "me"
 
     def add(count: int) -> Path:
-        folder.mkdir(exist_ok=True)
-        there = len([*folder.iterdir()])
+        episodes = folder / "episodes"
+        episodes.mkdir(exist_ok=True, parents=True)
+        there = len([*episodes.iterdir()])
         for number in range(there, there + count):
-            (folder / f"episode-{number:06d}.parquet").touch()
+            (episodes / f"episode-{number:06d}-0123456789ab.parquet").touch()
         return folder
 
     return add

@@ -59,7 +59,7 @@ def number(episode: Episode) -> int:
 def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, cartpole: str) -> None:
     policy = load_policy(cartpole)
     for episode in record(tmp_path, policy=cartpole, player="balancer"):
-        assert episode.probabilities_from == "recorded"
+        assert episode.mu == "recorded"
         assert np.array_equal(episode.behaviour_probabilities, policy.probabilities(episode.observations[:-1]))
         assert episode.player == "balancer"
         assert (episode.terminated, episode.outcome, episode.metres) == (True, "terminated", None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
-from qwop.datasets.editing import merge
+from qwop.datasets.editing import copy
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.main import record
@@ -54,8 +54,8 @@ def test_rescued_games_join_the_others_as_the_message_says(full: RescuingWriter,
     DatasetWriter(tmp_path / "my games", INFO).write(game(6))
     with pytest.raises(BadInput, match="make room, then put both together") as caught:
         full.write(game(9))
-    _, _, said = str(caught.value).partition("qwop-dataset merge ")
-    merge.run(merge.command.read(shlex.split(said)))
+    _, _, said = str(caught.value).partition("qwop-dataset copy ")
+    copy.run(copy.command.read(shlex.split(said)))
     out = tmp_path / "my games-2"
     assert [sum(map(len, episode.keys or ())) for episode in open_dataset(out)] == [6, 9]
     assert len(open_dataset(tmp_path / "my games")) == 1

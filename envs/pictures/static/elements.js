@@ -18,7 +18,7 @@ export const button = (text, action, more = {}) => {
 };
 
 // The number of a recorded game for people, who count from 1, by the name of its episode; files count from 0.
-export const numberOf = (name) => Number(name.split("-").pop()) + 1;
+export const numberOf = (name) => Number(name.split("-")[1]) + 1;
 
 export const figures = ({ outcome, metres, seconds }) => (
   outcome === "finished" ? `${seconds.toFixed(2)} s` : `${metres.toFixed(1)} m in ${seconds.toFixed(2)} s`

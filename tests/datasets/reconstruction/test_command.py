@@ -45,7 +45,8 @@ def imported(
                 outcome="fell",
                 player="somebody",
                 source="games.npz",
-                probabilities_from="smoothed(0.05)",
+                mu_kind="smoothed",
+                mu_epsilon=0.05,
                 origin=Origin(sha256=DIGEST, game=number),
             )
         )

@@ -1,7 +1,6 @@
 """`qwop-dataset verify`: what it finds, what it says, and that it changes nothing unless asked."""
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
-from qwop.datasets.checksums import CHECKSUMS
 from qwop.datasets.describe import describe
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import DatasetInfo
@@ -47,13 +45,13 @@ def problem(folder: Path, *more: str) -> str:
 
 
 def test_a_whole_dataset_is_verified_by_replay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+    before = {path: path.read_bytes() for path in folder.rglob("*.*")}
     verify(folder, "replay=true")
     out = capsys.readouterr().out
     assert "3 episodes with" in out
-    assert "3 with their listed checksum, 3 played again, equal to the bit" in out
+    assert "are whole, 3 played again, equal to the bit" in out
     assert "note:" not in out
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
 
 
 def test_a_dataset_without_episodes_is_not_sent_to_be_cloned(
@@ -74,13 +72,17 @@ def test_the_embedded_games_are_true(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def rewrite(folder: Path, change: Callable[[Episode], Episode]) -> None:
-    """Write the first episode anew, with a hash and a checksum that fit."""
+    """Write the first episode anew, under the name that its digest gives."""
     dataset = open_dataset(folder)
-    made = folder.parent / "made"
-    DatasetWriter(made, dataset.info).write(change(dataset[0]))
-    shutil.move(made / "episode-000000.parquet", folder / "episode-000000.parquet")
-    (folder / CHECKSUMS).unlink()
+    made = DatasetWriter(folder.parent / "made", dataset.info).write(change(dataset[0]))
+    dataset.files[0].unlink()
+    shutil.move(made, folder / "episodes")
     describe(folder)
+
+
+def file_of(folder: Path, number: int) -> Path:
+    (path,) = (folder / "episodes").glob(f"episode-{number:06d}-*.parquet")
+    return path
 
 
 def changed(name: str, place: Any, value: Any) -> Callable[[Episode], Episode]:
@@ -97,7 +99,7 @@ def changed(name: str, place: Any, value: Any) -> Callable[[Episode], Episode]:
     [
         (changed("rewards", 3, 0.5), "row 3, reward: 0.5, by replay"),
         (changed("observations", (5, 66), 0.25), "row 5, observation torso.angle: 0.25, by replay"),
-        (changed("times", 0, 0.0), "row 0, time: 0.0, by replay"),
+        (changed("times", 0, 0.0), "row 0, timestamp: 0.0, by replay"),
         (changed("actions", 2, 10), "row 2, action: 10, which is not what the keys of its frames do"),
         (lambda one: replace(one, metres=12.0), "metres: 12.0, by replay"),
         (lambda one: replace(one, outcome="stopped"), "outcome: stopped, by replay fell"),
@@ -114,7 +116,7 @@ def test_replay_finds_what_no_checksum_can(
     rewrite(folder, change)
     verify(folder)
     found = problem(folder, "replay=true")
-    assert str(folder / "episode-000000.parquet") in found
+    assert str(file_of(folder, 0)) in found
     assert said in found + capsys.readouterr().out
 
 
@@ -125,55 +127,39 @@ def test_a_game_that_the_simulator_plays_differently_is_not_compared(folder: Pat
 
 
 def test_a_flipped_bit_is_named_in_one_line(folder: Path) -> None:
-    path = folder / "episode-000001.parquet"
+    path = file_of(folder, 1)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 16
     path.write_bytes(content)
     assert problem(folder).startswith(f"{path}: ")
 
 
-def test_every_problem_has_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "episode-000000.parquet").write_bytes(b"PAR1")
-    (folder / "episode-000002.parquet").unlink()
-    assert problem(folder) == f"{folder}: 2 problems in 2 files, the first in {folder / 'episode-000000.parquet'}"
-    out = capsys.readouterr().out
-    assert f"{folder / 'episode-000000.parquet'}: damaged or not a Parquet file" in out
-    assert f"{folder / 'episode-000002.parquet'}: missing, though SHA256SUMS lists it" in out
-
-
 def test_a_copy_is_found(folder: Path) -> None:
     dataset = open_dataset(folder)
     DatasetWriter(folder, dataset.info).write(dataset[1])
-    assert "the same episode as episode-000001.parquet" in problem(folder)
+    assert f"the same episode as {dataset.files[1].name}" in problem(folder)
 
 
 def test_torn_and_foreign_files_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / ".0123.partial.parquet").write_bytes(b"PAR1")
+    (folder / "episodes" / ".0123.partial.parquet").write_bytes(b"PAR1")
+    (folder / "episodes" / ".episode-000001.claim").touch()
     (folder / "notes.txt").write_text("mine")
     verify(folder)
     out = capsys.readouterr().out
     assert ".0123.partial.parquet: left by a recorder that was killed" in out
+    assert ".episode-000001.claim: left by a recorder that was killed" in out
     assert "notes.txt: no part of the dataset" in out
-    (folder / "games.parquet").write_bytes(b"PAR1")
+    (folder / "episodes" / "games.parquet").write_bytes(b"PAR1")
     assert "games.parquet: no episode of this dataset" in problem(folder)
 
 
-@pytest.mark.parametrize("name", ["recordings", "discarded", "differing", "set-aside"])
-def test_folders_that_the_commands_make_are_not_foreign(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    (folder / name).mkdir(exist_ok=True)
-    verify(folder)
-    assert "no part of the dataset" not in capsys.readouterr().out
-
-
 def test_faulty_files_are_set_aside_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    torn = b"torn"
-    (folder / "episode-000001.parquet").write_bytes(torn)
+    torn, path = b"torn", file_of(folder, 1)
+    path.write_bytes(torn)
+    with pytest.raises(BadInput, match="restore it, or: set_aside=true"):
+        verify(folder)
     verify(folder, "set_aside=true")
-    (moved,) = (folder / "set-aside").glob("episode-000001-*.parquet")
-    assert moved.read_bytes() == torn
-    assert (folder / "set-aside" / "reasons.txt").read_text().startswith(f"{moved.name}: damaged")
+    assert (folder / "aside" / f"{path.stem}-faulty.aside").read_bytes() == torn
     assert len(open_dataset(folder)) == 2
     describe(folder)
     capsys.readouterr()
@@ -181,8 +167,29 @@ def test_faulty_files_are_set_aside_and_kept(folder: Path, capsys: pytest.Captur
     assert "note:" not in capsys.readouterr().out
 
 
+def test_a_number_that_is_missing_is_a_note_unless_its_game_was_set_aside_or_never_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(folder, 1)
+    (folder / "aside").mkdir()
+    path.rename(folder / "aside" / f"{path.stem}-discarded.aside")
+    verify(folder)
+    assert "no episode has the number" not in capsys.readouterr().out
+    (folder / "aside" / f"{path.stem}-discarded.aside").unlink()
+    verify(folder)
+    assert "episodes: no episode has the number 1" in capsys.readouterr().out
+
+
+def test_every_problem_has_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (0, 2):
+        file_of(folder, number).write_bytes(b"PAR1")
+    first = file_of(folder, 0)
+    assert problem(folder) == f"{folder}: 2 problems in 2 files, the first in {first}"
+    assert f"{first}: its bytes are not those of the digest in its name" in capsys.readouterr().out
+
+
 def test_a_file_that_the_disk_does_not_read_now_is_not_set_aside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, opened = folder / "episode-000001.parquet", os.open
+    path, opened = file_of(folder, 1), os.open
 
     def failing(name: Any, *more: Any, **named: Any) -> int:
         if Path(name) == path:
@@ -195,50 +202,6 @@ def test_a_file_that_the_disk_does_not_read_now_is_not_set_aside(folder: Path, m
     monkeypatch.undo()
     assert len(open_dataset(folder)) == 3
     verify(folder)
-
-
-def test_an_edited_description_is_named(folder: Path) -> None:
-    path = folder / "dataset.json"
-    found = json.loads(path.read_text())
-    found["environment"]["settings"]["reward"] = "speed"
-    path.write_text(json.dumps(found))
-    with pytest.raises(BadInput, match=r"dataset\.json: was changed"):
-        open_dataset(folder)
-    (folder / CHECKSUMS).unlink()
-    with pytest.raises(BadInput, match=r"dataset\.json says reward is speed, not shaped"):
-        open_dataset(folder)[0]
-
-
-def test_an_episode_that_is_not_listed_is_a_note_until_described(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A recorder that was killed between an episode's file and its line leaves it so."""
-    lines = (folder / CHECKSUMS).read_text().splitlines()
-    (folder / CHECKSUMS).write_text("\n".join(line for line in lines if "episode-000001" not in line))
-    verify(folder)
-    assert "episode-000001.parquet: not listed in SHA256SUMS" in capsys.readouterr().out
-    describe(folder)
-    assert sorted((folder / CHECKSUMS).read_text().splitlines()) == sorted(lines)
-
-
-@pytest.mark.parametrize("rest", ["5f" * 20, "5f" * 32 + "  episode-0000", "# remo", "5f" * 9 + "\0" * 40])
-def test_a_line_that_a_power_failure_cut_off_is_a_note_until_described(
-    rest: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = (folder / CHECKSUMS).read_text()
-    (folder / CHECKSUMS).write_text(whole + rest)
-    verify(folder)
-    assert "SHA256SUMS: line 5 was cut off" in capsys.readouterr().out
-    describe(folder)
-    assert (folder / CHECKSUMS).read_text() == whole
-
-
-def test_a_changed_line_is_no_cut_one(folder: Path) -> None:
-    whole = (folder / CHECKSUMS).read_text()
-    (folder / CHECKSUMS).write_text(whole.replace("episode-000001", "episode_000001"))
-    assert "is no checksum of a file of this dataset" in problem(folder)
-    describe(folder)
-    assert "episode_000001" in (folder / CHECKSUMS).read_text()
 
 
 def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -260,8 +223,9 @@ def test_other_environments_are_verified_without_replay(
 
 
 def test_a_file_in_place_of_the_folder_for_faulty_episodes_is_named(folder: Path) -> None:
-    (folder / "episode-000000.parquet").write_bytes(b"torn")
-    (folder / "set-aside").touch()
-    with pytest.raises(BadInput, match=r"set-aside: cannot be written \(.*set-aside is a file\)"):
+    path = file_of(folder, 0)
+    path.write_bytes(b"torn")
+    (folder / "aside").touch()
+    with pytest.raises(BadInput, match=r"aside: cannot be written \(.*"):
         run(command.read([f"dataset={folder}", "set_aside=true"]))
-    assert (folder / "episode-000000.parquet").read_bytes() == b"torn"
+    assert path.read_bytes() == b"torn"

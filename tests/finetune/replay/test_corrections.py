@@ -26,7 +26,8 @@ def game(actors: list[int]) -> Episode:
         outcome="terminated",
         player="me",
         source="a test",
-        probabilities_from="recorded and smoothed(0.05)",
+        mu_kind="mixed",
+        mu_epsilon=0.05,
         actors=np.array(actors, dtype=np.int8),
     )
 

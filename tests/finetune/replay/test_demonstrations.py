@@ -89,7 +89,7 @@ def test_a_policy_is_imitated_by_its_probabilities_and_a_person_by_the_actions(
     make_episode: Callable[..., Episode],
 ) -> None:
     drawn = make_episode(2, probabilities=np.array([[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]], dtype=np.float32))
-    person = replace(drawn, probabilities_from="smoothed(0.05)")
+    person = replace(drawn, mu_kind="smoothed", mu_epsilon=0.05)
     for episode, expected in (
         (drawn, [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]),
         (person, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),

@@ -111,7 +111,7 @@ class CoachedWorld(World):
         self.end_recorder(signal.SIGTERM)
 
     def journals(self) -> list[Path]:
-        return [*self.folder.glob("data/recordings/under-way-*/*.jsonl")]
+        return [*self.folder.glob("data/aside/under-way-*/*.jsonl")]
 
     def check(self) -> None:
         data = self.folder / "data"

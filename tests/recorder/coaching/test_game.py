@@ -13,7 +13,7 @@ from qwop.datasets import DatasetWriter, Episode
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.origin import Origin
-from qwop.datasets.schema import SHARED_CONTROL, DatasetInfo
+from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.verification.branches import first_difference
 from qwop.datasets.verification.files import Verification
 from qwop.envs.names import ACTION_KEYS
@@ -84,7 +84,7 @@ def test_a_decision_belongs_to_one_side_and_is_cut_where_control_changes(runner:
     assert episode.actors.tolist() == [POLICY, POLICY, PERSON]
     assert episode.frames.tolist() == [2 + 3, 1, 2]
     assert episode.keys_of_frames[-3:].tolist() == [ACTION_KEYS[episode.actions[1]], 9, 9]
-    assert episode.probabilities_from == "recorded and smoothed(0.05)"
+    assert episode.mu == "mixed(0.05)"
     write(tmp_path / "data", runner, episode)
 
 
@@ -296,7 +296,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
     env, spec = Changing(), EnvironmentSpec("CartPole-v1")
     seen = ObservationSpec((1,))
     policy = Policy(ActorCritic(seen, 2, (4,), torch.Generator().manual_seed(1)), spec, seen)
-    game = of(EnvironmentStage(env, None, DatasetInfo(spec, seen, 2, SHARED_CONTROL), 5, 50.0), policy)
+    game = of(EnvironmentStage(env, None, DatasetInfo(spec, seen, 2), 5, 50.0), policy)
     reported: list[str] = []
     page = CoachedPageGame(game, 0.06, lambda number: Journal(None, {}), reported.append)
     page.advance(1, [0, 0, 1, 2, 0, 0])

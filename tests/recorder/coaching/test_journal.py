@@ -85,7 +85,7 @@ def test_the_line_under_way_is_recorded_by_the_next_recorder(settings: Settings,
     assert np.array_equal(games[1].keys_of_frames, lost.keys_of_frames)
     assert np.array_equal(games[1].behaviour_probabilities, lost.behaviour_probabilities)
     assert next_one.game.number == 2
-    assert not [*folder.glob("recordings/*/game-000000.jsonl")]
+    assert not [*folder.glob("aside/*/game-000000.jsonl")]
 
 
 def test_a_line_after_going_back_twice_in_a_row_keeps_its_own_number(settings: Settings, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_line_that_was_cut_off_costs_only_itself(settings: Settings, tmp_path:
     killed.play([1, 2, 4, 8] * 5)
     lost = killed.game.episode()
     killed.kill()
-    (journal,) = tmp_path.glob("data/recordings/*/*.jsonl")
+    (journal,) = tmp_path.glob("data/aside/*/*.jsonl")
     with journal.open("a") as file:
         file.write("[1, 2")
     Killed(settings, tmp_path / "data")
@@ -125,7 +125,7 @@ def test_another_policys_journal_is_left_alone(settings: Settings, tmp_path: Pat
     killed.kill()
     other = Recording(Settings(settings.policy, seed=1), tmp_path / "data")
     assert len(other.interrupted) == 0
-    assert len([*tmp_path.glob("data/recordings/*/*.jsonl")]) == 1
+    assert len([*tmp_path.glob("data/aside/*/*.jsonl")]) == 1
 
 
 def test_a_game_that_cannot_be_played_again_has_no_journal(tmp_path: Path) -> None:

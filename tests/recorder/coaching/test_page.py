@@ -97,7 +97,7 @@ def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None
     games = open_dataset(tmp_path / "data")
     assert [len(game) > 0 for game in games] == [True, True]
     assert games[1].branch is not None
-    assert not [*(tmp_path / "data").glob("recordings/under-way-*")]
+    assert not [*(tmp_path / "data").glob("aside/under-way-*")]
 
 
 def take_over_and_go_back(page: Page) -> None:
@@ -144,7 +144,7 @@ def test_one_does_not_go_back_in_a_game_that_was_discarded(tmp_path: Path) -> No
         page.number = 2
         page.send("start")
         assert page.frames == 0
-    assert not [*(tmp_path / "data").glob("episode-*.parquet")]
+    assert not [*(tmp_path / "data").glob("episodes/episode-*.parquet")]
 
 
 def test_another_environment_than_the_policys_is_refused(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_killed_recorders_lose_nothing(tmp_path: Path) -> None:
     games = [*open_dataset(folder)]
     assert len(games) == 6 + sum(frames)
     assert sum(game.branch is not None for game in games) == sum(frames)
-    assert not [*folder.glob("recordings/under-way-*")]
+    assert not [*folder.glob("aside/under-way-*")]
 
 
 LEFT = """

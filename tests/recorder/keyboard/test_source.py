@@ -74,7 +74,7 @@ def test_games_are_recorded_as_they_were_played(tkinter: None, display: str, tmp
         time.sleep(0.3)
         hold("qp", 0.7)
         xdotool("keydown", "w", "keydown", "o")
-        assert until(lambda: list(folder.glob("episode-*"))), recording.said  # the runner has fallen
+        assert until(lambda: list(folder.glob("episodes/episode-*"))), recording.said  # the runner has fallen
         xdotool("keyup", "w", "keyup", "o")
         xdotool("key", "r")
         time.sleep(1.0)

@@ -43,7 +43,7 @@ def test_a_policys_games_at_the_page_are_episodes_of_the_game(
     assert source.total == 2
     for number, episode in enumerate(source.episodes):
         assert episode.player == "it"
-        assert episode.probabilities_from == "recorded"
+        assert episode.mu == "recorded"
         assert (episode.origin.seed, episode.origin.played_in, episode.origin.game) == (0, "QWOPOriginal-v1", number)
         assert episode.max_idle_frames == 5
         assert episode.keys is not None
@@ -91,14 +91,14 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         xdotool("keydown", *" keydown ".join(keys).split())
         time.sleep(seconds)
         xdotool("keyup", *" keyup ".join(keys).split())
-    assert until(lambda: list(folder.glob("episode-*")), 10), (tmp_path / "said").read_text()
+    assert until(lambda: list(folder.glob("episodes/episode-*")), 10), (tmp_path / "said").read_text()
     xdotool("key", "ctrl+w")
     try:
         assert recording.wait(20) == 0
     finally:
         recording.kill()
     (episode,) = open_dataset(folder)
-    assert (episode.player, episode.probabilities_from) == ("somebody", "smoothed(0.05)")
+    assert (episode.player, episode.mu) == ("somebody", "smoothed(0.05)")
     assert episode.outcome == "fell"
     assert (episode.source, episode.origin) == ("original page fake", Origin(differs=True))
     assert episode.keys is not None

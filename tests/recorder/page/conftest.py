@@ -75,10 +75,10 @@ class Recorder:
     def wait_for_games(self, count: int) -> None:
         until = time.monotonic() + 20
         while time.monotonic() < until:
-            if len(list(self.folder.glob("episode-*.parquet"))) == count:
+            if len(list(self.folder.glob("episodes/episode-*.parquet"))) == count:
                 return
             time.sleep(0.02)
-        raise AssertionError(f"{len(list(self.folder.glob('episode-*.parquet')))} games, expected {count}")
+        raise AssertionError(f"{len(list(self.folder.glob('episodes/episode-*.parquet')))} games, expected {count}")
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class RecordingPage:
         self.keys().send_keys(key).perform()
 
     def games(self) -> list[Path]:
-        return sorted(self.folder.glob("episode-*.parquet"))
+        return sorted(self.folder.glob("episodes/episode-*.parquet"))
 
     def stop(self) -> str:
         """End the recording as Ctrl-C does; returns what the command printed."""

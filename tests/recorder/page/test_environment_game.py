@@ -75,11 +75,11 @@ def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_p
         shown = send(connection, 1, [RIGHT] * 40)
         ended = json.loads(connection.recv(timeout=10))
     episode = open_dataset(cartpole.folder)[0]
-    assert (ended["type"], ended["name"], ended["outcome"]) == ("ended", "episode-000000", "terminated")
+    assert (ended["type"], ended["name"][:14], ended["outcome"]) == ("ended", "episode-000000", "terminated")
     assert shown[1] == ended["steps"] == len(episode) < 40
     assert shown[2] == ended["total"] == episode.rewards.sum()
     assert (episode.player, episode.source, episode.keys) == ("me", "page", None)
-    assert episode.probabilities_from == "smoothed(0.05)"
+    assert episode.mu == "smoothed(0.05)"
     np.testing.assert_allclose(episode.behaviour_probabilities[0], [0.025, 0.975])
     env = gymnasium.make("CartPole-v1", render_mode="rgb_array")
     observations = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
@@ -141,7 +141,7 @@ def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Call
         with recorder.play() as connection:
             start(connection, 1)
             send(connection, 1, [LEFT] * 2)
-            while not recorder.folder.joinpath("episode-000000.parquet").exists():
+            while not [*recorder.folder.glob("episodes/episode-000000-*")]:
                 connection.send(json.dumps({"type": "keys", "game": 1, "keys": [0] * 20}))
                 connection.recv(timeout=10)
     finally:
@@ -167,7 +167,7 @@ def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Call
     seen = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
     env.close()
     np.testing.assert_array_equal(episode.observations, seen)
-    (file,) = tmp_path.glob("episode-*.parquet")
+    (file,) = tmp_path.glob("episodes/episode-*.parquet")
     assert file.stat().st_size < episode.observations.nbytes / 20
 
 

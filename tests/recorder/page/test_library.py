@@ -27,6 +27,11 @@ def record(folder: Path, *games: list[int], player: str = "me") -> None:
         writer.write(episode)
 
 
+def name_of(folder: Path, number: int) -> str:
+    (path,) = folder.glob(f"episodes/episode-{number:06d}-*.parquet")
+    return path.stem
+
+
 SHORT, LONG, FALL = [0] * 3 + [1] * 6, [5] * 10 + [10] * 20, [4] * 200
 
 
@@ -34,7 +39,7 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
     record(tmp_path / "expert", LONG, player="expert")
     entries = Library(tmp_path / "own", {"embedded": tmp_path / "expert"}).entries()
-    assert [(entry.collection, entry.name) for entry in entries] == [
+    assert [(entry.collection, entry.name[:14]) for entry in entries] == [
         ("own", "episode-000001"),
         ("own", "episode-000000"),
         ("embedded", "episode-000000"),
@@ -49,13 +54,13 @@ def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, LONG)
     best = Library(tmp_path / "own", {}).to_json()["best"]
     farthest = max((SHORT, LONG), key=lambda keys: float(replay(keys).events[-1, 0]))
-    assert best["name"] == f"episode-{(SHORT, LONG).index(farthest):06d}"
+    assert best["name"][:14] == f"episode-{(SHORT, LONG).index(farthest):06d}"
 
 
 def test_the_newest_games_are_listed_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.recorder.page.library.LISTED", 2)
     record(tmp_path / "own", SHORT, SHORT, LONG)
-    names = [entry.name for entry in Library(tmp_path / "own", {}).entries()]
+    names = [entry.name[:14] for entry in Library(tmp_path / "own", {}).entries()]
     assert names == ["episode-000002", "episode-000001"]
 
 
@@ -64,14 +69,14 @@ def test_the_best_game_is_that_of_all_and_listed_however_old_it_is(
 ) -> None:
     monkeypatch.setattr("qwop.recorder.page.library.LISTED", 2)
     record(tmp_path / "own", SHORT, LONG, SHORT, LONG, SHORT, SHORT)
-    (tmp_path / "own" / "episode-000003.parquet").write_bytes(b"damaged")
+    (tmp_path / "own" / "episodes" / f"{name_of(tmp_path / 'own', 3)}.parquet").write_bytes(b"damaged")
     library = Library(tmp_path / "own", {})
     found = library.to_json()
-    assert [game["name"] for game in found["games"]] == ["episode-000005", "episode-000004", "episode-000001"]
-    assert found["best"]["name"] == "episode-000001"
-    library.discard("episode-000001")
+    assert [game["name"][:14] for game in found["games"]] == ["episode-000005", "episode-000004", "episode-000001"]
+    assert found["best"]["name"][:14] == "episode-000001"
+    library.discard(name_of(tmp_path / "own", 1))
     record(tmp_path / "own", LONG)
-    assert [entry.name for entry in library.entries()] == ["episode-000006", "episode-000005"]
+    assert [entry.name[:14] for entry in library.entries()] == ["episode-000006", "episode-000005"]
 
 
 def test_older_games_are_ranked_as_if_they_were_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +115,7 @@ def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
 
 def test_the_keys_of_a_game_replay_it(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
-    keys = Library(tmp_path / "own", {}).game("own", "episode-000001").keys_of_frames
+    keys = Library(tmp_path / "own", {}).game("own", name_of(tmp_path / "own", 1)).keys_of_frames
     assert keys.tolist() == FALL[: len(keys)]
     assert replay(keys).events[-1, 4] == 1
 
@@ -131,28 +136,28 @@ def test_a_game_that_began_otherwise_is_listed_as_it_was_played(tmp_path: Path) 
 def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     record(folder, SHORT, LONG)
-    content = (folder / "episode-000001.parquet").read_bytes()
+    content = (folder / "episodes" / f"{name_of(folder, 1)}.parquet").read_bytes()
     library = Library(folder, {})
-    target = library.discard("episode-000001")
+    target = library.discard(name_of(folder, 1))
     assert target.read_bytes() == content
-    assert [entry.name for entry in library.entries()] == ["episode-000000"]
+    assert [entry.name[:14] for entry in library.entries()] == ["episode-000000"]
     record(folder, SHORT)  # takes the number again
-    library.discard("episode-000001")
-    assert len(list((folder / "discarded").iterdir())) == 2
+    library.discard(name_of(folder, 1))
+    assert len(list((folder / "aside").iterdir())) == 2
 
 
 def test_a_game_with_the_number_of_a_discarded_one_is_listed_with_its_own_figures(tmp_path: Path) -> None:
     record(tmp_path, SHORT, LONG)
     library = Library(tmp_path, {})
     library.entries()
-    library.discard("episode-000001")
+    library.discard(name_of(tmp_path, 1))
     record(tmp_path, FALL)  # by another recorder
     assert library.entries()[0] == Library(tmp_path, {}).entries()[0]
 
 
 def test_a_page_is_told_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record(tmp_path, SHORT)
-    library, name = Library(tmp_path, {}), "episode-000000"
+    library, name = Library(tmp_path, {}), name_of(tmp_path, 0)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -162,10 +167,10 @@ def test_a_page_is_told_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatc
         answer = {"type": "not discarded", "name": name, "reason": "no space left on device"}
         assert json.loads(library.answer_discard(name)) == answer
     with pytest.raises(ValueError, match="no such game"):
-        library.answer_discard("episode-000009")
+        library.answer_discard("episode-000009-0123456789ab")
 
 
-@pytest.mark.parametrize("name", ["episode-000009", "../own/episode-000000", "dataset", ""])
+@pytest.mark.parametrize("name", ["episode-000009-0123456789ab", "../own/episode-000000", "dataset", ""])
 def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
     record(tmp_path / "own", SHORT)
     library = Library(tmp_path / "own", {})

@@ -52,7 +52,7 @@ def test_a_game_is_recorded_as_it_ends_and_replays_exactly(recorder: Any) -> Non
         shown = np.concatenate(play(connection, 1, FALL, at_once=7))
         ended = json.loads(connection.recv(timeout=10))
     assert (ended["type"], ended["outcome"], ended["game"]) == ("ended", "fell", 1)
-    assert ended["name"] == "episode-000000"
+    assert ended["name"].startswith("episode-000000-")
     episode = open_dataset(recorder.folder)[0]
     assert episode.keys is not None
     keys = np.concatenate(episode.keys)
@@ -128,7 +128,7 @@ def test_a_game_can_be_discarded(recorder: Any) -> None:
         connection.send(json.dumps({"type": "discard", "name": name}))
         assert json.loads(connection.recv(timeout=10)) == {"type": "discarded", "name": name}
     assert json.loads(recorder.get(recorder.address.path + "games.json")[1])["games"] == []
-    assert len(list((recorder.folder / "discarded").iterdir())) == 1
+    assert len(list((recorder.folder / "aside").glob("*-discarded.aside"))) == 1
 
 
 def test_serves_the_page_the_scene_and_the_games(recorder: Any) -> None:
@@ -144,7 +144,8 @@ def test_serves_the_page_the_scene_and_the_games(recorder: Any) -> None:
     for tile in [strip["tile"] for strip in scene["strips"]] + ["lane.png", "sand.png", "finish.png"]:
         assert recorder.get(path + f"tiles/{tile}")[1].startswith(b"\x89PNG")
     games = json.loads(recorder.get(path + "games.json")[1])
-    assert games["best"]["name"] == games["games"][0]["name"] == "episode-000000"
+    assert games["best"]["name"] == games["games"][0]["name"]
+    assert games["best"]["name"].startswith("episode-000000-")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ class Recorder:
 
     def wait_for_games(self, count: int) -> None:
         until = time.monotonic() + 20
-        while (found := len(list(self.folder.glob("episode-*.parquet")))) != count:
+        while (found := len(list(self.folder.glob("episodes/episode-*.parquet")))) != count:
             assert time.monotonic() < until, f"{found} games, expected {count}"
             time.sleep(0.02)
 

@@ -131,7 +131,7 @@ def test_a_page_that_is_reloaded_loses_nothing_and_records_nothing_twice(page: P
     assert episode.outcome == "stopped"
     page.wait_until(lambda: page.unsent() == 0, "confirmed")
     assert len(page.games()) == 1
-    assert not (page.folder / "discarded").exists()
+    assert not [*page.folder.glob("aside/*-discarded.aside")]
 
 
 def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Page, tmp_path: Path) -> None:

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.datasets.exchange.expert_file import Recording, read_recording
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.published.conversion import Converted, convert
+from qwop.recorder.published.expert_file import ExpertFile, read_expert_file
 
 DEMOS = Path(__file__).parents[3].parent / "shared" / "demos"
 
 TORSO_X = FEATURES.index("torso.position_x")
 
 
-def recording(arrays: dict[str, Any]) -> Recording:
+def recording(arrays: dict[str, Any]) -> ExpertFile:
     bounds = [*np.flatnonzero(arrays["episode_starts"]).tolist(), len(arrays["obs"])]
     games = tuple(slice(start, end) for start, end in pairwise(bounds))
     actions = arrays["actions"][:, 0].astype(np.int16)
-    return Recording("demo.npz", "0" * 12, arrays["obs"], actions, arrays["rewards"], games)
+    return ExpertFile("demo.npz", "0" * 12, arrays["obs"], actions, arrays["rewards"], games)
 
 
 @given(
@@ -143,7 +143,7 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
         rewards = shaped
     starts = np.arange(len(states)) == 0
     taken = actions[: len(states)].astype(np.int16)
-    file = Recording("sim.npz", "", observations, taken, np.append(rewards, -1.0), (slice(0, len(starts)),))
+    file = ExpertFile("sim.npz", "", observations, taken, np.append(rewards, -1.0), (slice(0, len(starts)),))
     (game,) = convert(file).games
     assert game.outcome == "fell"
     assert game.rewards == pytest.approx(shaped, abs=1e-4)
@@ -163,7 +163,7 @@ def test_the_published_files_are_told_apart(name: str, relative: bool, frames: i
     path = DEMOS / f"{name}.npz"
     if not path.is_file():
         pytest.skip(f"{path.name} is not shared here")
-    converted: Converted = convert(read_recording(path))
+    converted: Converted = convert(read_expert_file(path))
     assert converted.notes[0].startswith("x relative" if relative else "absolute x")
     assert round(converted.frames_per_decision) == frames
     assert len(converted.games) == 10
@@ -173,7 +173,7 @@ def test_the_published_files_are_told_apart(name: str, relative: bool, frames: i
 
 @pytest.mark.skipif(not DEMOS.is_dir(), reason="the published recordings are not shared here (../shared/demos)")
 def test_the_four_files_of_kurodo_hold_31_finished_games_of_40() -> None:
-    games = [game for path in kuro_files() for game in convert(read_recording(path)).games]
+    games = [game for path in kuro_files() for game in convert(read_expert_file(path)).games]
     if len(games) != 40:
         pytest.skip("not the four files that are known")
     finished = [game for game in games if game.outcome == "finished"]

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.exchange.expert_file import read_recording
+from qwop.recorder.published.expert_file import read_expert_file
 from qwop.recorder.published.source import find_files
 
 
 def test_a_recording_is_read_game_by_game(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
     arrays = make_demo([((3,) * 4, 10, 6.0), ((4,) * 6, 10, -4.0)])
     np.savez(tmp_path / "demo.npz", **arrays)
-    recording = read_recording(tmp_path / "demo.npz")
+    recording = read_expert_file(tmp_path / "demo.npz")
     assert recording.games == (slice(0, 5), slice(5, 12))
     assert np.array_equal(recording.observations, arrays["obs"])
     assert np.array_equal(recording.actions, arrays["actions"][:, 0])
@@ -25,7 +25,7 @@ def test_the_digest_is_of_the_arrays(tmp_path: Path, make_demo: Callable[..., An
     np.savez(tmp_path / "one.npz", **make_demo())
     np.savez_compressed(tmp_path / "two.npz", **make_demo())
     np.savez(tmp_path / "other.npz", **make_demo(seed=1))
-    one, two, other = (read_recording(tmp_path / f"{name}.npz").digest for name in ("one", "two", "other"))
+    one, two, other = (read_expert_file(tmp_path / f"{name}.npz").digest for name in ("one", "two", "other"))
     assert one == two != other
 
 
@@ -69,7 +69,7 @@ def test_invalid_arrays_are_refused_by_name(
     path = tmp_path / "demo.npz"
     np.savez(path, **change(make_demo()))
     with pytest.raises(BadInput, match=f"demo.npz: .*{message}"):
-        read_recording(path)
+        read_expert_file(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"some text\n", b"PK\x03\x04 torn", b"\x80\x04K\x01."])
@@ -77,7 +77,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "demo.npz"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"not an \.npz file; expected an expert file"):
-        read_recording(path)
+        read_expert_file(path)
 
 
 def test_an_archive_of_other_things_is_refused(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_an_archive_of_other_things_is_refused(tmp_path: Path) -> None:
         for name in ("obs", "actions", "rewards", "episode_starts", "episode_returns"):
             archive.writestr(name, "no array")
     with pytest.raises(BadInput, match=r"demo\.npz: "):
-        read_recording(path)
+        read_expert_file(path)
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
@@ -96,7 +96,7 @@ def test_a_truncated_recording_is_refused(tmp_path: Path, make_demo: Callable[..
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content))])
     with pytest.raises(BadInput, match=r"demo\.npz: "):
-        read_recording(path)
+        read_expert_file(path)
 
 
 def test_damage_in_the_middle_is_refused(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
@@ -106,14 +106,14 @@ def test_damage_in_the_middle_is_refused(tmp_path: Path, make_demo: Callable[...
     content[len(content) // 3 : len(content) // 3 + 40] = bytes(40)
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"demo\.npz: cannot be read"):
-        read_recording(path)
+        read_expert_file(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"nothing\.npz: no such file"):
-        read_recording(tmp_path / "nothing.npz")
+        read_expert_file(tmp_path / "nothing.npz")
     with pytest.raises(BadInput, match="a folder"):
-        read_recording(tmp_path)
+        read_expert_file(tmp_path)
 
 
 def test_patterns_name_files_once_and_in_order(tmp_path: Path) -> None:

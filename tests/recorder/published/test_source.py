@@ -50,7 +50,7 @@ def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> 
     assert [episode.origin.game for episode in episodes] == [0, 1, 0, 1]
     for episode in episodes:
         assert (episode.keys, episode.seed, episode.terminated, episode.truncated) == (None, None, True, False)
-        assert episode.probabilities_from == "smoothed(0.05)"
+        assert episode.mu == "smoothed(0.05)"
         taken = episode.behaviour_probabilities[np.arange(len(episode)), episode.actions]
         assert taken == pytest.approx(0.95 + 0.05 / 11)
 
@@ -77,7 +77,7 @@ def test_a_stopped_game_is_truncated(tmp_path: Path, make_demo: Callable[..., An
 def test_epsilon_is_a_setting(files: Path, tmp_path: Path) -> None:
     source = open_import(settings(files, "relative.npz", epsilon=0.2), tmp_path)
     episode = next(source.episodes)
-    assert episode.probabilities_from == "smoothed(0.2)"
+    assert episode.mu == "smoothed(0.2)"
     assert episode.behaviour_probabilities.min() == pytest.approx(0.2 / 11)
     with pytest.raises(BadInput, match=r"epsilon=0.0: expected"):
         open_import(settings(files, "relative.npz", epsilon=0.0), tmp_path)

@@ -1,0 +1,166 @@
+"""`qwop-dataset copy`: the episodes of one dataset or several in a new one, without some of them, or in parts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...common.checks import quoted
+from ...common.command_line import clone_next
+from ...common.errors import BadInput
+from ...common.progress import plain_console
+from ...common.settings import Settings, setting
+from ...common.shared_settings import seed
+from ..columns import identity
+from ..describe import describe
+from ..folder import episode_number
+from ..reader import Dataset, open_dataset
+from ..schema import OUTCOMES, Episode
+from ..subcommand import Subcommand
+from .new_dataset import finish, new_folder, write_dataset
+
+
+@dataclass(frozen=True)
+class CopySettings(Settings):
+    """The datasets, the episodes to leave out (those that any of the settings matches), and the parts to make."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
+    out: str = setting(help="Folder of the new dataset, or of its parts.", example="data/me-finished", written=True)
+    others: tuple[str, ...] | None = setting(
+        None, "Folders of datasets to merge with it, in brackets.", expected="folders in brackets", path=True
+    )
+    duplicates: str = setting(
+        "refuse",
+        "Episodes that are in several of the datasets: refuse, or skip all but the first.",
+        choices=["refuse", "skip"],
+    )
+    drop_episodes: tuple[int, ...] | None = setting(
+        None, "Numbers of episodes to leave out, as in the files' names, in brackets.", at_least=0
+    )
+    drop_outcomes: tuple[str, ...] | None = setting(
+        None, "Outcomes to leave out, in brackets, such as [fell,stopped].", choices=OUTCOMES
+    )
+    drop_players: tuple[str, ...] | None = setting(None, "Players to leave out, in brackets.")
+    drop_shorter_than: int = setting(0, "Decisions: episodes with fewer are left out.", at_least=0)
+    parts: Mapping[str, Any] = setting(
+        {},
+        "Share of the episodes in each of several parts, such as 'parts={train: 0.8, test: 0.2}': each is a dataset "
+        "in a folder of its name. Empty: one dataset.",
+    )
+    seed: int = seed("Decides which episodes go to which part.")
+
+
+def run(settings: CopySettings) -> None:
+    """Write the episodes, renumbered."""
+    console = plain_console()
+    datasets, out = (
+        [open_dataset(folder) for folder in (settings.dataset, *(settings.others or ()))],
+        Path(settings.out),
+    )
+    _require_alike(datasets)
+    kept = remaining(datasets, settings)
+    if settings.parts and len(datasets) > 1:
+        raise BadInput("parts: give one dataset; merge several first")
+    dealt = deal(len(kept[0]), settings.parts, settings.seed) if settings.parts else {}
+    folders, info = [one.folder for one in datasets], datasets[0].info
+    with new_folder(out, folders) as folder:
+        for name, indices in dealt.items():
+            (folder / name).mkdir()
+            part = kept[0].select(indices)
+            written = write_dataset(folder / name, info, part, len(part), console, datasets)
+        if not dealt:
+            games = distinct(kept, skip=settings.duplicates == "skip")
+            written = write_dataset(folder, info, games, sum(map(len, kept)), console, datasets)
+    total = sum(map(len, datasets))
+    if not dealt and written < total:
+        console.print(f"left out: {total - written} of {total} episodes")
+    for name in dealt:
+        console.print(describe(out / name).table(f"{out / name}"))
+    if dealt:
+        console.print(clone_next(out / next(iter(dealt))))
+    else:
+        finish(out, console)
+
+
+def _require_alike(datasets: Sequence[Dataset]) -> None:
+    first = datasets[0]
+    for other in datasets[1:]:
+        if differences := first.info.differences(other.info):
+            raise BadInput(
+                f"{other.folder}: a dataset with other settings than {first.folder}: {'; '.join(differences)}; "
+                "qwop-dataset relabel makes them equal where the games have keys"
+            )
+
+
+def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Dataset]:
+    """The episodes that stay of each dataset; BadInput if the settings name one that is not there, or all."""
+    episodes, outcomes, players = (
+        {*(one or ())} for one in (settings.drop_episodes, settings.drop_outcomes, settings.drop_players)
+    )
+    if not (episodes or outcomes or players or settings.drop_shorter_than):
+        return [*datasets]
+    if episodes and len(datasets) > 1:
+        raise BadInput("drop_episodes: the numbers of several datasets are not distinct; give one dataset")
+    first = datasets[0]
+    if absent := sorted(episodes - {episode_number(path) for path in first.files}):
+        raise BadInput(f"drop_episodes: {first.folder} has no episode {absent[0]}")
+    every = [[dataset.metadata(index) for index in range(len(dataset))] for dataset in datasets]
+    if absent := sorted(players - {about["player"] for dataset in every for about in dataset}):
+        raise BadInput(f"drop_players: {first.folder} has no player {quoted(absent[0])}")
+
+    def stays(path: Path, about: Mapping[str, Any]) -> bool:
+        named = episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players
+        return not named and about["length"] >= settings.drop_shorter_than
+
+    kept = [
+        dataset.select([index for index, path in enumerate(dataset.files) if stays(path, abouts[index])])
+        for dataset, abouts in zip(datasets, every, strict=True)
+    ]
+    if not any(map(len, kept)):
+        raise BadInput(f"{first.folder}: no episode is left; leave out fewer")
+    return kept
+
+
+def distinct(datasets: Sequence[Dataset], *, skip: bool) -> Iterator[Episode]:
+    """The episodes of all datasets; of equal ones the first alone if `skip`, else BadInput."""
+    found: dict[str, Path] = {}
+    for dataset in datasets:
+        for path, episode in zip(dataset.files, dataset, strict=True):
+            own = identity(episode) if len(datasets) > 1 else path.name
+            if own not in found:
+                found[own] = path
+                yield episode
+            elif not skip:
+                raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
+
+
+def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]]:
+    """Indices of the episodes of each part, in order. BadInput for shares that do not sum to 1, or an empty part."""
+    for name, share in parts.items():
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise BadInput(f"parts={name}: expected names of letters, digits, - and _")
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise BadInput(f"parts.{name}={share}: expected a share above 0 and at most 1")
+    if abs(sum(parts.values()) - 1) > 1e-9:
+        raise BadInput(f"parts: the shares sum to {sum(parts.values()):g}, expected 1")
+    ends = np.round(np.cumsum(list(parts.values())) * count).astype(int)
+    order = np.random.default_rng(seed).permutation(count)
+    dealt = {name: sorted(part.tolist()) for name, part in zip(parts, np.split(order, ends[:-1]), strict=True)}
+    if empty := [name for name, indices in dealt.items() if not indices]:
+        raise BadInput(f"parts.{empty[0]}={parts[empty[0]]:g}: no episode of {count} is left for it")
+    return dealt
+
+
+command = Subcommand(
+    "dataset-copy",
+    CopySettings,
+    run,
+    about="Write episodes into a new dataset: of several datasets, without some, or dealt to parts.",
+    examples=[
+        ("qwop-dataset copy data/me data/you out=data/both", "merge"),
+        ("qwop-dataset copy data/me out=data/me-finished drop_outcomes=[fell,stopped]", "leave episodes out"),
+        ("qwop-dataset copy data/me out=data/me-parts 'parts={train: 0.8, test: 0.2}'", "split by episode"),
+    ],
+)

@@ -1,0 +1,269 @@
+"""The cells of a table's columns as numbers, texts and truths."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...common.checks import quoted
+from ...common.errors import BadInput
+
+TRUE = frozenset(
+    "true t yes y on 1 1.0 wahr vrai verdadero verdadeiro vero waar sant sand prawda".split()  # noqa: SIM905
+)
+FALSE = frozenset(
+    "false f no n off 0 0.0 falsch faux falso onwaar falskt falsk fałsz".split()  # noqa: SIM905
+)
+"""Words in a column that says if an episode ended, in lower case: those of programs, and of spreadsheets of Europe."""
+
+MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]
+"""Texts of a missing number."""
+
+_DIGITS = "[-+]?(\\d[\\d.,\\s\u00a0\u202f'’]*|[.,]\\d+)([eE][-+]?\\d+)?"
+"""A number with any marks of decimals and thousands."""
+
+_SPACES = "[\\s\u00a0\u202f'’]"
+"""Marks of thousands that are never those of decimals."""
+
+_GROUPED = r"[-+]?[1-9]\d{{0,2}}({}\d{{3}})+"
+
+
+class Cells:
+    """Columns, by name: those of Arrow, and NumPy's arrays. separator: that of a `.csv`.
+
+    Decimals may have a point or a comma, and thousands any mark: all numbers of a table decide. BadInput where they can
+    be read in two ways.
+    """
+
+    def __init__(self, columns: Mapping[str, Any], separator: str = "") -> None:
+        self._columns, self._separator = columns, separator
+        self._numbers: dict[str, NDArray[Any]] = {}
+
+    @cached_property
+    def _decimal(self) -> str:
+        """The mark of decimals."""
+        found: set[str] = set()
+        for column in self._columns.values():
+            if not isinstance(column, np.ndarray) and _is_text(_plain(column).type):
+                texts = pc.unique(pc.utf8_trim_whitespace(_plain(column)).combine_chunks()).drop_null()
+                numbers = texts.filter(pc.match_substring_regex(texts, f"^{_DIGITS}$"))
+                found |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
+        last = {max(".,", key=text.rfind) for text in found if "." in text and "," in text}
+        last |= {
+            mark
+            for mark, other in (".,", ",.")
+            if any(text.count(mark) == 1 and other not in text and not _is_grouped(text, mark) for text in found)
+        }
+        last |= {",."[".,".index(mark)] for mark in ".," if any(text.count(mark) > 1 for text in found)}
+        if len(last) > 1:
+            shown = [next((text for text in sorted(found) if mark in text), mark) for mark in ".,"]
+            raise BadInput(
+                f"has numbers with a point and with a comma ({quoted(shown[0])}, {quoted(shown[1])}); write decimals "
+                "in one way"
+            )
+        if last:
+            return last.pop()
+        marks = {mark for text in found for mark in ".," if mark in text}
+        if len(marks) > 1 or (marks == {","} and self._separator == ","):
+            raise BadInput(f"{quoted(sorted(found)[0])} can be read in two ways; write thousands without a mark")
+        return marks.pop() if marks else "."
+
+    def holds_texts(self, name: str) -> bool:
+        """True for a column of texts, which may be numbers."""
+        column = self._columns[name]
+        if isinstance(column, np.ndarray):
+            return bool(column.dtype.kind == "U")
+        return _is_text(_plain(column).type)
+
+    def holds_numbers(self, name: str) -> bool:
+        """True if all cells of a column are numbers."""
+        try:
+            return bool(np.isfinite(self.numbers(name)).all())
+        except BadInput:
+            return False
+
+    def is_scalar(self, name: str) -> bool:
+        """True for a column of single numbers."""
+        return self.numbers(name).ndim == 1
+
+    def texts(self, name: str, also_missing: Collection[str] = ()) -> NDArray[np.str_]:
+        """The cells as texts, `""` where they are missing. also_missing: texts that are names, though they look like
+        missing ones."""
+        column = self._columns[name]
+        if isinstance(column, np.ndarray):
+            return column.reshape(len(column), -1)[:, 0].astype(np.str_)
+        column = _plain(column)
+        if pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py() in (True, None):
+            column = column.cast(pa.int64())  # an episode's number that was next to a missing one
+        elif pa.types.is_nested(column.type):
+            return np.array([str(one[0]) if one else "" for one in column.to_pylist()], dtype=np.str_)
+        texts = pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null(""))
+        found: NDArray[np.str_] = texts.to_numpy(zero_copy_only=False).astype(np.str_)
+        missing = [one for one in MISSING if one not in also_missing]
+        if also_missing and np.isin(found, missing).any():
+            found = np.where(np.isin(found, missing), "", found)
+        return found
+
+    def missing(self, name: str, rows: int) -> NDArray[np.bool_]:
+        """The rows in which a column of numbers has none; an array has one in each."""
+        column = self._columns[name]
+        if isinstance(column, np.ndarray):
+            return np.zeros(rows, np.bool_)
+        numbers = self.numbers(name)
+        found: NDArray[np.bool_] = np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
+        return found & _plain(column).is_null().to_numpy() if not _is_text(_plain(column).type) else found
+
+    def stacked(self, names: Sequence[str]) -> NDArray[Any]:
+        """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
+        found = [self.numbers(name) for name in names]
+        if len(found) == 1:
+            return found[0]
+        if len({len(one) for one in found}) > 1:
+            raise BadInput(f"{quoted(', '.join(names), 120)} have different numbers of rows")
+        return np.column_stack([one.reshape(len(one), -1) for one in found])
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""
+        if name not in self._numbers:
+            column = self._columns[name]
+            if isinstance(column, np.ndarray):
+                if not column.ndim:
+                    raise BadInput(f"{name} are a single value, expected a row for each decision")
+                self._numbers[name] = column
+            else:
+                self._numbers[name] = self._read(name, _plain(column))
+        return self._numbers[name]
+
+    def _read(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+        kind = column.type
+        if _is_text(kind):
+            return self._of_texts(name, column)
+        if pa.types.is_temporal(kind):
+            raise BadInput(f"column {quoted(name)} holds times ({kind}), expected numbers")
+        if pa.types.is_boolean(kind):
+            return self._read(name, column.cast(pa.int8()))
+        if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
+            return self._equally_long(name, [np.frombuffer(one or b"", np.uint8) for one in column.to_pylist()])
+        if pa.types.is_nested(kind):
+            return self._of_lists(name, column)
+        if pa.types.is_integer(kind) and not column.null_count:
+            return np.array(column.to_numpy())
+        if pa.types.is_null(kind):
+            return np.full(len(column), np.nan)
+        try:
+            return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        except pa.ArrowException:
+            raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them") from None
+
+    def _of_texts(self, name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        texts = pc.utf8_trim_whitespace(column)
+        texts = pc.if_else(pc.is_in(texts, pa.array(MISSING, texts.type)), pa.scalar(None, texts.type), texts)
+        known = texts.drop_null()
+        if len(known) and str(known[0]).startswith(("[", "(")):
+            return self._equally_long(name, [_listed(str(one)) for one in texts])
+        bools = pc.is_in(pc.utf8_lower(known), pa.array(["true", "false"], known.type))
+        if len(known) and pc.all(bools).as_py():
+            truths = pc.equal(pc.utf8_lower(texts), "true")
+            return np.array(truths.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        point, comma = (".", ",") if self._decimal == "." else (",", ".")
+        mark = rf"(?:{re.escape(comma)}|{_SPACES})"
+        number = rf"[-+]?(\d{{1,3}}({mark}\d{{3}})+|\d+)?({re.escape(point)}\d*)?([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?)"
+        fits = pc.and_(pc.match_substring_regex(known, f"^({number})$"), pc.not_equal(known, point))
+        if len(known) and not pc.all(fits).as_py():
+            raise BadInput(
+                f"column {quoted(name)} holds {quoted(str(known.filter(pc.invert(fits))[0]))}, expected numbers"
+            )
+        plain = pc.replace_substring_regex(texts, mark, "")
+        plain = pc.replace_substring(plain, point, ".")
+        return np.array(plain.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def _of_lists(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+        kind, shape = column.type, []
+        while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            kind = kind.value_type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise BadInput(f"column {quoted(name)} is {quoted(column.type)}, expected numbers, or lists of them")
+        flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        there = flat.is_valid().to_numpy(zero_copy_only=False)
+        while pa.types.is_nested(flat.type):
+            lengths = pc.unique(pc.drop_null(pc.list_value_length(flat)))
+            if len(lengths) != 1:
+                raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+            shape.append(lengths[0].as_py())
+            flat = pc.list_flatten(flat)
+        values = flat.cast(pa.int8()) if pa.types.is_boolean(flat.type) else flat
+        numbers = np.array(values.to_numpy(zero_copy_only=False)).reshape(int(there.sum()), *shape)
+        if numbers.shape[1:] == (1,):  # LeRobot's lists of one
+            numbers = numbers[:, 0]
+        if there.all():
+            return numbers
+        whole = np.full((len(there), *numbers.shape[1:]), np.nan)
+        whole[there] = numbers
+        return whole
+
+    def _equally_long(self, name: str, rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        if len({len(row) for row in rows if len(row)}) > 1:
+            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+        size = max(map(len, rows), default=0)
+        return np.stack([row if len(row) else np.zeros(size, row.dtype) for row in rows])
+
+    def truths(self, name: str, decisions: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """A column of truths, [rows]; BadInput for any other word or number.
+
+        Empty cells of decisions are false where the ends alone are marked, true; otherwise nobody knows what they are.
+        """
+        column = self._columns[name]
+        if isinstance(column, np.ndarray):
+            if column.dtype.kind not in "fiub":
+                raise BadInput(f"{name} are {column.dtype}, expected true or false (1 or 0)")
+            flat = column.reshape(len(column), -1)[:, 0]
+            if len(strange := np.flatnonzero((flat != 0) & (flat != 1))):
+                raise BadInput(f"{name} of row {strange[0]} are {flat[strange[0]]}, expected true or false (1 or 0)")
+            return flat.astype(np.bool_)
+        column = _plain(column)
+        if pa.types.is_nested(column.type):
+            column = pa.chunked_array([pa.array([one[0] if one else None for one in column.to_pylist()])])
+        words = np.char.lower(np.char.strip(Cells({name: column}).texts(name)))
+        words = np.where(np.isin(words, [one.lower() for one in MISSING]), "", words)
+        true, empty = np.isin(words, [*TRUE]), words == ""
+        if len(strange := np.flatnonzero(~(true | empty | np.isin(words, [*FALSE])))):
+            raise BadInput(
+                f"column {quoted(name)} holds {quoted(str(words[strange[0]]))} in row {strange[0]}, expected true or "
+                "false (1 or 0)"
+            )
+        marks_ends = true.any() and (true | empty).all()
+        if not marks_ends and len(unknown := np.flatnonzero(empty & decisions)):
+            raise BadInput(
+                f"column {quoted(name)} is empty in row {unknown[0]}, expected true or false (1 or 0); fill it in, or "
+                "leave the column out"
+            )
+        return true
+
+
+def _is_grouped(text: str, mark: str) -> bool:
+    return re.fullmatch(_GROUPED.format(re.escape(mark)), text) is not None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without a dictionary, and texts in one type."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if _is_text(column.type) and not pa.types.is_string(column.type) else column
+
+
+def _listed(text: str) -> NDArray[np.float64]:
+    """The numbers of a list that was written as a text, as pandas does: `[0.1, 0.2]` or `[0.1 0.2]`."""
+    words = text.strip("[]() ").replace(",", " ").split()
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError:
+        raise BadInput(f"holds {quoted(text)}, expected a list of numbers") from None

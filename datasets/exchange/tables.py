@@ -1,0 +1,439 @@
+"""From tables with named columns: the rows are decisions, and are dealt to episodes here.
+
+`action` is needed; `reward`, `terminated`, `truncated`, `episode` and `step` are taken where they are, by these or by
+other tools' names, and the numbers of an observation are the columns `observation…`, or all others. A row without an
+action is the observation that ended its episode. Where `action_name` holds names of the environment's actions, these
+decide; `action` may hold names, too. An `.npz` has arrays in place of columns, and may have a last observation more for
+each episode.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict
+from numpy.typing import NDArray
+
+from ...common.checks import LONGEST_REASON, quoted
+from ...common.errors import BadInput, naming
+from ...envs.actions import Space
+from ..arrays import ArrayForm
+from ..columns import COLUMN_MEANINGS
+from ..origin import Origin
+from ..schema import Episode
+from .cells import Cells
+from .imported import ImportDefaults, Imported, filled_in, with_observation_names
+from .table_files import UNNAMED, TableFiles, files_of, lerobot_features, read_files
+
+ALIASES = {
+    "action_name": ("action_name",),
+    "action": ("action", "actions", "acts", "act"),
+    "reward": ("reward", "rewards", "rews", "rew", "next.reward"),
+    "episode": ("episode", "episode_index", "episode_id"),
+    "step": ("step", "step_index", "frame_index", "index"),
+    "terminated": ("terminated", "terminations", "terminal", "terminals", "done", "dones", "next.done"),
+    "truncated": ("truncated", "truncations", "timeout", "timeouts", "done", "dones", "next.done"),
+    "begins": ("episode_starts",),
+    "following": ("next_observations", "next_obs", "obs_next", "next_observation", "final_observation"),
+}
+"""Names of the parts of a decision, taken in this order where `columns` gives none, each for one part: beside
+`terminated`, `done` has the other endings."""
+
+GIVEN = ("action", "reward", "episode", "terminated", "truncated", "observation")
+"""Parts that the setting `columns` may name."""
+
+DONE = ("done", "dones", "next.done")
+"""Columns that say that an episode ended, but not why."""
+
+OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {
+    "observation"
+}
+"""Columns that are no part of an observation."""
+
+REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
+
+ENDLESS = "one episode of all rows, for nothing says where one ends: no episode, terminated or truncated, and no end"
+
+
+def is_table(path: Path) -> bool:
+    """True for a table's file, for a folder of them alone, and for LeRobot's folder."""
+    return bool(files_of(path)) or (path / "meta" / "info.json").is_file()
+
+
+def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Imported:
+    """Open a table, whose environment has to be given.
+
+    columns: the file's names of `GIVEN`, where they differ; of `observation` one or several. BadInput for a table that
+    lacks one of them.
+    """
+    form = ArrayForm.of(defaults.environment)  # first, for a table can be long
+    left_out: dict[str, None] = {}
+
+    def chosen(found: Sequence[str], index: frozenset[str]) -> list[str]:
+        here = [name for name in found if name not in pictures]
+        names = [name for part in names_of(here, columns, index).values() for name in part]
+        left_out.update(dict.fromkeys(one for one in found if one not in names and not UNNAMED.fullmatch(one)))
+        return names
+
+    pictures = _pictures(lerobot_features(path), columns, path)
+    table = read_files(path, chosen)
+    with naming(path):
+        steps = _Steps(table, names_of([*table.columns], columns, table.index), form)
+        parts = steps.parts()
+    short = any(len(part.observations) == len(part.actions) for part in parts)
+    endless = len(parts) == 1 and not (parts[0].terminated or parts[0].truncated) and "episode" not in steps.used
+    notes = [*filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
+    notes += [f"left out: {name}, a picture" for name in pictures]
+    left_out = {name: None for name in left_out if name not in pictures}
+    if left_out:
+        notes.append(f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}")
+    info = with_observation_names(form.info, steps.names["observation"] if steps.is_flat else [])
+    return Imported(info, _episodes(parts, form, defaults, path), len(parts), [*notes, *table.notes])
+
+
+@dataclass(frozen=True)
+class Part:
+    """Arrays of one episode of T decisions, as `ArrayForm.episode` takes them."""
+
+    observations: NDArray[Any]
+    actions: NDArray[Any]
+    rewards: NDArray[Any] | None
+    terminated: bool
+    truncated: bool
+
+
+def _episodes(parts: Sequence[Part], form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
+    for number, part in enumerate(parts):
+        with naming(f"{path}: episode {number}"):
+            yield form.episode(defaults, **vars(part), source=path.name, origin=Origin(game=number))
+
+
+def names_of(
+    found: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
+) -> dict[str, list[str]]:
+    """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
+    if strange := [name for name in columns if name not in GIVEN]:
+        raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
+    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
+        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
+    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
+    taken = {name for names in given.values() for name in names}
+    for name in taken:
+        if name not in found:
+            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found), LONGEST_REASON)}")
+    made: dict[str, list[str]] = {}
+    for part, aliases in ALIASES.items():
+        made[part] = given.get(part) or [one for one in aliases if one in found and one not in taken][:1]
+        if part == "action" and not made[part]:
+            made[part] = _by_number([one for one in found if one.startswith("action.") and one not in taken])
+        taken |= {*made[part]}
+    if "action" in given:
+        made["action_name"] = []
+    made["step"] = made["step"] or [one for one in found if UNNAMED.fullmatch(one)][:1]
+    if not (made["action"] or made["action_name"]):
+        raise BadInput(
+            f"has no column action, but {quoted(', '.join(found), LONGEST_REASON)}; name it with columns.action=…"
+        )
+    known = {one for names in ALIASES.values() for one in names}
+    rest = [one for one in found if one not in taken | known | OTHERS | index and not UNNAMED.fullmatch(one)]
+    seen = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
+    seen = [one for one in seen if one != "observation" or len(seen) == 1] or rest
+    made["observation"] = given.get("observation") or _by_number(seen)
+    if not made["observation"]:
+        raise BadInput("has no columns of observations; name them with columns.observation=[…]")
+    return made
+
+
+class _Steps:
+    """The rows of a table. used: the parts that it has. is_flat: true if an observation is a number a column."""
+
+    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm) -> None:
+        self.table, self.names, self.form = table, names, form
+        self.used = {part for part, columns in names.items() if columns}
+        self.notes: list[str] = []
+        self._cells = Cells(table.columns, table.separator)
+        self._decisions, self._actions = self._taken()
+        self._rows = len(self._decisions)
+        if not self._rows:
+            raise BadInput("has no rows")
+        self._ends = {flag: self._flags(flag) for flag in ("terminated", "truncated")}
+        if names["truncated"] and names["truncated"][0] in DONE:
+            self._ends["truncated"] &= ~self._ends["terminated"]
+        self._end = self._ends["terminated"] | self._ends["truncated"]
+        self._observations = self._cells.stacked(_by_part(names["observation"], form.observations))
+        rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None
+        self._rewards = None if rewards is None else rewards.reshape(len(rewards), -1)[:, 0]
+        self._following = self._cells.stacked(names["following"]) if names["following"] else None
+        self.is_flat = all(self._cells.is_scalar(one) for one in names["observation"])
+
+    def parts(self) -> list[Part]:
+        """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""
+        episodes = self._dealt()
+        whole = len(self._observations) == self._rows + len(episodes) != self._rows
+        for name, rows in (("observations", self._observations), ("rewards", self._rewards),
+                           ("next_observations", self._following)):  # fmt: skip
+            if rows is not None and len(rows) != self._rows and not (whole and name == "observations"):
+                raise BadInput(f"{name} have {len(rows):,} rows, expected {self._rows:,} as actions have")
+        parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
+        self._require_distinct(parts, episodes)
+        name = (self.names["terminated"] or self.names["begins"] or [""])[0]
+        if name in (*DONE, *ALIASES["begins"]) and not self.names["truncated"]:
+            parts = self._with_limit(parts, name)
+        return parts
+
+    def _part(self, rows: NDArray[np.int64], whole: int | None) -> Part:
+        made = rows[self._decisions[rows]]
+        if not len(made) or (~self._decisions[rows][:-1]).any():
+            raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
+        if len(early := np.flatnonzero(self._end[made[:-1]])):
+            raise BadInput(
+                f"episode {self._mark(rows)} goes on after its end in row {made[early[0]]}; expected all its rows one "
+                "after the other, the end in the last"
+            )
+        if whole is not None:
+            seen = self._observations[rows[0] + whole : rows[-1] + whole + 2]
+        else:
+            seen = self._observations[rows]
+            if self._following is not None and len(seen) == len(made):
+                seen = np.concatenate([seen, self._following[made[-1:]].reshape(1, *seen.shape[1:])])
+        rewards = None if self._rewards is None else self._rewards[made]
+        ends = {name: bool(flags[made[-1]]) for name, flags in self._ends.items()}
+        return Part(seen, self._actions[made], rewards, **ends)
+
+    def _taken(self) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """The rows that have an action, and each row's action: its name, if all are known, else its numbers."""
+        known, cells = self.form.action_numbers, self._cells
+        columns = [*self.names["action_name"], *(self.names["action"] if len(self.names["action"]) == 1 else ())]
+        texts = {name: cells.texts(name, also_missing=known) for name in columns if cells.holds_texts(name)}
+        for texts_of in texts.values():
+            there = texts_of != ""
+            if there.any() and {*np.unique(texts_of[there]).tolist()} <= {*known}:
+                return there, texts_of
+        if not self.names["action"]:
+            strange = next(one for one in texts[columns[0]] if one and one not in known)
+            raise BadInput(f"column {columns[0]} holds {quoted(strange)}, expected names of actions")
+        try:
+            numbers = cells.stacked(_by_part(self.names["action"], self.form.actions))
+        except BadInput:
+            if not (known and self.names["action"][0] in texts):
+                raise
+            own = texts[self.names["action"][0]]
+            strange = next(one for one in own.tolist() if one and one not in known)
+            raise BadInput(
+                f"column {quoted(self.names['action'][0])} holds {quoted(strange)}, expected only numbers, or only "
+                f"names of actions ({quoted(', '.join(known), LONGEST_REASON)})"
+            ) from None
+        return ~cells.missing(self.names["action"][0], len(numbers)), numbers
+
+    def _flags(self, name: str) -> NDArray[np.bool_]:
+        columns = self.names[name]
+        if not columns:
+            return np.zeros(self._rows, np.bool_)
+        flags = self._cells.truths(columns[0], self._decisions)
+        if len(flags) != self._rows:
+            raise BadInput(f"{columns[0]} have {len(flags):,} rows, expected {self._rows:,} as actions have")
+        return flags
+
+    def _dealt(self) -> list[NDArray[np.int64]]:
+        """The rows of each episode: by their marks, or up to each end and the row of its last observation."""
+        rows = np.arange(self._rows)
+        steps = self._step_numbers()
+        last = self._end & np.append(self._decisions[1:], True)  # no row of a last observation follows
+        if self.names["begins"]:
+            begins = self._cells.truths(self.names["begins"][0], self._decisions)
+            return np.split(rows, np.flatnonzero(begins[1:]) + 1)
+        if not self.names["episode"]:
+            parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
+        else:
+            marks = self._cells.texts(self.names["episode"][0])
+            if self.table.lerobot and steps is not None:
+                parts = self._sorted(marks, steps)
+            else:
+                new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
+                parts = np.split(rows, np.flatnonzero(new) + 1)
+            self._require_together(parts, marks)
+        if steps is not None:
+            self._require_order(parts, steps)
+        return parts
+
+    def _step_numbers(self) -> NDArray[np.float64] | None:
+        name = self.names["step"]
+        if not name or (UNNAMED.fullmatch(name[0]) and not self._cells.holds_numbers(name[0])):
+            return None
+        numbers = self._cells.numbers(name[0]).reshape(-1)
+        if len(missing := np.flatnonzero(~np.isfinite(numbers))):
+            raise BadInput(f"{self._at(missing[0])}: {name[0]} is missing, expected the number of the step")
+        return numbers if len(numbers) == self._rows else None
+
+    def _file_of(self, row: int) -> int:
+        return int(np.searchsorted(self.table.starts, row, side="right")) - 1
+
+    def _new_files(self, marks: NDArray[np.str_], steps: NDArray[np.float64] | None, last: NDArray[Any]) -> list[int]:
+        """First rows of files whose first episode is another than the last one of the file before. BadInput if both
+        have the same mark, and nothing says if it is the same."""
+        new = []
+        for start in [one for one in self.table.starts[1:] if one < self._rows]:
+            if marks[start] != marks[start - 1] or last[start - 1] or not self._decisions[start - 1]:
+                new.append(start)
+            elif steps is None:
+                here, before = (self.table.files[self._file_of(row)].name for row in (start, start - 1))
+                raise BadInput(
+                    f"episode {quoted(marks[start])} is in {before} and in {here}, and nothing says if it is one: give "
+                    "a column step, or each episode a mark of its own"
+                )
+            elif steps[start] <= steps[start - 1]:
+                new.append(start)
+        return new
+
+    def _sorted(self, marks: NDArray[np.str_], steps: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+        """LeRobot's rows, file by file, sorted by episode and step. A file goes on with an episode if its step does."""
+        parts: list[NDArray[np.int64]] = []
+        before: dict[str, int] = {}
+        for begin, end in pairwise([*self.table.starts, self._rows]):
+            own = marks[begin:end]
+            for mark in dict.fromkeys(sorted(own.tolist(), key=lambda one: (len(one), one))):
+                rows = begin + np.flatnonzero(own == mark)
+                rows = rows[np.argsort(steps[rows], kind="stable")]
+                other = before.get(mark)
+                if other is not None and steps[rows[0]] == steps[parts[other][-1]] + 1:
+                    parts[other] = np.concatenate([parts[other], rows])
+                    continue
+                if other is not None:
+                    here, there = self._at(rows[0]), self._at(parts[other][0])
+                    raise BadInput(
+                        f"{here}: episode {quoted(mark)} is there already, in {there}; two recordings or downloads, or "
+                        "rows are missing"
+                    )
+                before[mark] = len(parts)
+                parts.append(rows)
+        return parts
+
+    def _require_together(self, parts: Sequence[NDArray[np.int64]], marks: NDArray[np.str_]) -> None:
+        """BadInput for an episode that goes on after others of its file."""
+        seen: set[tuple[int, str]] = set()
+        for part in parts:
+            place = self._file_of(int(part[0])), str(marks[part[0]])
+            if place in seen:
+                raise BadInput(
+                    f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; expected "
+                    "all its rows one after the other, the end in the last"
+                )
+            seen.add(place)
+
+    def _require_order(self, parts: Sequence[NDArray[np.int64]], steps: NDArray[np.float64]) -> None:
+        """BadInput for rows of an episode whose steps go back, are equal, or leave some out."""
+        name = self.names["step"][0]
+        name = "the index" if UNNAMED.fullmatch(name) else name
+        changes = [np.diff(steps[part]) for part in parts]
+        every = np.concatenate(changes) if changes else np.zeros(0)
+        stride = every[every > 0].min() if (every > 0).any() else 1.0
+        for part, change in zip(parts, changes, strict=True):
+            odd = change[change != stride]
+            if not len(odd):
+                continue
+            worst = odd.min() if odd.min() <= 0 else odd[0]  # sorted the wrong way, before what that leaves out
+            wrong = np.flatnonzero(change == worst)
+            row, before, now = part[wrong[0] + 1], steps[part[wrong[0]]], steps[part[wrong[0] + 1]]
+            where = f"{self._at(row)}: {name}"
+            if now == before:
+                raise BadInput(f"{where} is {now:g} twice within episode {self._mark(part)}; two games, or a row twice")
+            if now < before:
+                raise BadInput(
+                    f"{where} goes back from {before:g} to {now:g} within an episode; sort the rows by episode and "
+                    "step, or name the column of the episodes with columns.episode=…"
+                )
+            raise BadInput(
+                f"{where} goes from {before:g} to {now:g} within episode {self._mark(part)}: rows are missing; restore "
+                "them, or give what follows an episode of its own"
+            )
+
+    def _require_distinct(self, parts: Sequence[Part], episodes: Sequence[NDArray[np.int64]]) -> None:
+        """BadInput for a game that is there twice, as two downloads have it."""
+        seen: dict[bytes, int] = {}
+        for number, part in enumerate(parts):
+            if len(part.actions) < 2 or not np.asarray(part.observations).any():
+                continue
+            content = [part.observations, part.actions, *([] if part.rewards is None else [part.rewards])]
+            key = b"|".join(np.ascontiguousarray(one).tobytes() for one in content)
+            key += bytes([part.terminated, part.truncated])
+            first = seen.setdefault(key if len(key) < 64 else _digest(key), number)
+            if first != number:
+                here, there = (self._at(episodes[one][0]) for one in (number, first))
+                raise BadInput(f"{here}: the same game as that which begins in {there}; leave one of them out")
+
+    def _with_limit(self, parts: list[Part], name: str) -> list[Part]:
+        """Episodes as long as the environment permits are truncated, where a column does not say why they ended."""
+        most = self.form.info.environment.longest_episode
+        limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
+        self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
+        made = []
+        for one in parts:
+            ended = one.terminated or bool(self.names["begins"])
+            late = ended and most is not None and len(one.actions) >= most
+            made.append(Part(one.observations, one.actions, one.rewards, ended and not late, one.truncated or late))
+        return made
+
+    def _mark(self, rows: NDArray[np.int64]) -> str:
+        if not self.names["episode"]:
+            return f"from row {rows[0]}"
+        return quoted(str(self._cells.texts(self.names["episode"][0])[rows[0]]))
+
+    def _at(self, row: Any) -> str:
+        """A row, with its file where there are several."""
+        if len(self.table.files) == 1:
+            return f"row {row}"
+        number = self._file_of(int(row))
+        return f"{self.table.files[number].name}: row {int(row) - self.table.starts[number]}"
+
+
+def _digest(key: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(key).digest()
+
+
+def _pictures(features: Mapping[str, Any], columns: Mapping[str, Any], path: Path) -> list[str]:
+    """LeRobot's features that are pictures, unless columns are named; BadInput if there is nothing else to see."""
+    seen = [name for name in features if name.startswith("observation.")]
+    pictures = [name for name in seen if features[name]["dtype"] in ("image", "video")]
+    if "observation" in columns:
+        return []
+    if pictures and len(pictures) == len(seen):
+        found = ", ".join(pictures)
+        raise BadInput(
+            f"{path}: has only pictures ({quoted(found, 120)}), which are not imported; name numbers with "
+            "columns.observation=[…]"
+        )
+    return pictures
+
+
+def _by_number(names: list[str]) -> list[str]:
+    """The columns obs.0, obs.1, …, obs.10 or obs_0_0, … in the order of their numbers, where a tool has sorted them as
+    texts; others in the file's order."""
+    parts = {name: re.split(r"(\d+)", name) for name in names}  # text, number, text, …
+    alike = len({tuple(part[::2]) for part in parts.values()}) == 1
+    return sorted(names, key=lambda name: [int(number) for number in parts[name][1::2]]) if alike else names
+
+
+def _by_part(names: Sequence[str], space: Space) -> Sequence[str]:
+    """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
+    several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
+    pattern = r"((obs|observation|action)[._])?{}([._]\d+)?"
+    found = [
+        name
+        for part in _part_names(space)
+        for name in _by_number([one for one in names if re.fullmatch(pattern.format(re.escape(part)), one)])
+    ]
+    return found if sorted(found) == sorted(names) else names
+
+
+def _part_names(space: Space, place: str = "") -> list[str]:
+    """Names of all parts of a `Dict`, with dots between them where it holds another."""
+    if not isinstance(space, Dict):
+        return [place] if place else []
+    before = f"{place}." if place else ""
+    return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]

@@ -1,1 +1,0 @@
-"""The report of a dataset: a self-contained page."""

@@ -1,0 +1,208 @@
+"""`qwop-dataset copy`: what the new dataset holds, and that the old one stays."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, describe, open_dataset
+from qwop.datasets.editing import copy, relabel
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.verification.command import command as verify
+from qwop.datasets.verification.command import run as run_verify
+
+
+def make(folder: Path, seeds: range, player: str = "me") -> Path:
+    writer = DatasetWriter(folder, qwop_info(frames_per_step=3, reward="shaped"))
+    for seed in seeds:
+        keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[: 60 + 30 * seed]
+        writer.write(episode_from_keys(keys, writer.info, player=player, source="a test", epsilon=0.05))
+    return folder
+
+
+def content(folder: Path) -> dict[Path, tuple[bytes, int]]:
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Path]:
+    """A dataset of five games, which no verb may change."""
+    folder = make(tmp_path / "mine", range(5))
+    before = content(folder)
+    yield folder
+    assert content(folder) == before
+
+
+def run(*arguments: str) -> None:
+    copy.run(copy.command.read([*arguments]))
+
+
+def arrays(episodes: list[Episode]) -> list[bytes]:
+    return [episode.observations.tobytes() + episode.behaviour_probabilities.tobytes() for episode in episodes]
+
+
+def verified(folder: Path) -> list[Episode]:
+    run_verify(verify.read([f"dataset={folder}", "replay=true", "threads=1"]))
+    return list(open_dataset(folder))
+
+
+def test_merging_puts_the_episodes_one_after_the_other(mine: Path, tmp_path: Path) -> None:
+    yours, out = make(tmp_path / "yours", range(5, 7), "you"), tmp_path / "out"
+    run(f"dataset={mine}", f"others=[{yours}]", f"out={out}")
+    episodes = verified(out)
+    assert arrays(episodes) == arrays([*open_dataset(mine), *open_dataset(yours)])
+    assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
+
+
+def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_aside(tmp_path: Path) -> None:
+    one, other = make(tmp_path / "one", range(2)), make(tmp_path / "other", range(2, 4))
+    for folder, report in ((one, "[1]"), (other, "[2]")):
+        (folder / "aside").mkdir()
+        (folder / "aside" / "reconstruction.json").write_text(report)
+        (folder / "aside" / "samples-0.npz").write_text("the same")
+        (folder / "aside" / "episode-000009-0123456789ab-discarded.aside").write_text("an old game")
+    run(f"dataset={one}", f"others=[{other}]", f"out={tmp_path / 'both'}")
+    kept = {path.name: path.read_text() for path in (tmp_path / "both" / "aside").iterdir()}
+    assert kept == {"reconstruction.json": "[1]", "reconstruction-2.json": "[2]", "samples-0.npz": "the same"}
+
+
+def test_an_episode_in_both_is_refused_or_skipped(mine: Path, tmp_path: Path) -> None:
+    run(f"dataset={mine}", f"out={tmp_path / 'some'}", "drop_episodes=[0,1,2]")
+    arguments = f"dataset={mine}", f"others=[{tmp_path / 'some'}]", f"out={tmp_path / 'out'}"
+    with pytest.raises(BadInput, match=r"episode-000000-\w+\.parquet: the same episode as .*mine/.*episode-000003"):
+        run(*arguments)
+    assert not (tmp_path / "out").exists()
+    run(*arguments, "duplicates=skip")
+    assert len(verified(tmp_path / "out")) == 5
+
+
+def test_datasets_of_other_settings_are_not_merged(mine: Path, tmp_path: Path) -> None:
+    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'other'}", "reward=speed"]))
+    with pytest.raises(BadInput, match="reward is shaped, not speed"):
+        run(f"dataset={mine}", f"others=[{tmp_path / 'other'}]", f"out={tmp_path / 'out'}")
+
+
+def test_every_episode_is_in_one_part(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parts"
+    run(f"dataset={mine}", f"out={out}", "parts={train: 0.6, test: 0.4}")
+    train, test = verified(out / "train"), verified(out / "test")
+    assert (len(train), len(test)) == (3, 2)
+    assert sorted(arrays(train + test)) == sorted(arrays(list(open_dataset(mine))))
+
+
+def test_the_seed_deals_the_episodes_and_shares_are_rounded() -> None:
+    shares = {"few": 0.29, "many": 0.71}  # 28.999999999999996 of 100
+    dealt = copy.deal(100, shares, 3)
+    assert dealt == copy.deal(100, shares, 3)
+    assert dealt != copy.deal(100, shares, 4)
+    assert len(dealt["few"]) == 29
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"a": 0.5, "b": 0.4}, "sum to 0.9, expected 1"),
+        ({"a": 0.999, "b": 0.001}, "parts.b=0.001: no episode of 5 is left for it"),
+        ({"../a": 1.0}, r"parts=\.\./a: expected names of letters"),
+        ({"a": 2.0}, "parts.a=2.0: expected a share"),
+    ],
+)
+def test_impossible_parts_are_refused(parts: dict[str, float], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        copy.deal(5, parts, 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "left"),
+    [
+        ("drop_episodes=[1,2]", [0]),
+        ("drop_players=[you]", [0, 1]),
+        ("drop_outcomes=[stopped]", [1, 2]),
+        ("drop_shorter_than=30", [1, 2]),
+    ],
+)
+def test_what_a_setting_names_is_left_out(tmp_path: Path, setting: str, left: list[int]) -> None:
+    folder = make(make(tmp_path / "ours", range(2)), range(2, 3), "you")
+    old = list(open_dataset(folder))
+    assert [(len(one), one.outcome) for one in old] == [(20, "stopped"), (30, "fell"), (39, "fell")]
+    run(f"dataset={folder}", f"out={tmp_path / 'out'}", setting)
+    assert arrays(verified(tmp_path / "out")) == arrays([old[number] for number in left])
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("drop_episodes=[9]", "has no episode 9"),
+        ("drop_players=[you]", "has no player you"),
+        ("drop_players=[me]", "no episode is left"),
+        ("drop_outcomes=fell", r"drop_outcomes=fell: expected a list in brackets of finished, fell, "),
+    ],
+)
+def test_a_setting_that_names_nothing_or_everything_is_refused(
+    mine: Path, tmp_path: Path, setting: str, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        run(f"dataset={mine}", f"out={tmp_path / 'out'}", setting)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("made", [lambda mine: mine, lambda mine: mine / "inside"])
+def test_the_old_dataset_is_no_place_for_the_new(mine: Path, made: Callable[[Path], Path]) -> None:
+    with pytest.raises(BadInput, match="stays as it is"):
+        run(f"dataset={mine}", f"out={made(mine)}")
+
+
+def test_a_folder_in_use_and_the_working_folder_are_refused(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    with pytest.raises(BadInput, match=r"out=\.: is the working folder"):
+        run(f"dataset={mine}", "out=.")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(BadInput, match="is not empty"):
+        run(f"dataset={mine}", f"out={tmp_path / 'out'}")
+
+
+def test_a_link_to_an_empty_folder_may_be_the_place_of_the_new(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "large disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "large disk")
+    run(f"dataset={mine}", f"out={tmp_path / 'out'}")
+    assert (tmp_path / "out").is_symlink()
+    assert len(open_dataset(tmp_path / "large disk")) == 5
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = f"dataset={mine}", f"out={tmp_path / 'out'}"
+    with monkeypatch.context() as killed:
+        killed.setattr("shutil.rmtree", lambda *_, **__: None)
+        killed.setattr(DatasetWriter, "write", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(*arguments)
+    assert len(list(tmp_path.iterdir())) == 2
+    run(*arguments)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "out"}
+
+
+def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(self: DatasetWriter, episode: Episode) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DatasetWriter, "write", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(f"dataset={mine}", f"out={tmp_path / 'out'}")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make(tmp_path / "[b]mine", range(2), "[/you]")
+    run(f"dataset='{folder}'", f"out={tmp_path / 'out'}", "drop_episodes=[0]")
+    describe.run(describe.command.read([f"dataset='{folder}'"]))
+    run_verify(verify.read([f"dataset='{folder}'"]))
+    printed = capsys.readouterr().out
+    assert "[/you] 1" in printed
+    assert "[/you] 2" in printed
+    assert "[b]mine: 2 episodes" in printed

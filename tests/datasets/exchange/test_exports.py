@@ -1,0 +1,82 @@
+"""`qwop-dataset export`: for d3rlpy, and the card and the line for the hub of Hugging Face."""
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets.exchange.d3rlpy import channel_first
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
+from qwop.datasets.reader import Dataset
+
+
+def test_the_card_is_completed_and_the_line_that_uploads_the_folder_is_printed(
+    games: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export(ExportSettings(str(games.folder), "huggingface", "me/my-runs", "CC-BY-4.0"))
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert shlex.split(line) == [
+        "hf", "upload", "me/my-runs", str(games.folder), ".", "--repo-type", "dataset", "--exclude", "aside/*",
+    ]  # fmt: skip
+    card = (games.folder / "README.md").read_text()
+    assert 'pretty_name: "My runs"\n' in card
+    assert "license: cc-by-4.0\n" in card
+    assert 'path: "episodes/*.parquet"' in card
+    assert "can be played again from their keys" in card
+
+
+def test_the_card_of_another_environment_speaks_of_that_one(pictures: Dataset) -> None:
+    export(ExportSettings(str(pictures.folder), "huggingface", "me/any", "mit", 'Pictures "of" any'))
+    card = (pictures.folder / "README.md").read_text()
+    assert 'pretty_name: "Pictures \\"of\\" any"\n' in card
+    assert "Games of Any-v0: observations" in card
+    assert "keys" not in card.partition("<!--")[0]
+
+
+@pytest.mark.parametrize(
+    ("out", "licence", "said"),
+    [
+        (None, "mit", "out is not set"),
+        ("runs", "mit", "out=runs: expected a user's or organisation's repository"),
+        ("me/runs", None, "licence is not set: expected one that the hub knows"),
+        ("me/runs", "mit\nx: y", "licence is not set"),
+    ],
+)
+def test_what_an_upload_needs_is_asked_for(games: Dataset, out: str | None, licence: str | None, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        export(ExportSettings(str(games.folder), "huggingface", out, licence))
+    assert not (games.folder / "README.md").exists()
+
+
+@pytest.mark.needs(module="d3rlpy")
+def test_a_dataset_opens_in_d3rlpy(games: Dataset, tmp_path: Path) -> None:
+    dataset = pytest.importorskip("d3rlpy.dataset", reason="d3rlpy cannot be imported", exc_type=ImportError)
+    export(ExportSettings(str(games.folder), "d3rlpy", str(tmp_path / "games.h5")))
+    with (tmp_path / "games.h5").open("rb") as file:
+        found = dataset.ReplayBuffer.load(file, dataset.InfiniteBuffer()).episodes
+    for ours, theirs in zip(games, found, strict=True):
+        rows = len(ours)
+        assert theirs.terminated == ours.terminated
+        assert np.array_equal(theirs.observations[:rows], ours.observations[:rows])
+        assert np.array_equal(theirs.actions[:rows, 0], ours.actions)
+        assert np.array_equal(theirs.rewards[:rows, 0], ours.rewards)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [((5, 84, 84), (5, 1, 84, 84)), ((5, 84, 80, 3), (5, 3, 84, 80)), ((5, 4, 84, 84), (5, 4, 84, 84))],
+)
+def test_pictures_are_arranged_by_channels_first(shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    pictures = np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+    assert channel_first(pictures).shape == wanted
+
+
+def test_a_file_that_is_there_stays(games: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "games.h5").write_text("mine")
+    with pytest.raises(BadInput, match=r"is there already; give out= a new name"):
+        export(ExportSettings(str(games.folder), "d3rlpy", str(tmp_path / "games.h5")))
+    with pytest.raises(BadInput, match=r"expected the name of a file that ends in \.h5"):
+        export(ExportSettings(str(games.folder), "d3rlpy", str(tmp_path / "games")))
+    assert (tmp_path / "games.h5").read_text() == "mine"

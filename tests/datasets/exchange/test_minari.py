@@ -1,0 +1,188 @@
+"""To and from Minari, by its own reader and writer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
+from qwop.common.errors import BadInput
+from qwop.datasets.arrays import write_episode
+from qwop.datasets.columns import identity
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
+from qwop.datasets.exchange.import_command import DatasetImportSettings
+from qwop.datasets.exchange.import_command import run as import_
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.envs.spec import EnvironmentSpec
+
+minari = pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+
+FORMATS = ("hdf5", "arrow", "parquet")
+
+
+def brought(path: Path, **more: Any) -> Dataset:
+    out = path.with_name("brought")
+    import_(DatasetImportSettings(str(path), str(out), **more))
+    return open_dataset(out)
+
+
+@pytest.mark.parametrize("kind", ["games", "pictures"])
+def test_a_dataset_comes_back_as_it_was_to_the_bit(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    dataset: Dataset = request.getfixturevalue(kind)
+    export(ExportSettings(str(dataset.folder), "minari", str(tmp_path / "there-v0")))
+    back = brought(tmp_path / "there-v0")
+    assert back.info == dataset.info
+    assert [*map(identity, back)] == [*map(identity, dataset)]
+
+
+def test_a_dataset_opens_in_minari(games: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export(ExportSettings(str(games.folder), "minari", str(tmp_path / "all" / "games-v0")))
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "all"))
+    opened = minari.load_dataset("games-v0")
+    assert opened.total_steps == games.lengths().sum()
+    for ours, theirs in zip(games, opened, strict=True):
+        assert np.array_equal(theirs.observations, ours.observations)
+        assert np.array_equal(theirs.actions, ours.actions)
+        assert np.array_equal(theirs.rewards, ours.rewards)
+        assert theirs.terminations.tolist() == [*[False] * (len(ours) - 1), ours.terminated]
+        assert theirs.truncations.tolist() == [*[False] * (len(ours) - 1), ours.truncated]
+    assert opened.recover_environment().unwrapped.spec.kwargs["frames_per_step"] == 3
+
+
+def storage_in(folder: Path, env: gymnasium.Env[Any, Any], form: str = "hdf5") -> Any:
+    from minari.dataset.minari_storage import MinariStorage
+
+    folder.mkdir()
+    made = MinariStorage.new(
+        folder / "data", env.observation_space, env.action_space, env.spec, data_format=form, jpeg_encoding=False
+    )
+    made.update_metadata({"dataset_id": folder.name, "minari_version": "0.5.3"})
+    return made
+
+
+def add(storage: Any, observations: Any, actions: Any, *ends: tuple[bool, bool]) -> None:
+    from minari.data_collector import EpisodeBuffer
+
+    last = np.arange(len(actions)) == len(actions) - 1
+    storage.update_episodes(
+        EpisodeBuffer(
+            observations=observations,
+            actions=actions,
+            rewards=np.ones(len(actions)),
+            terminations=last & terminated,
+            truncations=last & truncated,
+        )
+        for terminated, truncated in ends
+    )
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_minari_dataset_of_others_is_imported_in_all_of_minaris_formats(tmp_path: Path, form: str) -> None:
+    storage = storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1"), form)
+    seen = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
+    add(storage, seen, np.array([0, 1, 1, 0]), (True, False), (False, True), (False, False))
+    back = brought(tmp_path / "cart-v0", player="somebody", epsilon=0.1)
+    assert back.info.environment == EnvironmentSpec("CartPole-v1")
+    assert [(one.terminated, one.truncated) for one in back] == [(True, False), (False, True), (False, True)]
+    assert np.array_equal(back[0].observations, seen)
+    assert back[0].actions.tolist() == [0, 1, 1, 0]
+    assert (back[0].mu, back[0].player) == ("smoothed(0.1)", "somebody")
+
+
+class Made(gymnasium.Env[Any, Any]):
+    """An environment of any spaces."""
+
+    def __init__(self, observation_space: Any = None, action_space: Any = None) -> None:
+        self.observation_space, self.action_space = observation_space, action_space
+
+
+BOX = Box(-1, 1, (2,), np.float32)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("observations", "actions", "seen", "taken", "numbers"),
+    [
+        (Discrete(3), Discrete(4, start=2), np.array([0, 1, 2]), np.array([5, 2]), [3, 0]),
+        (MultiDiscrete([2, 3]), MultiDiscrete([2, 2]), np.array([[0, 1]] * 3), np.array([[1, 0], [0, 1]]), [2, 1]),
+        (
+            Dict({"a": Discrete(2), "b": BOX}),
+            MultiBinary(2),
+            {"a": np.array([0, 1, 0]), "b": np.zeros((3, 2), np.float32)},
+            np.array([[0, 1], [1, 1]]),
+            [2, 3],
+        ),
+        (
+            Tuple([Discrete(2), BOX]),
+            Discrete(2),
+            (np.array([0, 1, 0]), np.zeros((3, 2), np.float32)),
+            np.array([1, 0]),
+            [1, 0],
+        ),
+    ],
+    ids=["discrete", "several", "named", "tuple"],
+)
+def test_spaces_of_every_form_are_imported(
+    tmp_path: Path, form: str, observations: Any, actions: Any, seen: Any, taken: Any, numbers: list[int]
+) -> None:
+    if form != "hdf5" and isinstance(observations, Dict):
+        pytest.skip("Minari 0.5 does not write these itself")
+    gymnasium.register("Made-v0", Made, kwargs={"observation_space": observations, "action_space": actions})
+    try:
+        env = Made(observations, actions)
+        add(storage_in(tmp_path / "made-v0", env, form), seen, taken, (True, False))
+        (episode,) = brought(tmp_path / "made-v0", environment_id="Made-v0")
+        direct = tmp_path / "direct"
+        write_episode(direct, seen, taken, np.ones(2), environment="Made-v0", terminated=True)
+        np.testing.assert_array_equal(episode.observations, open_dataset(direct)[0].observations)
+        assert episode.actions.tolist() == open_dataset(direct)[0].actions.tolist()
+        assert len({*episode.actions.tolist()}) == len(numbers)
+    finally:
+        gymnasium.registry.pop("Made-v0")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"observation_space": None}, "its spaces are no texts; expected a dataset of Minari"),
+        ({"action_space": "{"}, "Minari cannot open it"),
+        ({"data_format": "zarr"}, "Minari cannot open it"),
+        ({"env_spec": None}, "environment_id is not set: the Minari dataset does not name its environment"),
+        (
+            {"env_spec": '{"id": "X-v0", "entry_point": "os:getcwd", "kwargs": {"path": 1}}'},
+            "Minari cannot open it|X-v0",
+        ),
+    ],
+)
+def test_metadata_that_cannot_be_are_named_and_nothing_that_they_name_is_run(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    add(
+        storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1")),
+        np.zeros((3, 4), np.float32),
+        np.array([0, 1]),
+        (True, False),
+    )
+    path = tmp_path / "cart-v0" / "data" / "metadata.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(BadInput, match=said) as raised:
+        brought(tmp_path / "cart-v0")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "brought").exists()
+
+
+def test_a_damaged_file_of_episodes_is_named(tmp_path: Path) -> None:
+    add(
+        storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1")),
+        np.zeros((3, 4), np.float32),
+        np.array([0, 1]),
+        (True, False),
+    )
+    path = tmp_path / "cart-v0" / "data" / "main_data.hdf5"
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(BadInput, match=r"cart-v0: Minari cannot (read its episodes|open it)"):
+        brought(tmp_path / "cart-v0")

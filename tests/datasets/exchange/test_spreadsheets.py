@@ -1,0 +1,177 @@
+"""Tables as the spreadsheets and programs of all countries write them by themselves."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import Episode, open_dataset
+from qwop.datasets.exchange.import_command import DatasetImportSettings, run
+
+Write = Callable[[pd.DataFrame, Path], Any]
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    """Two games of CartPole."""
+    random = np.random.default_rng(0)
+    seen = {name: random.normal(size=7).astype(np.float32) for name in ("x", "v", "angle", "spin")}
+    rest = {"action": [0, 1, 1, 0, 1, 0, 1], "reward": 0.5, "terminated": [n in (3, 6) for n in range(7)]}
+    return pd.DataFrame({"episode": [0] * 4 + [1] * 3, "step": [0, 1, 2, 3, 0, 1, 2], **seen, **rest})
+
+
+def brought(path: Path, **more: Any) -> list[Episode]:
+    run(DatasetImportSettings(str(path), str(path.parent / "out"), environment_id="CartPole-v1", **more))
+    return list(open_dataset(path.parent / "out"))
+
+
+def require_equal(found: list[Episode], table: pd.DataFrame) -> None:
+    assert [len(one) for one in found] == [4, 3]
+    seen = np.concatenate([one.observations[:-1] for one in found])
+    np.testing.assert_array_equal(seen, table[["x", "v", "angle", "spin"]].to_numpy(np.float32))
+    assert [action for one in found for action in one.actions.tolist()] == table.action.tolist()
+    assert all((one.terminated, one.rewards.tolist()) == (True, [0.5] * len(one)) for one in found)
+
+
+def text(change: Callable[[str], str] = str, encoding: str = "utf-8", **more: Any) -> Write:
+    """Writes what pandas gives, changed."""
+    return lambda table, path: path.write_bytes(change(table.to_csv(index=False, **more)).encode(encoding))
+
+
+FORMS: dict[str, tuple[str, Write]] = {
+    "Excel in Germany": ("a.csv", text(encoding="utf-8-sig", sep=";", decimal=",", lineterminator="\r\n")),
+    "Excel in Germany, truths too": (
+        "a.csv",
+        text(lambda one: one.replace("True", "WAHR").replace("False", "FALSCH"), "cp1252", sep=";", decimal=","),
+    ),
+    "Excel's first line": ("a.csv", text(lambda one: f"sep=;\r\n{one}", "utf-8-sig", sep=";")),
+    "Excel's Unicode text": ("a.txt", text(encoding="utf-16", sep="\t", decimal=",")),
+    "Excel's empty rows": ("a.csv", text(lambda one: one + ";;;;;;;;\r\n" * 9, sep=";")),
+    "Numbers in France": (
+        "a.csv",
+        text(lambda one: one.replace("True", "VRAI").replace("False", "FAUX"), sep=";", decimal=","),
+    ),
+    "LibreOffice, commas in quotes": ("a.csv", text(decimal=",", quoting=1)),
+    "a Macintosh of old": ("a.csv", text(lineterminator="\r")),
+    "R": (
+        "a.csv",
+        lambda table, path: path.write_text(table.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
+    ),
+    "R in Europe": ("a.csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
+    "spaces after commas": ("a.csv", text(lambda one: one.replace(",", ", "))),
+    "tabs": ("a.tsv", text(sep="\t")),
+    "bars": ("a.csv", text(sep="|")),
+    "pandas with its index": ("a.csv", lambda table, path: table.to_csv(path)),
+    "gzip": ("a.csv.gz", lambda table, path: table.to_csv(path, index=False)),
+    "bz2": ("a.csv.bz2", lambda table, path: table.to_csv(path, index=False)),
+    "xz": ("a.csv.xz", lambda table, path: table.to_csv(path, index=False)),
+    "zip": ("a.csv.zip", lambda table, path: table.to_csv(path, index=False)),
+    "zstd": ("a.csv.zst", lambda table, path: pl.from_pandas(table).write_csv(path, compression="zstd")),
+    "polars": ("a.csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
+    "lists in cells": (
+        "a.csv",
+        lambda table, path: (
+            table.drop(columns=["x", "v", "angle", "spin"])
+            .assign(observation=table[["x", "v", "angle", "spin"]].to_numpy(np.float64).tolist())
+            .to_csv(path, index=False)
+        ),
+    ),
+    "categories and nullable types": (
+        "a.parquet",
+        lambda table, path: table.astype({"episode": "category", "action": "Int8", "terminated": "boolean"}).to_parquet(
+            path
+        ),
+    ),
+    "polars' Parquet": ("a.parquet", lambda table, path: pl.from_pandas(table).write_parquet(path)),
+    "an index of two levels": ("a.parquet", lambda table, path: table.set_index(["episode", "step"]).to_parquet(path)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_is_read_as_the_numbers_that_it_holds(tmp_path: Path, table: pd.DataFrame, form: str) -> None:
+    name, write = FORMS[form]
+    if form == "zstd":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(str(tmp_path / name), "zstd") as file:
+            file.write(table.to_csv(index=False).encode())
+    else:
+        write(table, tmp_path / name)
+    require_equal(brought(tmp_path / name), table)
+
+
+def test_names_of_columns_are_kept(tmp_path: Path, table: pd.DataFrame) -> None:
+    table.rename(columns={"x": "Größe (m)"}).to_csv(tmp_path / "a.csv", index=False)
+    brought(tmp_path / "a.csv")
+    dataset = open_dataset(tmp_path / "out")
+    assert dataset.info.observation_names == ("Größe (m)", "v", "angle", "spin")
+    assert dataset.info.action_names == ("push left", "push right")
+    assert "Größe (m)" in dataset.steps().columns
+
+
+def test_columns_of_other_tools_are_no_observations(tmp_path: Path, table: pd.DataFrame) -> None:
+    more = table.assign(index=range(7), timestamp=np.arange(7) / 30, task_index=0).rename(
+        columns={"episode": "episode_index", "step": "frame_index", "terminated": "next.done", "reward": "next.reward"}
+    )
+    more.to_parquet(tmp_path / "a.parquet")
+    require_equal(brought(tmp_path / "a.parquet"), table)
+
+
+def test_rows_whose_index_has_gaps_were_left_out(tmp_path: Path, table: pd.DataFrame) -> None:
+    table.drop(columns="step").drop(index=2).to_csv(tmp_path / "a.csv")
+    with pytest.raises(BadInput, match="row 2: the index goes from 1 to 3 within episode 0: rows are missing"):
+        brought(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("name", ["done", "next.done", "dones"])
+def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lengths = (3, 500)  # CartPole-v1 is cut off at 500 decisions
+    rows = [{"episode": game, "action": 0, name: step == n - 1} for game, n in enumerate(lengths) for step in range(n)]
+    seen = np.random.default_rng(0).normal(size=(503, 4))
+    pd.DataFrame(rows).assign(**{f"obs{i}": seen[:, i] for i in range(4)}).to_csv(tmp_path / "a.csv")
+    found = brought(tmp_path / "a.csv")
+    assert [(one.terminated, one.truncated) for one in found] == [(True, False), (False, True)]
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{name} does not say why an episode ended: it counts as terminated, and as truncated if it has 500" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: one.assign(x=["0,5", "1.5", *["1"] * 5]), "has numbers with a point and with a comma"),
+        (
+            lambda one: one.assign(x=["1.002,5", *["1"] * 6]),
+            "holds 1.002,5, expected numbers; write thousands",
+        ),
+        (lambda one: one.assign(x=["1 002", *["1"] * 6]), "column x holds 1 002, expected numbers; write thousands"),
+        (lambda one: one.assign(x=["#DIV/0!", *["1"] * 6]), r"column x holds #DIV/0!, expected numbers"),
+        (lambda one: one.assign(x=["", *["1"] * 6]), "observations hold a number that is not finite in row 0"),
+        (lambda one: one.assign(x=["2026-01-01", *["1"] * 6]), "column x holds 2026-01-01, expected numbers"),
+        (lambda one: one.assign(terminated="maybe"), "column terminated holds maybe in row 0, expected true or false"),
+        (lambda one: one.assign(action=0.5), "actions of row 0 are 0.5, expected what"),
+    ],
+)
+def test_cells_that_are_not_clear_are_refused_in_one_line(
+    tmp_path: Path, table: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame], said: str
+) -> None:
+    change(table).to_csv(tmp_path / "a.csv", index=False, sep=";")
+    with pytest.raises(BadInput, match=said) as raised:
+        brought(tmp_path / "a.csv")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x,action\n" + b"0" * 300_000_000, compresslevel=9))
+    with pytest.raises(BadInput, match="unpacks to more than 100 times"):
+        brought(tmp_path / "a.csv.gz")
+    np.savez_compressed(tmp_path / "a.npz", observations=np.zeros((20_000_000, 4), np.float32), actions=np.zeros(10))
+    with pytest.raises(BadInput, match="MB unpacked, more than the"):
+        brought(tmp_path / "a.npz")
