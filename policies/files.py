@@ -45,8 +45,8 @@ ARCHITECTURES: dict[str, type[Network]] = {
 """Networks by the name that policy files give them. Register a network of your own here before loading its files."""
 
 
-FORMAT, UNSEALED = 2, 1
-"""Format that is written, and that of the champion's file, which has no digest of itself."""
+FORMAT = 1
+"""Version of the format."""
 
 METADATA = "policy"
 """The only metadata entry, a JSON document (the order of several entries would be arbitrary)."""
@@ -117,10 +117,8 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     if METADATA not in metadata:
         raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
-        document = parse_json(metadata[METADATA])
-        if not isinstance(document, dict) or document.get("format") != UNSEALED:
-            require_whole(BytesIO(data))
-        return _build(document, tensors, given)
+        require_whole(BytesIO(data))
+        return _build(parse_json(metadata[METADATA]), tensors, given)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -159,7 +157,7 @@ def parse_header(data: bytes) -> dict[str, Any]:
 def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[str]) -> Policy:
     if not isinstance(document, dict):
         raise ValueError(f"its description is {quoted(document)}")
-    if document["format"] not in (FORMAT, UNSEALED):
+    if document["format"] != FORMAT:
         raise ValueError(f"format {quoted(document['format'])}, expected {FORMAT}")
     architecture = document["architecture"]
     if not isinstance(architecture, dict):

@@ -22,9 +22,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import qwop
-from qwop import write_keys
-
-from ..envs.qwop.packing import pack, write_packed
 
 X = [0.25, 0.5, 0.75, 1.5]
 ACTIONS = [0, 1, 0, 1]
@@ -371,18 +368,3 @@ def test_arrays_that_do_not_fit_each_other_are_refused_before_they_are_unpacked(
         assert f"{name}.npz" in said
         peaks.append(used.ru_maxrss / 1024)
     assert peaks[1] - peaks[0] < MEGABYTES / 4
-
-
-def test_a_class_keeps_its_names(tmp_path: Path) -> None:
-    """Games that pages of several people saved have these people's names; `source.player` is for files without one."""
-    folder = tmp_path / "games"
-    folder.mkdir()
-    for name, keys in (("Ann", [2] * 9), ("José", [8] * 7 + [4] * 5)):
-        held = np.array(keys, np.uint8)
-        write_packed(folder / f"{name}.txt", held, pack(held, name, 20_000))
-    write_keys(folder / "nobody.txt", [4] * 8, "keys alone")
-    told = [f"out={tmp_path / 'out'}", "source=keys", f"source.files=[{folder}/*.txt]", "source.player=teacher"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["qwop-record", *told])
-        run_script("qwop-record")
-    assert {one.player for one in qwop.open_dataset(tmp_path / "out")} == {"Ann", "José", "teacher"}

@@ -207,7 +207,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"actions": 5}, "policy_head.bias: float32 [11], expected float32 [5]"),
         ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
         ({"architecture": {"name": "transformer"}}, "transformer"),
-        ({"format": 99}, "format 99, expected 2"),
+        ({"format": 99}, "format 99, expected 1"),
         ({"sharpness": 0}, "sharpness 0, expected a number above 0, at most 1000"),
         ({"sharpness": True}, "sharpness true"),
         ({"environment": None}, "environment is null"),
