@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..envs.engine.libraries import TRIGONOMETRIES
+from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.qwop.observations import observe_as
 from ..policies.rollout import Game
 from .keys_game import first_that, in_simulator

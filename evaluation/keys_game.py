@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.engine.libraries import TRIGONOMETRIES
+from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.names import SCORE
 from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key

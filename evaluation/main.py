@@ -15,7 +15,7 @@ from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
-from ..envs.engine.libraries import TRIGONOMETRIES
+from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path, policy_path

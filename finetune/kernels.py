@@ -1,8 +1,6 @@
-"""The learners' compiled functions, kept on disk, because compiling takes seconds at the start of every run."""
+"""The learners' compiled functions, until their losses are PyTorch's."""
 
-from pathlib import Path
+import numba
 
-from ..common.kernel_cache import KernelGroup, on_disk
-
-kernel = on_disk(KernelGroup("learners", (Path(__file__).parent,)), nogil=True, error_model="numpy")
+kernel = numba.njit(nogil=True, error_model="numpy", cache=True)
 """Decorator of a function that Python calls. Functions that only kernels call are parts of them, and need none."""

@@ -22,7 +22,7 @@ SCRIPTS = Path(__file__).parent / "static"
 
 TILES, BOARD = FOLDERS = ("tiles", "board")
 
-_UNUSED = ("player.css", "watch.js", "engine.json")
+_UNUSED = ("player.css", "watch.js")
 """Files of other pages, and what the engine was built from."""
 
 LISTED = "board.json"

@@ -184,7 +184,7 @@ def original(chromium: None) -> str:
 def trigonometry(original: str) -> str:
     """The library of sines and cosines by which the browser plays three random games as the simulator does."""
     from qwop.envs import replay
-    from qwop.envs.engine.libraries import TRIGONOMETRIES
+    from qwop.envs.engine.interface import TRIGONOMETRIES
     from qwop.envs.original.page import OriginalPage, PageSettings
 
     generator = np.random.default_rng(1)

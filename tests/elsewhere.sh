@@ -23,6 +23,6 @@ unshare --mount --net bash -euo pipefail -c '
     mkdir -p "$place" && mount --bind "$home/python" "$place"
   fi
   runuser -u nobody -- env -i HOME="$home" TMPDIR="$home" PATH="$environment/bin:/usr/local/bin:/usr/bin:/bin" \
-    LANG=C LC_ALL=C TZ=Asia/Kolkata OMP_NUM_THREADS=1 NUMBA_CACHE_DIR="$home/numba" \
+    LANG=C LC_ALL=C TZ=Asia/Kolkata OMP_NUM_THREADS=1 \
     python -m pytest -p no:cacheprovider --shuffle "$seed" "$@"
 ' bash "${@:2}"

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.engine import layout as at
-from ...envs.engine import page
-from ...envs.engine.game import CLOCK_TICK, reset
-from ...envs.engine.libraries import lanes_of
+from ...envs.engine import native, page
+from ...envs.engine.bodies import CLOCK_TICK
 from ...envs.qwop.session import GameStart, Opening, PlayedGame, Session
 from ...envs.qwop.task import outcome_of
 from .search import EFFECTIVE_KEYS, Explained, Game, Search
@@ -184,7 +183,7 @@ class RecordingSearch:
             session.begin(Opening(resets - 1))
         state = session.get_state()
         reals, integers = state["reals"][None], state["integers"][None]
-        reset(lanes_of(self._trigonometry, 1), reals[0], integers[0])
+        native.call("reset_page", reals[0], integers[0], trigonometry=self._trigonometry)
         return reals, integers
 
     def _complete(

@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.engine import layout as at
-from ...envs.engine import workspace
-from ...envs.engine.features import FEATURES
-from ...envs.engine.frames import distances, play_frame
-from ...envs.engine.libraries import lanes_of
+from ...envs.engine import native, workspace
+from ...envs.engine.observations import FEATURES
 
 EFFECTIVE_KEYS = np.array([thighs | calves for thighs in (0, 1, 2) for calves in (0, 4, 8)], dtype=np.uint8)
 """Key combinations that differ in their effect: Q overrides W, and O overrides P."""
@@ -84,8 +82,8 @@ class Search:
     """Explains samples. trigonometry: one of `TRIGONOMETRIES`. frames: that usually pass between samples."""
 
     def __init__(self, trigonometry: str, frames: int) -> None:
-        self._lanes = lanes_of(trigonometry)
-        self._workspace = workspace(len(self._lanes))
+        self._trigonometry = trigonometry
+        self._workspace = workspace()
         self._scratch = np.empty(FEATURES)
         usual = frames + 2
         # Most frames and most changes of keys, cheapest first.
@@ -128,12 +126,15 @@ class Search:
 
     def play(self, game: Game, keys: Sequence[int] | NDArray[np.uint8]) -> None:
         """Play a frame of every game, each with its own keys."""
-        play_frame(self._lanes, *game, np.ascontiguousarray(keys, dtype=np.uint8), *self._workspace)
+        native.call(
+            "play_frame", *game, np.ascontiguousarray(keys, dtype=np.uint8), *self._workspace,
+            width=native.MANY, trigonometry=self._trigonometry,
+        )  # fmt: skip
 
     def distances(self, reals: NDArray[np.float64], sample: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest difference of each game from a sample, float64 [n]."""
         out = np.empty(len(reals))
-        distances(reals, sample, self._scratch, out)
+        native.call("distances", reals, sample, self._scratch, out)
         return out
 
     def _next(self, now: Candidates, sample: NDArray[np.float64]) -> tuple[Candidates | None, float]:

@@ -11,20 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from . import page
+from . import native, page
 from .run import play_keys, play_together
-from .soundness import FAULTS, fault_of
-from .world import workspace
+from .workspace import workspace
 
 __all__ = ["fault_in", "new_games", "play_keys", "play_together", "workspace"]
+
+_FAULTS = (
+    None,
+    "a number is not finite",
+    "a body or joint has a state that there is not",
+    "its boxes form no tree",
+    "its contacts contradict each other",
+)
+"""What is wrong with a game, by the number that `find_fault` writes."""
 
 
 @cache
 def _game_after_reset(variant: str) -> page.Game:
     if variant not in page.RESETS:
         raise BadInput(f"reset={variant}: expected one of {', '.join(page.RESETS)}")
-    if variant == "a":
-        return page.first_game()
     reals, integers = page.loaded()
     page.begin(reals, integers, page.RESETS.index(variant) + 1)
     return reals, integers
@@ -38,4 +44,6 @@ def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np
 
 def fault_in(reals: NDArray[np.float64], integers: NDArray[np.int32]) -> str | None:
     """Describe what keeps kernels from playing a game, a row of each array; None if nothing does."""
-    return FAULTS.get(fault_of(np.ascontiguousarray(reals), np.ascontiguousarray(integers)))
+    found = np.zeros(1, dtype=np.int64)
+    native.call("find_fault", np.ascontiguousarray(reals), np.ascontiguousarray(integers), found)
+    return _FAULTS[found[0]]

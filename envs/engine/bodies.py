@@ -183,3 +183,9 @@ RUNNER_JOINTS = np.array(
     ],
     dtype=np.int64,
 )  # fmt: skip
+
+CLOCK_TICK = 0.03333333333333333
+"""Seconds that the game's clock advances in a frame."""
+
+HEAD_STIFFNESS, HEAD_ANGLE = -4.0, 0.2
+"""The head's torque grows by HEAD_STIFFNESS · (angle + HEAD_ANGLE) in each frame."""

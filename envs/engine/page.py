@@ -1,17 +1,14 @@
 """A page's first world, and the beginning of a game on it."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import layout as at
-from .ahead import compile_ahead
-from .bodies import START
-from .game import HEAD_ANGLE, HEAD_STIFFNESS, load_page, reset
+from . import native
+from .bodies import HEAD_ANGLE, HEAD_STIFFNESS, START
 from .layout import INTEGERS, REALS
-from .libraries import lanes_of
 from .run import play_keys
 
 RESETS = ("a", "b")
@@ -20,29 +17,15 @@ RESETS = ("a", "b")
 Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 
-FIRST_GAME = Path(__file__).with_name("first_game.npz")
-"""A page's first game at its frame 0, kept in a file: an environment can begin without the kernels that make it."""
-
-
-def first_game() -> Game:
-    """Return a page's first game after its reset, with the frame that it plays: rows [1, REALS] and [1, INTEGERS]."""
-    with np.load(FIRST_GAME) as kept:
-        return kept["reals"], kept["integers"]
-
-
-def played_first_game() -> Game:
-    """Return the same by playing it; `np.savez_compressed(page.FIRST_GAME, reals=…, integers=…)` keeps it."""
-    reals, integers = loaded()
-    begin(reals, integers)
-    return reals, integers
-
-
 @cache
 def _loaded(trigonometry: str) -> Game:
-    lanes = lanes_of(trigonometry, 1)
-    compile_ahead(lanes)
+    return new_page(native.engine(), trigonometry)
+
+
+def new_page(library: native.Engine, trigonometry: str) -> Game:
+    """The world of a page that this library has just loaded: rows [1, REALS] and [1, INTEGERS]."""
     reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
-    load_page(lanes, reals[0], integers[0])
+    native.call("load_page", reals[0], integers[0], trigonometry=trigonometry, library=library)
     return reals, integers
 
 
@@ -62,13 +45,12 @@ def begin(
     trigonometry: str = "current",
 ) -> None:
     """Reset a page's game `resets` times, each with the frame that a reset plays; see `session.Opening`."""
-    lanes = lanes_of(trigonometry, 1)
     for number in range(resets):
-        reset(lanes, reals[0], integers[0])
+        native.call("reset_page", reals[0], integers[0], trigonometry=trigonometry)
         last = number == resets - 1
         if last:
             wait(reals, waiting)
-        play_keys(reals, integers, np.array([held if last else 0], dtype=np.uint8), lanes)
+        play_keys(reals, integers, np.array([held if last else 0], dtype=np.uint8), trigonometry)
 
 
 def wait(reals: NDArray[np.float64], frames: int) -> None:

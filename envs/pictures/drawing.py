@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from ..engine import layout as at
+from ..engine.view import LIFT_ABOVE
 from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W
 from .backdrop import (
     FINISH_X,
@@ -24,7 +25,6 @@ from .backdrop import (
     Backdrop,
 )
 from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes, reach
-from .raster import LIFT_ABOVE
 
 _LABEL_SIZE, _LABEL_BELOW = 1.15, 2.35
 """Of the metres' numbers, units: how large, and how far below the track's far edge."""

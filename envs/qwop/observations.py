@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
 from ..engine import layout as at
-from ..engine.features import FEATURES, HIDDEN, bent_knees, observe_all, observe_all_full
-from ..engine.features import observe_start as _observe_start
+from ..engine import native
+from ..engine.observations import FEATURES, FEATURES_ONLY, HIDDEN
 from ..names import JUMPED
 from .task import OBSERVATIONS
 
@@ -19,7 +19,7 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
     """
     rows, shape = _rows(states)
     out = np.empty((len(rows), FEATURES), dtype=np.float32)
-    observe_all(rows, out)
+    native.call("observe_all", FEATURES_ONLY, rows, np.empty(0), np.empty((0, HIDDEN)), out)
     return out.reshape(*shape, FEATURES)
 
 
@@ -38,7 +38,7 @@ def observe_as(observation: str, states: ArrayLike, events: ArrayLike, hidden: A
     jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., JUMPED].reshape(len(rows)))
     more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
     out = np.empty((len(rows), len(names)), dtype=np.float32)
-    observe_all_full(kind, rows, jumped, more, out)
+    native.call("observe_all", kind, rows, jumped, more, out)
     return out.reshape(*shape, len(names))
 
 
@@ -46,7 +46,7 @@ def observe_start(observation: str = "features") -> NDArray[np.float32]:
     """Return the start position, float32 [71, 94 or 112]: the first observation of an observer that lags by a frame."""
     kind, names = OBSERVATIONS[observation]
     out = np.empty(len(names), dtype=np.float32)
-    _observe_start(kind, np.empty(at.REALS), out)
+    native.call("observe_start", kind, np.empty(at.REALS), out)
     return out
 
 
@@ -54,7 +54,7 @@ def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
     """Return the smaller of the two knee angles, float64 [...] of states [..., 14, 6], radians, as rewards use it."""
     rows, shape = _rows(states)
     out = np.empty(len(rows))
-    bent_knees(rows, out)
+    native.call("bent_knees", rows, out)
     return out.reshape(shape)
 
 

@@ -1,9 +1,12 @@
 """Pictures as observations of `QWOP-v1`."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..pictures.raster import BONES, draw_games, palette
+from ..engine import native
+from ..pictures.raster import BONES, palette
 
 
 class Pictures:
@@ -15,6 +18,8 @@ class Pictures:
 
     def __init__(self, count: int, stack: int, size: int, colour: bool) -> None:
         self._scene, self._bones = palette(colour)
+        self._flags = np.zeros((2, count), dtype=np.bool_)
+        self._calls: dict[tuple[int, int], native.Call] = {}
         self.stacks = np.zeros((count, stack, size, size, 3 if colour else 1), dtype=np.uint8)
         self._shape = picture_shape(stack, size, colour)
 
@@ -31,8 +36,18 @@ class Pictures:
         reals: float64 [n, 84 or more], whose rows begin with the bodies.
         """
         last = len(reals) if last is None else last
-        size, flat = self.stacks.shape[2], self.stacks.reshape(*self.stacks.shape[:2], -1)
-        draw_games(reals, chosen, begun, BONES, self._scene, self._bones, size, first, last, flat)
+        self._flags[:, first:last] = chosen[first:last], begun[first:last]
+        call = self._calls.get((id(reals), first))  # a table for each thread
+        if call is None or call.table[-6:-4] != [first, last]:
+            size, flat = self.stacks.shape[2], self.stacks.reshape(*self.stacks.shape[:2], -1)
+            call = native.bind(
+                "draw_games", reals, *self._flags, BONES, self._scene, self._bones, size, first, last, flat
+            )
+            self._calls[id(reals), first] = call
+        call()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_calls": {}}  # a call has addresses
 
     def seen(self) -> NDArray[np.uint8]:
         """Copy the current observations: uint8 [n, *picture_shape]."""

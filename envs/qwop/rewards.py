@@ -15,7 +15,8 @@ and `push_penalty` the cost of each metre that the hurdle is pushed forward.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engine.rewards import RACE, SHAPED, SPEED, decision_rewards
+from ..engine import native
+from ..engine.batch import RACE, SHAPED, SPEED
 from ..names import REWARDS
 
 KINDS = dict(zip(REWARDS, (SPEED, SHAPED, RACE), strict=True))
@@ -48,5 +49,5 @@ def rewards_along(
     finished, fell = outcome == "finished", outcome == "fell"
     weights = float(shaping), float(fall_penalty), float(push_penalty)
     x, y, bent, base = columns
-    decision_rewards(KINDS[reward], *weights, x, y, bent, base, finished, fell, out)
+    native.call("decision_rewards", KINDS[reward], *weights, x, y, bent, base, finished, fell, out)
     return out

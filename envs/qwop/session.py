@@ -16,8 +16,7 @@ from ...common.checks import quoted
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import page, play_keys, play_together
-from ..engine.lanes import ALL_LANES
-from ..engine.libraries import TRIGONOMETRIES, lanes_of
+from ..engine.interface import TRIGONOMETRIES
 from ..names import LONGEST_KEYS
 from .saved import checked_page
 
@@ -139,7 +138,6 @@ class Session:
     def __init__(self, trigonometry: str = "current") -> None:
         _require_known(trigonometry)
         self.trigonometry = trigonometry
-        self._lanes = lanes_of(trigonometry, 1)
         self._reals, self._integers = page.loaded(trigonometry)
 
     def begin(self, opening: Opening = Opening()) -> None:
@@ -162,14 +160,14 @@ class Session:
 
     def play(self, keys: ArrayLike) -> Replay:
         """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
-        return _replay_of(play_keys(self._reals, self._integers, checked_keys(keys), self._lanes))
+        return _replay_of(play_keys(self._reals, self._integers, checked_keys(keys), self.trigonometry))
 
     @staticmethod
     def play_together(sessions: "Sequence[Session]", keys: Sequence[ArrayLike]) -> list[Replay]:
         """Play each session as `play` does, side by side, which takes half as long; of today's trigonometry alone."""
         reals = np.concatenate([session._reals for session in sessions])
         integers = np.concatenate([session._integers for session in sessions])
-        played = play_together(reals, integers, [checked_keys(one) for one in keys], ALL_LANES)
+        played = play_together(reals, integers, [checked_keys(one) for one in keys])
         for place, session in enumerate(sessions):
             session._reals, session._integers = reals[place : place + 1], integers[place : place + 1]
         return [_replay_of(frames) for frames in played]

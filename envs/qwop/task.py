@@ -1,6 +1,5 @@
 """The task of `QWOP-v1`: its settings, and the games that its single and vector forms play."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +11,9 @@ from ...common.checks import quoted
 from ...common.errors import BadInput, naming
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
-from ..engine import batch, new_games, workspace
+from ..engine import batch, native, new_games, workspace
 from ..engine import layout as at
-from ..engine.ahead import compile_ahead
-from ..engine.compiled import machine_code
-from ..engine.features import CONTACT, FEATURES_ONLY, FULL
-from ..engine.lanes import ALL_LANES, ONE_LANE
+from ..engine.observations import CONTACT, FEATURES_ONLY, FULL
 from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
@@ -130,8 +126,7 @@ class Games:
 
     def __init__(self, task: QWOPTask, count: int) -> None:
         self.task = task.numbers()
-        lanes = ONE_LANE if count == 1 else ALL_LANES
-        compile_ahead(lanes)
+        self._width = 1 if count == 1 else native.MANY
         fresh = new_games(1)
         self.fresh_reals, self.fresh_integers = fresh[0][0], fresh[1][0]
         self.reals, self.integers = new_games(count)
@@ -147,13 +142,13 @@ class Games:
         self.orders[:, batch.FRAMES_TO_PLAY] = task.frames_per_step
         self.workspace = workspace()
         self._arguments = (
-            lanes, self.reals, self.integers, self.counters, self.numbers, self.observations,
+            self.reals, self.integers, self.counters, self.numbers, self.observations,
             self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers,
         )  # fmt: skip
-        self._kernel: Callable[..., None] | None = None
+        self._calls: dict[int, native.Call] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kernel": None}  # machine code cannot be copied
+        return {**self.__dict__, "_calls": {}}  # a call has addresses
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
         """Begin new games where `mask`, bool [n], is true, with `idle` frames, int64 [n], without a key."""
@@ -164,10 +159,12 @@ class Games:
 
     def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
         """Carry out the orders of rows first … last − 1, in a workspace of this thread; see `batch.play_games`."""
-        arguments = *self._arguments, memory, work, first, last, follow
-        if self._kernel is None:
-            self._kernel = machine_code(batch.play_games, arguments)
-        self._kernel(*arguments)
+        call = self._calls.get(id(memory))  # which the call keeps
+        if call is None:
+            call = native.bind("play_games", *self._arguments, memory, work, first, last, follow, width=self._width)
+            self._calls[id(memory)] = call
+        call.table[-3:] = first, last, follow
+        call()
 
     def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
         """Draw the games where `chosen`, bool [n], if pictures are observed; those that have `begun` have no older."""

@@ -13,8 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ...common.cores import cores
-from ..engine import batch, workspace
-from ..engine.lanes import WIDTH
+from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..observed import masked_place
 from ..pictures.drawing import Drawing
@@ -93,8 +92,9 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
         threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
-        groups = -(-num_envs // WIDTH)
-        bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * WIDTH
+        width = native.engine().width
+        groups = -(-num_envs // width)
+        bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * width
         bounds = np.minimum(bounds, num_envs).tolist()
         self._ranges = list(pairwise(bounds))
         self._workspaces = [workspace() for _ in self._ranges]

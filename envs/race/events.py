@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import layout as at
-from ..engine.touchdowns import NO_FOOT, count_touchdowns
-from ..engine.touching import touching
+from ..engine import native
 from .rules import TIE_METRES
 
 EVENTS = (
@@ -90,7 +89,7 @@ class EventCounter:
         track, hurdle = self._touching(integers)
         self.track[mask], self.hurdle[mask] = track[mask], hurdle[mask]
         self.farthest[mask] = _metres(reals)[mask]
-        self.foot[mask], self.cleared[mask], self.leading[mask] = NO_FOOT, False, False
+        self.foot[mask], self.cleared[mask], self.leading[mask] = at.NO_FOOT, False, False
         self.rho[mask] = 0.0
 
     def begin_decision(self) -> None:
@@ -99,9 +98,9 @@ class EventCounter:
     def add_frame(self, playing: NDArray[np.bool_], integers: NDArray[np.int32]) -> None:
         """Count touchdowns in the frame that was just played where `playing`, bool [n], is true."""
         track, hurdle = self._touching(integers)
-        count_touchdowns(
-            playing, track & ~self.track, hurdle & ~self.hurdle, _COLUMN_OF_BODY, _COLUMN["other_foot"],
-            _COLUMN["hurdle_hit"], self.foot, self.rho,
+        native.call(
+            "count_touchdowns", playing, track & ~self.track, hurdle & ~self.hurdle, _COLUMN_OF_BODY,
+            _COLUMN["other_foot"], _COLUMN["hurdle_hit"], self.foot, self.rho,
         )  # fmt: skip
         self.track[:], self.hurdle[:] = track, hurdle
 
@@ -148,7 +147,7 @@ class EventCounter:
 
     def _touching(self, integers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         track, hurdle = np.empty_like(self.track), np.empty_like(self.hurdle)
-        touching(integers, track, hurdle)
+        native.call("touching", integers, track, hurdle)
         return track, hurdle
 
 

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ..kernels import kernel
+from ...envs.engine import native
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -103,37 +101,30 @@ class FusedRMSprop(RMSpropTF):
 
     def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
         super().__init__(params, lr, decay, epsilon)
-        self._vectors: dict[Tensor, tuple[Any, Any, list[NDArray[Any]]]] = {}
-        """v and gradient of each parameter as of the last step; θ, v and the gradient as vectors that share memory."""
+        self._calls: dict[Tensor, tuple[Any, Any, native.Call]] = {}
+        """v and gradient of each parameter as of the last step, and the kernel's call with θ, v and the gradient."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._vectors = {}
+        self._calls = {}
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         (group,) = self.param_groups
         parameters = [one for one in group["params"] if one.grad is not None]
-        if any(one.device.type != "cpu" for one in parameters):
+        if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in parameters):
             super().step()
             return
-        kind = parameters[0].detach().numpy().dtype.type
-        scalars = [kind(one) for one in (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"])]
+        numbers = (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"])
         with without_denormals():
             for one, square in zip(parameters, self._averages("mean_square", parameters, self.start), strict=True):
-                v, g, vectors = self._vectors.get(one, (None, None, []))
-                if v is not square or g is not one.grad:
+                v, g, call = self._calls.get(one, (None, None, None))
+                if call is None or v is not square or g is not one.grad:
                     vectors = [each.view(-1).numpy() for each in (one.detach(), square, one.grad)]
-                    self._vectors[one] = square, one.grad, vectors
-                _rmsprop(*vectors, *scalars)
-
-
-@kernel
-def _rmsprop(theta, v, g, rate, decay, rest, epsilon):  # type: ignore[no-untyped-def]
-    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε)."""
-    for i in range(len(theta)):
-        v[i] = decay * v[i] + rest * (g[i] * g[i])
-        theta[i] -= rate * g[i] / np.sqrt(v[i] + epsilon)
+                    call = native.bind("rmsprop", *vectors, *numbers)
+                    self._calls[one] = square, one.grad, call
+                call.set_last_reals(*numbers)
+                call()
 
 
 class CentredRMSprop(RMSpropTF):

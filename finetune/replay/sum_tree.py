@@ -1,9 +1,14 @@
 """Sum tree for prioritised replay."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import kernel
+from ...envs.engine import native
+
+_KEPT = 4096
+"""Slots of a call that is kept for the next one, at most: a batch, not a whole memory."""
 
 
 class SumTree:
@@ -17,6 +22,8 @@ class SumTree:
         self.capacity = capacity
         self._width = 1 << (capacity - 1).bit_length()
         self._nodes = np.zeros(2 * self._width)
+        self._calls: dict[tuple[str, int], tuple[native.Call, list[NDArray[Any]]]] = {}
+        """Kernels' calls by their names and the numbers of slots or masses, with arrays for these."""
 
     @property
     def total(self) -> float:
@@ -34,46 +41,31 @@ class SumTree:
 
     def set(self, slots: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Set finite values ≥ 0; if a slot occurs twice, its last value is used."""
-        _set(self._nodes, self._width, slots, values)
+        call, (mine, numbers) = self._bound("set_leaves", len(slots), np.int64, np.float64)
+        mine[:], numbers[:] = slots, values
+        call()
 
     def find(self, masses: NDArray[np.float64]) -> NDArray[np.int64]:
         """Find for each mass m in [0, total) the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
 
         A slot of value 0 is never found, unless all are 0.
         """
-        return np.asarray(_find(self._nodes, self._width, masses))
+        call, (numbers, found) = self._bound("find_leaves", len(masses), np.float64, np.int64)
+        numbers[:] = masses
+        call()
+        return found.copy()
+
+    def _bound(self, name: str, count: int, *kinds: type) -> tuple[native.Call, list[NDArray[Any]]]:
+        bound = self._calls.get((name, count))
+        if bound is None:
+            arrays: list[NDArray[Any]] = [np.empty(count, dtype=kind) for kind in kinds]
+            bound = native.bind(name, self._nodes, self._width, *arrays), arrays
+            if count <= _KEPT:
+                self._calls[name, count] = bound
+        return bound
 
     def check_valid(self) -> None:
         """Assert that every node is the sum of its children."""
         inner = self._nodes[1 : self._width]
         assert np.array_equal(inner, self._nodes[2::2] + self._nodes[3::2])
         assert not self._nodes[self._width + self.capacity :].any()
-
-
-@kernel
-def _set(nodes, width, slots, values):  # type: ignore[no-untyped-def]
-    for i in range(len(slots)):
-        node = width + slots[i]
-        nodes[node] = values[i]
-        node >>= 1
-        while node:
-            nodes[node] = nodes[2 * node] + nodes[2 * node + 1]
-            node >>= 1
-
-
-@kernel
-def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
-    found = np.empty(len(masses), dtype=np.int64)
-    for i in range(len(masses)):
-        mass = masses[i]
-        node = 1
-        while node < width:
-            left = nodes[2 * node]
-            # Through rounding, some mass can remain although the right child is 0.
-            if mass < left or nodes[2 * node + 1] == 0.0:
-                node = 2 * node
-            else:
-                mass -= left
-                node = 2 * node + 1
-        found[i] = node - width
-    return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.envs import replay
-from qwop.envs.engine.libraries import TRIGONOMETRIES
+from qwop.envs.engine.interface import TRIGONOMETRIES
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import observe_as
 from qwop.envs.qwop.task import outcome_of

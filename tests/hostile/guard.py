@@ -173,12 +173,7 @@ class _Watch:
 
 
 def _of_a_library(event: str, arguments: tuple[Any, ...]) -> bool:
-    """True for what numba unpickles of its own cache, and for libraries that are opened when they are first used."""
-    if event == "pickle.find_class":
-        frame = sys._getframe(2)
-        while frame is not None and f"{os.sep}numba{os.sep}" not in frame.f_code.co_filename:
-            frame = frame.f_back  # type: ignore[assignment]
-        return frame is not None
+    """True for libraries that are opened when they are first used."""
     if event == "ctypes.dlopen":
         name = arguments[0]
         return name is None or any(Path(str(name)).is_relative_to(place) for place in OURS) or "/" not in str(name)

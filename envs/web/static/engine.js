@@ -1,4 +1,4 @@
-// The game itself, exact to the bit: the engine's own code as WebAssembly, made by `qwop.envs.web.build`.
+// The game itself, exact to the bit: the engine's own code as WebAssembly, made by `qwop.envs.engine.build`.
 
 export const FRAMES_A_SECOND = 30;
 export const BODIES = 14;

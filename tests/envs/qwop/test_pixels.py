@@ -11,9 +11,9 @@ from qwop.common.errors import BadInput
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.envs import replay
 from qwop.envs.engine import layout as at
+from qwop.envs.engine.view import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
 from qwop.envs.names import ACTION_KEYS, GROUND_Y
 from qwop.envs.pictures.figure import RUNNER, Canvas, draw_shapes
-from qwop.envs.pictures.raster import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.pixels import observe_pictures
 from qwop.policies.champion import keys_path

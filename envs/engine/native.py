@@ -1,0 +1,155 @@
+"""The engine's machine code: a shared library of `lib`, or WebAssembly where none of them plays."""
+
+import ctypes
+import hashlib
+import os
+import platform
+import struct
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .interface import KERNELS, MANY, symbol
+
+__all__ = ["MANY", "Call", "Engine", "SharedLibrary", "bind", "call", "engine", "plays_exactly"]
+
+LIBRARIES = Path(__file__).parent / "lib"
+
+FILES = {
+    ("linux", "x86_64"): "x86_64-linux.so",
+    ("linux", "aarch64"): "aarch64-linux.so",
+    ("darwin", "arm64"): "arm64-macos.dylib",
+    ("win32", "amd64"): "x86_64-windows.dll",
+}
+"""The library of a system and processor, as `sys.platform` and `platform.machine` name them."""
+
+ANY_CPU = "QWOP_ENGINE"
+"""Set to `any-cpu`, this variable of the environment takes WebAssembly on every processor."""
+
+CHECKED_FRAMES = 300
+CHECKED = "45d481e7b735db2ab904a58705fa70e7fbadd79df13067720f35d946446e7f4b"
+"""SHA-256 of the first frames of a game with changing keys, float64 [301, 93], on every processor."""
+
+
+class Call(partial[None]):
+    """A kernel with its arguments; calling it plays. table: its numbers can be changed in place."""
+
+    table: Any
+    arrays: tuple[NDArray[Any], ...]
+
+    def set_last_reals(self, *numbers: float) -> None:
+        """Change the last arguments, which are real numbers."""
+        self.table[-len(numbers) :] = _words_of(numbers)
+
+
+class Engine(Protocol):
+    """Something that has the kernels. width: games side by side."""
+
+    width: int
+
+    def bind(self, function: str, table: Any, arrays: tuple[NDArray[Any], ...]) -> Call:
+        """Return the function's call with a table in which the addresses of the arrays may still be filled in."""
+
+
+class SharedLibrary:
+    """A library of `lib`. Raises OSError if it cannot be loaded, or plays nothing on this processor."""
+
+    def __init__(self, file: Path) -> None:
+        self._library = ctypes.CDLL(str(file))
+        self.width = int(self._library.lanes())
+        if not self.width:
+            raise OSError("this processor lacks AVX2 and FMA")
+
+    def bind(self, function: str, table: Any, arrays: tuple[NDArray[Any], ...]) -> Call:
+        call = Call(getattr(self._library, function), table)
+        call.table, call.arrays = table, arrays
+        return call
+
+
+@cache
+def engine() -> Engine:
+    """The engine of this process, loaded when it is first needed. BadInput if nothing plays here."""
+    reason = f"{ANY_CPU}={os.environ.get(ANY_CPU)}"
+    if os.environ.get(ANY_CPU) != "any-cpu":
+        try:
+            return _native()
+        except OSError as error:
+            reason = str(error)
+            print(f"engine: {reason}; games are played by WebAssembly, several times more slowly", file=sys.stderr)
+    from .any_cpu import WebAssembly
+
+    return WebAssembly(LIBRARIES / "any.wasm", reason)
+
+
+def _native() -> SharedLibrary:
+    machine = platform.machine().lower()
+    file = FILES.get((sys.platform, machine))
+    if file is None:
+        raise OSError(f"no library for {platform.system()} on {machine}")
+    return _fit(SharedLibrary(LIBRARIES / file), file, plays_exactly)
+
+
+def _fit(library: SharedLibrary, file: str, exact: Callable[[Engine], bool]) -> SharedLibrary:
+    """The library with as many lanes as play exactly; OSError if none do."""
+    while not exact(library):
+        if library.width == 4:
+            raise OSError(f"{file} plays other bits on this processor")
+        library.width = 4  # instead of eight
+    return library
+
+
+def plays_exactly(library: Engine) -> bool:
+    """True if a game comes out as everywhere, alone and in all lanes."""
+    from .page import new_page
+    from .run import play_together
+
+    keys = (np.arange(CHECKED_FRAMES) // 8 * 11 % 16).astype(np.uint8)
+    found = set()
+    for width in (1, library.width):
+        reals, integers = new_page(library, "current")
+        rows = np.repeat(reals, width, axis=0), np.repeat(integers, width, axis=0)
+        played = play_together(*rows, [keys] * width, width, library=library)
+        found |= {hashlib.sha256(np.ascontiguousarray(one, "<f8").tobytes()).hexdigest() for one in played}
+    return found == {CHECKED}
+
+
+def bind(
+    name: str, *arguments: Any, width: int = 1, trigonometry: str = "current", library: Engine | None = None
+) -> Call:
+    """Return a call of a kernel with these arguments, arrays and numbers in the order of `interface.KERNELS`.
+
+    The arrays are used in place. width: games side by side; MANY: as many as the library has lanes. TypeError for an
+    array of another type or layout.
+    """
+    library = library or engine()
+    kernel = KERNELS[name]
+    words: list[int] = []
+    arrays = []
+    for parameter, given in zip(kernel.parameters, arguments, strict=True):
+        if parameter.dimensions:
+            if given.dtype != parameter.dtype or given.ndim != parameter.dimensions or not given.flags.c_contiguous:
+                raise TypeError(f"{name}: {parameter.name} is {given.dtype} {given.shape}, expected {parameter}")
+            words += [given.ctypes.data, *given.shape]
+            arrays.append(given)
+        elif parameter.dtype == "f8":
+            words += _words_of((given,))
+        else:
+            words.append(int(given))
+    table = (ctypes.c_int64 * len(words))(*words)
+    return library.bind(symbol(name, trigonometry, width or library.width), table, tuple(arrays))
+
+
+def _words_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
+    return struct.unpack(f"{len(numbers)}q", struct.pack(f"{len(numbers)}d", *numbers))
+
+
+def call(
+    name: str, *arguments: Any, width: int = 1, trigonometry: str = "current", library: Engine | None = None
+) -> None:
+    """Call a kernel; see `bind`."""
+    bind(name, *arguments, width=width, trigonometry=trigonometry, library=library)()

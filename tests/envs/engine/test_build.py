@@ -1,0 +1,93 @@
+"""The files that are shipped are those that the sources make."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs.engine import build
+from qwop.envs.engine.build import BROWSER, HERE, LIBRARIES, ORIGIN, TARGETS, linker_of, origin, sources_digest
+
+SHIPPED = json.loads((LIBRARIES / ORIGIN).read_text())
+FILES = {target.file: LIBRARIES / target.file for target in TARGETS} | {BROWSER.name: BROWSER}
+
+
+def test_the_files_were_built_from_the_present_sources() -> None:
+    assert SHIPPED["sources"] == sources_digest(), "build them again: python -m qwop.envs.engine.build"
+
+
+def test_comments_and_docstrings_do_not_count(tmp_path: Path) -> None:
+    shutil.copytree(HERE, tmp_path / "engine")
+    assert sources_digest(tmp_path / "engine") == SHIPPED["sources"]
+    for name, old, comment, change in (
+        ("kernels/game.py", '"""The rules', '# new\n"""Other rules', ("AT_LOAD = -200.0", "AT_LOAD = -201.0")),
+        ("bodies.py", '"""The game\'s', '# new\n"""A game\'s', ("HEAD_ANGLE = -4.0", "HEAD_ANGLE = -4.5")),
+    ):
+        file = tmp_path / "engine" / name
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, comment))
+        assert sources_digest(tmp_path / "engine") == SHIPPED["sources"]
+        file.write_text(text.replace(*change))
+        assert sources_digest(tmp_path / "engine") != SHIPPED["sources"]
+        file.write_text(text)
+
+
+@pytest.mark.parametrize("file", ["any.wasm", "engine.wasm"])
+def test_webassembly_imports_nothing_and_has_a_32_bit_memory(file: str) -> None:
+    sections = dict(_sections(FILES[file].read_bytes()))
+    assert 2 not in sections  # imports
+    assert sections[5][:2] in (b"\x01\x00", b"\x01\x01")  # one memory, its addresses of 32 bits
+
+
+def test_without_a_linker_the_build_says_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in build.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match=r"ld\.lld: not found.*apt install lld-14"):
+        build.build()
+
+
+def test_a_process_that_would_depend_on_the_machine_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_OPT", "3")
+    with pytest.raises(BadInput, match="NUMBA_OPT"):
+        build.build()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    missing = [target.linker for target in TARGETS if linker_of(target) is None]
+    if missing:
+        _not_compared(f"not installed: {', '.join(missing)} (Debian: apt install lld-14)")
+    if (tools := {**origin(), "sources": ""}) != {**SHIPPED, "sources": ""}:
+        _not_compared(f"the files were built with other tools than {tools}")
+    subprocess.run([sys.executable, "-m", "qwop.envs.engine.build", tmp_path], check=True, cwd=tmp_path)
+    assert [name for name, file in FILES.items() if (tmp_path / name).read_bytes() != file.read_bytes()] == []
+
+
+def _not_compared(reason: str) -> None:
+    """Skip, but where the checks run for the project, which has Python 3.11 and the tools."""
+    if os.environ.get("CI") and sys.version_info[:2] == (3, 11):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _sections(module: bytes) -> list[tuple[int, bytes]]:
+    assert module[:8] == b"\0asm\x01\0\0\0"
+    found, at = [], 8
+    while at < len(module):
+        kind, at, size, shift = module[at], at + 1, 0, 0
+        while True:
+            byte, at = module[at], at + 1
+            size |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        found.append((kind, module[at : at + size]))
+        at += size
+    return found
