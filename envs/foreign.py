@@ -37,6 +37,8 @@ OWN_INFO = "environment_info"
 MOST_VALUES = 4
 """Largest number of values of a pixel that a film takes: colours and their opacity."""
 
+ARRAY = np.ndarray
+
 MOST = 256
 """Numbers of which Python finds out sooner than NumPy if all are finite."""
 
@@ -76,14 +78,15 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._draws = draws
         self._name, self._known = name, capabilities.info_names
         self._space = space = env.observation_space
-        self._steps, self._limit, self._played = -1, limit or sys.maxsize, False
+        self._steps: Any = None  # until the first reset, so that a step fails
+        self._limit, self._played = limit or sys.maxsize, False
         kinds = (np.float32, np.float64)
         usual = isinstance(space, Box) and space.dtype in kinds and len(space.shape) == 1 and space.shape[0] <= MOST
         self._type, self._shape = (space.dtype if usual else None), space.shape
         self._batched = batched and usual and space.dtype == np.float32
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._played = self._played or self._steps > 0
+        self._played = self._played or bool(self._steps)
         self._steps = 0
         try:
             observation, info = self.env.reset(seed=seed, options=options)
@@ -94,10 +97,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._checked(observation), {} if info == {} else self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self._steps = steps = self._steps + 1
-        if not steps:
-            raise gymnasium.error.ResetNeeded("no game has begun: call reset before the first step")
         try:  # `_failing` would take a tenth of a quick environment's step
+            self._steps = steps = self._steps + 1
             observation, reward, terminated, truncated, info = self.env.step(action)
         except BadInput:
             raise
@@ -115,7 +116,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             terminated, truncated = self._truth("terminated", terminated), self._truth("truncated", truncated)
         if steps >= self._limit:
             truncated = True
-        if observation.__class__ is np.ndarray and observation.dtype is self._type and observation.shape == self._shape:
+        if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
             if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
                 return observation, reward, terminated, truncated, info
             if hypot(reward, *observation.tolist()) <= LARGEST:
@@ -132,7 +133,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def close(self) -> None:
         """Close the environment. If that fails after a game, there are results, and it is a note."""
-        if self._played or self._steps > 0:
+        if self._played or self._steps:
             close_after_use(self.env.close, f"environment {self._name}")
             return
         with self._failing("close"):
@@ -154,18 +155,23 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except ERRORS as error:
             raise self._failed(method, error) from error
 
-    def _failed(self, method: str, error: BaseException) -> EnvironmentFailed:
+    def _failed(self, method: str, error: BaseException) -> Exception:
         """An exception of the environment's method in one line, with the line it came from."""
+        if method == "step" and self._steps is None:
+            return gymnasium.error.ResetNeeded("no game has begun: call reset before the first step")
         why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
         own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
         if own:
             why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
-        when = f" in decision {self._steps:,} of a game" if self._steps > 0 else ""
+        when = f" in decision {self._steps:,} of a game" if self._steps else ""
         return EnvironmentFailed(
             f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
         )
 
     def _checked(self, observation: Any) -> Any:
+        usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
+        if usual and hypot(*observation.tolist()) <= LARGEST:
+            return observation.copy()
         observation = without_tensors(observation)
         if problem := problem_of(self._space, observation, "observation"):
             raise self._wrong(problem)
@@ -192,7 +198,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
 
     def _wrong(self, problem: str) -> EnvironmentFailed:
-        when = f"after decision {self._steps:,} of a game" if self._steps > 0 else "after a reset"
+        when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
         return EnvironmentFailed(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
     def _told(self, info: Any) -> dict[str, Any]:
