@@ -8,7 +8,7 @@
 Speeds are decisions for each second of one core's time (all threads together), which other work on the machine
 disturbs least. `frames` steps 8 games of Pong by random actions. `training` is the difference between a run of 1,000
 decisions, which learns nothing yet, and one of `--decisions` more: with the network of Mnih et al. 2015, an update of
-32 transitions every fourth decision and Adam; then with the preset dqn-atari-fast. CleanRL's script
+32 transitions every fourth decision and Adam; then with the preset dqn-atari. CleanRL's script
 (https://github.com/vwxyzjn/cleanrl, with tyro installed) runs with the same network and updates as the first. It was
 written for Gymnasium 0.29; the two wrappers that were renamed since get their old names back. `memory` fills a memory
 with transitions of 84 × 84 × 4 whose every frame is new, and prints the process's peak.
@@ -29,11 +29,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+from qwop.commands import finetune
 from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.main import main as finetune
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from repeated import cpu_seconds
 
@@ -94,10 +94,17 @@ def rate(games: Any, seconds: float) -> float:
 
 
 def measure_training(decisions: int, cleanrl: Path | None) -> None:
-    same = ["algorithm=dqn-atari", "algorithm.optimiser=adam", "algorithm.learning_rate=1e-4", "loop.capacity=20000"]
+    same = [
+        "algorithm=dqn",
+        "algorithm.gamma_rate=15",
+        "algorithm.clip_rewards=true",
+        "algorithm.optimiser=adam",
+        "algorithm.learning_rate=1e-4",
+        "loop.capacity=20000",
+    ]
     rows: list[tuple[str, Callable[[int], str]]] = [
-        ("dqn-atari, Adam", lambda count: trained(count, same)),
-        ("dqn-atari-fast", lambda count: trained(count, ["algorithm=dqn-atari-fast"])),
+        ("dqn, Adam", lambda count: trained(count, same)),
+        ("dqn-atari", lambda count: trained(count, ["algorithm=dqn-atari"])),
     ]
     if cleanrl is not None:
         rows.append(("CleanRL's dqn_atari.py", lambda count: cleanrl_trained(count, cleanrl)))

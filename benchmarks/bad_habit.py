@@ -23,10 +23,10 @@ import torch
 from hard_exploration import TASKS as HARD
 from hard_exploration import Choose, Task, demonstrations, land
 from numpy.typing import NDArray
+from qwop.commands import finetune
 from qwop.envs.actions import Env
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy, save_policy
 from qwop.pretrain.clone import clone
 from repeated import Results, every, markdown

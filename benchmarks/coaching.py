@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from hard_exploration import Task, demonstrations, land
+from qwop.commands import finetune, pretrain, record
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.editing.copy import CopySettings
 from qwop.datasets.editing.copy import run as copy
@@ -32,14 +33,11 @@ from qwop.datasets.editing.relabel import run as relabel
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.figures import bootstrap_interval
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.pretrain.command import main as pretrain
 from qwop.recorder.coaching.scripted import Hands
-from qwop.recorder.command import main as record
 from repeated import QUIET, markdown
 
 GAMES = 13

@@ -22,7 +22,15 @@ TASKS: dict[str, tuple[str, ...]] = {
     "ppo": (*FEATURES, "algorithm=ppo"),
     "ppo-wide": (*FEATURES, "algorithm=ppo", "algorithm.hidden=[1024,1024]"),
     "acer": (*FEATURES, "algorithm=acer"),
-    "ppo-pictures": (*PICTURES, "algorithm=ppo-pictures", "loop.num_envs=32", "loop.steps=64"),
+    "ppo-pictures": (
+        *PICTURES,
+        "algorithm=ppo",
+        "algorithm.convolutions=nips",
+        "algorithm.shared=true",
+        "algorithm.hidden=[256]",
+        "loop.num_envs=32",
+        "loop.steps=64",
+    ),
     "dqn-pictures": (*PICTURES, "algorithm=dqn", "loop.start=2000"),
 }
 """Settings of `qwop-finetune`, by name. Pictures are stacks of 84 × 84 pixels."""

@@ -29,13 +29,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from qwop.commands import finetune
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.recorder.page.environment_play import EnvironmentPlay
 from repeated import QUIET, Results, markdown

@@ -30,18 +30,16 @@ import numpy as np
 from hard_exploration import TASKS as HARD
 from hard_exploration import Task as Explored
 from hard_exploration import demonstrations, land
+from qwop.commands import finetune, pretrain, record
 from qwop.common.charts import Interval, line_chart, side_by_side
 from qwop.common.command import Command
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.figures import wilson_interval
 from qwop.evaluation.settings import DRAWN, EvaluationSettings
-from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.pretrain.command import main as pretrain
-from qwop.recorder.command import main as record
 from repeated import markdown
 
 SHOWN = 40

@@ -223,8 +223,8 @@ class Over(Exception):
 def learn(settings: Sequence[str], after: Callable[[Any], None]) -> None:
     """`qwop-finetune` with these settings, from an untrained policy, until `after` raises `Over`. It is called with the
     loop after each iteration."""
+    from qwop.commands import finetune
     from qwop.finetune.loop import Loop
-    from qwop.finetune.main import main as finetune
 
     iterate = Loop._iterate
 

@@ -10,9 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from qwop.common.charts import Points, line_chart, side_by_side
-from qwop.common.command import CONFIGURATION
+from qwop.common.command import CONFIGURATION, read_settings
 from qwop.common.errors import BadInput
-from qwop.common.same_settings import read_settings
 from qwop.finetune.reports.run_log import read_metrics
 
 RETURN = "live/return"

@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qwop.commands import population
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.population.head_to_head import play_head_to_head
-from qwop.population.main import main as population
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
 from repeated import has_checkpoint, markdown

@@ -21,8 +21,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from qwop.commands import finetune
 from qwop.envs.actions import Env
-from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
 from repeated import QUIET, Results, markdown

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ..commands import finetune, pretrain
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
@@ -18,13 +19,11 @@ from ..common.reading import MEGABYTE, read_json
 from ..common.resume import removed_unless_begun
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
-from ..finetune.main import main as finetune
 from ..finetune.reports.model_selection import pace
 from ..finetune.reports.phase_evaluator import gain, success
 from ..policies.champion import CHAMPION, policy_path
 from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
-from ..pretrain.command import main as pretrain
 from ..pretrain.main import MEASURES
 from ..recorder.coaching.scripted_source import load_person
 from ..recorder.main import CORRECTED_ELSEWHERE

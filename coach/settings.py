@@ -1,45 +1,43 @@
 """The settings of `qwop-coach`."""
 
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ..common.settings import Settings, setting
-from ..common.shared_settings import seed
+from pydantic import Field
+
+from ..common.settings import HomePath, OutFolder, Settings
+from ..common.shared_settings import Seed
 
 WHO = ("page", "scripted")
 
 
-@dataclass(frozen=True)
 class CoachSettings(Settings):
     """A round: record corrections, learn from them, measure the result."""
 
-    policy: str | None = setting(
-        None,
-        "Policy to begin with: its file (.safetensors), or champion. null: the one that an earlier round left in out, "
-        "else a clone of the included games, which is made first.",
-        path=True,
-    )
-    who: str = setting(
-        "page",
-        "Person who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted).",
-        choices=WHO,
-    )
-    person: str = setting("champion", "Policy whose keys the scripted person presses.", path=True)
-    player: str = setting("me", "Your name in the recording.")
-    minutes: float = setting(10.0, "Minutes of play in a round; Ctrl-C ends the play earlier.", above=0, at_most=1000)
-    clone: bool = setting(
-        False,
-        "Clone your decisions first, and learn from there: for a policy whose way of playing is wrong altogether, such "
-        "as one that slides on its knees.",
-    )
-    learning: str = setting("corrections", "Schedule of the learning, as qwop-finetune takes it.")
-    decisions: int | None = setting(
-        None,
-        "Decisions of the learning. null: those of the schedule; 200,000 in another environment than QWOP.",
-        at_least=1,
-        at_most=10**12,
-    )
-    rounds: int = setting(1, "Rounds to make now.", at_least=1, at_most=1000)
-    games: int = setting(100, "Games with drawn actions that measure a policy.", at_least=1, at_most=100_000)
-    out: str = setting("runs/coach", "Folder of the rounds; an existing one is continued.", written=True)
-    seed: int = seed("Decides everything that no person does.")
-    open: bool = setting(True, "Open the browser.")
+    policy: HomePath | None = None
+    """Policy to begin with: its file (.safetensors), or champion. null: the one that an earlier round left in out, else
+    a clone of the included games, which is made first."""
+    who: Literal["page", "scripted"] = "page"
+    """Person who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted)."""
+    person: HomePath = "champion"
+    """Policy whose keys the scripted person presses."""
+    player: str = "me"
+    """Your name in the recording."""
+    minutes: Annotated[float, Field(gt=0, le=1000)] = 10.0
+    """Minutes of play in a round; Ctrl-C ends the play earlier."""
+    clone: bool = False
+    """Clone your decisions first, and learn from there: for a policy whose way of playing is wrong altogether, such as
+    one that slides on its knees."""
+    learning: str = "corrections"
+    """Schedule of the learning, as qwop-finetune takes it."""
+    decisions: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    """Decisions of the learning. null: those of the schedule; 200,000 in another environment than QWOP."""
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Rounds to make now."""
+    games: Annotated[int, Field(ge=1, le=100_000)] = 100
+    """Games with drawn actions that measure a policy."""
+    out: OutFolder = "runs/coach"
+    """Folder of the rounds; an existing one is continued."""
+    seed: Seed = 0
+    """Decides everything that no person does."""
+    open: bool = True
+    """Open the browser."""

@@ -1,36 +1,29 @@
-"""Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
+"""Commands: a function of checked settings with a command line, help, one-line errors and exit codes.
 
-import argparse
+A command line chooses options of groups (`schedule=kurodo`) and gives settings values (`seed=3`). Hydra composes the
+options that are files of `conf/`, and its grammar reads all values but texts; pydantic checks the result.
+"""
+
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
-import hydra
-from hydra import compose, initialize_config_module
-from hydra._internal.utils import get_args_parser
-from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
-
-from .checks import printable, quoted
-from .ends import one_line_end
+from .checks import one_of, quoted
+from .declared import Declared, Files, Written, declared, dotted, nearest, options_of
+from .ends import EXIT_BAD_INPUT, one_line_end, quiet_imports, whole_program
 from .errors import BadInput
-from .files import require_writable_folder, write_atomic
-from .former_names import current_overrides
-from .free_names import with_decoded_names
+from .files import require_writable_folder, with_home, write_atomic
 from .imports import import_asked
 from .lazy import import_quickly
-from .option_files import naming_files, with_option_files
-from .overrides import explain, normalise, set_in_entries, sweep_jobs
-from .reading import reason
-from .same_settings import read_settings
-from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
-from .typed_texts import as_typed
+from .reading import MEGABYTE, parse_yaml, read_text, reason
+from .settings import Missing, NoSuchSetting, Settings, read, to_plain
+from .typed import DELETED, Word, merge, unquoted
 
 S = TypeVar("S", bound=Settings)
 
@@ -43,169 +36,233 @@ DATASET = "dataset.json"
 REPORT = "report.html"
 """Name of the page that reports a run, in its folder."""
 
-CONFIGURATIONS = "qwop.conf"
-"""The package of the YAML files: schedules, and presets of groups."""
+TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
+"""Modules of the extra `train`, as imported."""
 
+OWN_FILE = (".yaml", ".yml")
+"""Endings of a path that is given for an option."""
 
-def run_of(module: str, name: str = "run") -> Callable[[Settings], None]:
-    """A function of a module, which is imported once it is called: --help does without PyTorch and the like."""
-
-    def run(settings: Settings) -> None:
-        getattr(import_quickly(module), name)(settings)
-
-    return run
+HELP, VERSION, PRINT = ("--help", "-h"), "--version", "--config"
 
 
 class Command(Generic[S]):
-    """A console script: Hydra composes the settings from their declarations and the overrides, `run` does the work.
+    """A console script, `qwop-<name>`.
 
-    name: of the configuration, the program being `qwop-<name>`. about: what the program does, in a sentence or two.
-    examples: command lines and what each does ('' where the line says it). check: raises `BadInput` for files and
-    environments that the settings name and `run` would refuse; writes nothing. `BadInput` and mistakes in the overrides
-    end as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143, SIGHUP as 129.
+    settings, run, check: a class and functions, or their places, 'qwop.module:name', imported when they are needed:
+    --help does without PyTorch and the like. check: raises BadInput for files and environments that the settings name
+    and `run` would refuse; writes nothing. about: a sentence or two. examples: command lines and what each does (''
+    where the line says it). needs, extra: modules, and the extra of the package that brings them.
+
+    A mistake ends as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143,
+    SIGHUP as 129.
     """
 
     def __init__(
         self,
         name: str,
-        settings: type[S],
-        run: Callable[[S], None],
+        settings: type[S] | str,
+        run: Callable[[S], None] | str,
         about: str,
         examples: Sequence[tuple[str, str]],
-        check: Callable[[S], None] = lambda settings: None,
+        check: Callable[[S], None] | str = "",
+        needs: Sequence[str] = TRAINING,
+        extra: str = "train",
     ) -> None:
-        self.name, self.settings, self.run, self.check = name, settings, run, check
-        self.about, self.examples = about, tuple(examples)
-        self._register()
+        self.name, self.about, self.examples, self.needs, self.extra = name, about, tuple(examples), needs, extra
+        self._settings, self._run, self._check = settings, run, check
 
     @property
     def program(self) -> str:
         return f"qwop-{self.name}"
+
+    @cached_property
+    def settings(self) -> type[S]:
+        found: type[S] = _found(self._settings)
+        return found
+
+    def run(self, settings: S) -> None:
+        _found(self._run)(settings)
+
+    def check(self, settings: S) -> None:
+        if self._check:
+            _found(self._check)(settings)
+
+    def script(self) -> None:
+        """Run in a terminal; says so if the extra is not installed."""
+        run_script(self.program, self, self.needs, self.extra)
 
     def __call__(self) -> None:
         """Run the command line; SystemExit if the exit code is not 0."""
         if os.environ.get("COLUMNS") == "0":  # a terminal that does not know its width; Rich would print nothing
             del os.environ["COLUMNS"]
         with one_line_end(self.program):
-            _require_working_folder()
-            given, notes = current_overrides(sys.argv[1:])
-            for note in notes:
-                print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
-            arguments = self._asked(given)
-            options = _parser().parse_args(arguments)
-            if options.help:
+            require_working_folder()
+            words = [one for one in sys.argv[1:] if one not in (*HELP, VERSION, PRINT)]
+            if VERSION in sys.argv[1:]:
+                print(version_line())
+            elif {*HELP} & {*sys.argv[1:]}:
                 from .help import print_help  # only this needs it
 
-                print_help(self, options.overrides)
+                print_help(self, words)
+            elif PRINT in sys.argv[1:]:
+                print(to_yaml(self.read(words)), end="")
             else:
-                self._refuse_early(options, given)
-                self._apply_hydra(arguments, options.overrides)
+                self._work(self.read(words))
 
     def start(self, settings: S) -> None:
         """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
         with one_line_end(self.program):
             self._work(settings)
 
-    def read(self, overrides: Sequence[str]) -> S:
+    def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        return self._read(self._asked(current_overrides(overrides)[0]))
+        settings = self.checked(self.compose(words), words)
+        settings.__dict__["words"] = tuple(words)  # in the place of the cached property
+        return settings
 
-    def compose(self, overrides: Sequence[str]) -> DictConfig:
-        """The configuration that Hydra composes of a command line, unchecked."""
-        return self._explained(self._asked(current_overrides(overrides)[0]))
-
-    def _read(self, asked: list[str]) -> S:
-        """The checked settings of overrides that are in Hydra's forms."""
-        with naming_files(asked, self.settings):
-            return self._checked(self._explained(asked))
-
-    def _explained(self, asked: list[str]) -> DictConfig:
-        """The configuration of overrides that are in Hydra's forms; BadInput for what it does not accept."""
+    def checked(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
+        """The settings that were composed of a command line; BadInput for wrong ones."""
+        files = {name.lstrip("+"): path for name, _, path in (word.partition("=") for word in words)}
         try:
-            return self._composed(asked)
-        except Exception as error:
-            raise explain(error, asked, self.settings, self._composed) from None
+            return read(self.settings, node)
+        except NoSuchSetting as error:
+            raise self._in_file(files, self._of_another_option(error)) from None
+        except Missing:
+            raise
+        except BadInput as error:
+            raise self._in_file(files, error) from None
 
-    def _asked(self, arguments: Sequence[str]) -> list[str]:
-        """The command line in the forms that Hydra takes."""
-        asked = as_typed(normalise(import_asked(arguments), self.settings), self.settings)
-        asked = with_option_files(asked, self.settings)
-        return set_in_entries(asked, self.settings, self._composed)
+    def compose(self, words: Sequence[str]) -> dict[str, Any]:
+        """The settings that a command line gives, as plain data, unchecked and without defaults."""
+        chosen, given = self._sorted(import_asked(words))
+        node: dict[str, Any] = {}
+        typed = {one.name: one.value for one in given}
+        for group, one in self.groups.items():
+            if chosen.get(group, "") is None and not one.of(Files):
+                words = f"choose one of {', '.join(options_of(group, one))}, such as {group}={one.chosen({})}"
+                raise BadInput(f"{group} is not set: {words}")
+            option = chosen[group] if group in chosen else self.settings.implied(group, node, typed)
+            if option is not None:
+                merge(node, self._option(group, option))
+            elif one.of(Files) and (of := next((name for name in typed if name.startswith(f"{group}.")), "")):
+                raise BadInput(f"{of}={quoted(typed[of])}: no {group} is chosen that it could change")
+        values = [(one.name, one.put(self.settings, node)) for one in given]
+        self.settings.composed(node, [(name, value) for name, value in values if value is not DELETED], chosen)
+        for name, leader in self.settings.followed.items():
+            if isinstance(group := node.setdefault(name, {}), dict):
+                fields = declared(self.settings)
+                group[fields[name].tag] = fields[leader].chosen(node.get(leader, {}))
+        return node
 
-    def _composed(self, overrides: list[str]) -> DictConfig:
-        """The configuration of overrides that are in Hydra's forms."""
-        with _hydra():
-            return compose(self.name, overrides=overrides)
+    @cached_property
+    def groups(self) -> dict[str, Declared]:
+        """The settings that are chosen among options."""
+        followed = self.settings.followed
+        every = declared(self.settings).items()
+        return {name: one for name, one in every if (one.options and name not in followed) or one.of(Files) is not None}
 
-    def _refuse_early(self, options: argparse.Namespace, given: list[str]) -> None:
-        """BadInput for wrong settings of which Hydra would learn only after it has made a folder or run a sweep's first
-        jobs, and for what Hydra would unpickle.
+    def _sorted(self, words: Sequence[str]) -> "tuple[dict[str, str | None], list[Word]]":
+        """The options of groups, and the other settings."""
+        chosen: dict[str, str | None] = {}
+        given = []
+        for word in words:
+            place, equals, value = word.partition("=")
+            name = place.lstrip("+~")
+            if not (equals or place.startswith("~")) or not name or place.startswith("-") or ".." in f".{name}.":
+                raise BadInput(
+                    f"{quoted(word) or 'an empty argument'}: expected setting=value; --help shows the settings"
+                )
+            if name in self.groups:
+                chosen[name] = None if place.startswith("~") or value == "null" else unquoted(value)
+            else:
+                given.append(Word(name, value, adds=place.startswith("+"), deletes=place.startswith("~")))
+        return chosen, given
 
-        Settings from configurations of the user's own (--config-dir) are left to Hydra.
-        """
-        if options.experimental_rerun is not None:
-            raise BadInput("--experimental-rerun: pickled jobs are not run; give the job's settings")
-        if options.config_name or options.config_dir or options.config_path:
-            return
-        if options.multirun:
-            for job in sweep_jobs(options.overrides):
-                self._read(job)
-        elif any(one.lstrip("+~").startswith("hydra") for one in given):
-            self.read(given)
+    def _option(self, group: str, option: str) -> dict[str, Any]:
+        """The settings of a group's option, which may be a file of the user's own."""
+        one, options = self.groups[group], options_of(group, self.groups[group])
+        if one.of(Files) and option.endswith(OWN_FILE):
+            words = f"{group}={option}"
+            try:
+                text = read_text(
+                    with_home(option), MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}"
+                )
+            except BadInput as error:
+                raise BadInput(f"{words}: {error}") from None
+            try:
+                return {group: parse_yaml(text)}
+            except ValueError as error:
+                raise BadInput(f"{words}: not YAML settings ({error})") from None
+        return option_settings(group, one, option, group)
 
-    def _apply_hydra(self, arguments: list[str], overrides: list[str]) -> None:
-        """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""
-        started = False
+    def _of_another_option(self, error: NoSuchSetting) -> BadInput:
+        """The error for a setting of an option that is not chosen."""
+        group, _, name = error.place.partition(".")
+        leader = self.groups.get(group) or declared(self.settings).get(group)
+        options = leader.options if leader is not None else {}
+        owners = [option for option, cls in options.items() if name.partition(".")[0] in declared(cls)]
+        if not owners:
+            return error
+        chooser = group if group in self.groups else self.settings.followed.get(group, group)
+        return BadInput(f"{error.place}: a setting of {chooser}={one_of(owners)}, which is not chosen")
 
-        def job(config: DictConfig) -> None:
-            nonlocal started
-            started = True
-            with one_line_end(self.program):
-                with naming_files(arguments, self.settings):
-                    settings = self._checked(config)
-                self._work(settings)
-
-        application = hydra.main(version_base="1.3", config_path=f"pkg://{CONFIGURATIONS}", config_name=self.name)(job)
-        try:
-            with _composing_raises(arguments):
-                application()
-        except Exception as error:
-            if started:
-                raise
-            raise explain(error, overrides, self.settings, self._composed) from None
+    def _in_file(self, files: Mapping[str, str], error: BadInput) -> BadInput:
+        """The error, with the user's file that the setting's group was read from."""
+        path = files.get(str(error).partition(".")[0], "")
+        return BadInput(f"{path}: {error}") if path.endswith(OWN_FILE) else error
 
     def _work(self, settings: S) -> None:
         for place, folder in _written(settings):
             require_writable_folder(Path(folder), place)
         self.run(settings)
 
-    def _checked(self, config: DictConfig) -> S:
-        try:
-            node: Any = OmegaConf.to_container(config, resolve=True)
-        except OmegaConfBaseException as error:
-            place = getattr(error, "full_key", None) or "a setting"
-            unknown = isinstance(error, InterpolationKeyError)
-            hint = "; ${…} takes the value of another setting, write \\${…} for a text with ${" if unknown else ""
-            raise BadInput(f"{place}: {str(error).splitlines()[0]}{hint}") from None
-        named = with_decoded_names({key: value for key, value in node.items() if key != "hydra"})
-        return read(self.settings, named)
 
-    def _register(self) -> None:
-        """Tell Hydra the defaults: a configuration of this name, and an option of each group for each dataclass."""
-        store = ConfigStore.instance()
-        groups = {name: spec for name, spec in declarations(self.settings).items() if spec.tag or spec.group}
-        for name, spec in groups.items():
-            for option, made in spec.options.items():
-                node: dict[str, Any] = {name: {spec.tag: option, **defaults(made)}}
-                for other, following in declarations(self.settings).items():
-                    if following.follows == name:
-                        node[other] = defaults(following.options[option])
-                store.store(group=name, name=option, node=node, package="_global_")
-        chosen = [{name: spec.example if spec.options else None} for name, spec in groups.items()]
-        quiet = [{f"override hydra/{log}": "disabled"} for log in ("hydra_logging", "job_logging")]
-        hydra_node = {"run": {"dir": "."}, "output_subdir": None, "help": {"app_name": self.program}}
-        tree = {"defaults": [*chosen, "_self_", *quiet], **defaults(self.settings), "hydra": hydra_node}
-        store.store(name=self.name, node=tree)
+def option_settings(group: str, one: Declared, option: str, place: str) -> dict[str, Any]:
+    """The settings of an option, a class or a file of `conf/`; BadInput, which names the `place`, if there is none."""
+    if option not in (options := options_of(group, one)):
+        near = nearest(option, options)
+        question = f"did you mean {near}? The options are" if near else "choose one of"
+        own = ", or a file of your own (its path, with .yaml)" if one.of(Files) else ""
+        raise BadInput(f"{place}={quoted(option)}: no such option; {question} {', '.join(options)}{own}")
+    return {group: {one.tag: option}} if option in one.options else _composed(group, option)
+
+
+def _composed(group: str, option: str) -> dict[str, Any]:
+    """The settings of a file of `conf/`, composed by Hydra, whose global state stays as it was."""
+    from hydra import compose, initialize_config_module
+    from hydra.core.global_hydra import GlobalHydra
+    from omegaconf import OmegaConf
+
+    outer = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_module("qwop.conf", version_base="1.3"):
+            made: Any = OmegaConf.to_container(compose(overrides=[f"+{group}={option}"]), resolve=True)
+        return dict(made)
+    finally:
+        GlobalHydra.instance().hydra = outer
+
+
+def _found(place: Any) -> Any:
+    if not isinstance(place, str):
+        return place
+    module, _, name = place.partition(":")
+    return getattr(import_quickly(module), name)
+
+
+def run_script(program: str, main: Callable[[], None], needs: Sequence[str], extra: str) -> None:
+    """Run a console script; a light installation is answered with one line instead of a traceback."""
+    for stream in (sys.stdout, sys.stderr):  # a question mark for a character that the terminal's encoding lacks
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
+    with quiet_imports():
+        missing = [name for name in needs if find_spec(name) is None]
+    if missing:
+        install = f"{program} needs the extra '{extra}': pip install 'qwop[{extra}]'"
+        print(f"{program}: {missing[0]} is not installed; {install}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    with whole_program(program):
+        main()
 
 
 def write_configuration(settings: Settings, out: Path) -> Path:
@@ -225,19 +282,32 @@ def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[s
             raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")
         return
     before = read_settings(out / CONFIGURATION)
-    if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
+    if foreign := [name for name, value in before.items() if value is not None and name not in settings.model_fields]:
         raise BadInput(
-            f"out={out}: holds the run of another command, or of another version, whose {CONFIGURATION} sets "
-            f"{quoted(foreign[0])}; give out= another folder"
+            f"out={out}: holds the run of another command, whose {CONFIGURATION} sets {quoted(foreign[0])}; "
+            "give out= another folder"
         )
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the settings that a run was started with, as plain data; BadInput for any other file."""
+    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
 
 
 def to_yaml(settings: Settings) -> str:
     """The resolved settings as YAML."""
-    return OmegaConf.to_yaml(OmegaConf.create(to_plain(settings)))
+    import yaml
+    from omegaconf._utils import get_omega_conf_dumper  # quotes texts that its loader would take for numbers
+
+    dumper, plain = get_omega_conf_dumper(), to_plain(settings)
+    return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False))
 
 
-def _require_working_folder() -> None:
+def require_working_folder() -> None:
     """Raise BadInput if the folder that the command was started in has been removed."""
     try:
         Path.cwd()
@@ -247,54 +317,14 @@ def _require_working_folder() -> None:
 
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
-    for name, spec in declarations(type(settings)).items():
+    for name, one in declared(type(settings)).items():
         value = getattr(settings, name)
-        here = place if spec.inline else dotted(place, name)
         if isinstance(value, Settings):
-            yield from _written(value, here)
-        elif spec.written and value is not None:
-            yield here, value
-
-
-@contextmanager
-def _hydra() -> Iterator[None]:
-    """Context manager: Hydra composes from the package's configurations, also inside a command run by Hydra."""
-    outer = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
-            yield
-    finally:
-        GlobalHydra.instance().hydra = outer
-
-
-@contextmanager
-def _composing_raises(arguments: list[str]) -> Iterator[None]:
-    """Hydra reads these arguments, and raises its errors instead of printing them in many lines."""
-    argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv, os.environ["HYDRA_FULL_ERROR"] = [argv[0], *arguments], "1"
-    try:
-        yield
-    finally:
-        sys.argv = argv
-        if full is None:
-            del os.environ["HYDRA_FULL_ERROR"]
-        else:
-            os.environ["HYDRA_FULL_ERROR"] = full
+            yield from _written(value, dotted(place, name))
+        elif one.of(Written) and value is not None:
+            yield dotted(place, name), value
 
 
 def version_line() -> str:
     """The version that `--version` prints."""
     return f"qwop {version('qwop')}"
-
-
-def _parser() -> argparse.ArgumentParser:
-    """Hydra's own options, with this package's version and one-line errors."""
-    parser = argparse.ArgumentParser(parents=[get_args_parser()], conflict_handler="resolve", add_help=False)
-    parser.error = _refuse  # type: ignore[method-assign]
-    parser.add_argument("--version", action="version", version=version_line(), help="Show the version")
-    return parser
-
-
-def _refuse(message: str) -> NoReturn:
-    raise BadInput(f"{message}; --help shows the settings")

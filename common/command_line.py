@@ -1,34 +1,31 @@
-"""Command lines that reproduce given settings, for reports."""
+"""Command lines that reproduce given settings, for reports, and that name the next step."""
 
 import json
 import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from itertools import chain, count
 from pathlib import Path, PurePath
+from typing import Any
 
-from .checks import Declaration
+from .declared import Declared, Entries, Files, declared, dotted, options_of
 from .files import own_name
 from .imports import SETTING, imported
-from .overrides import UNREADABLE, value_of
-from .reading import parse_yaml
-from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
-from .typed_texts import quoted
+from .settings import Settings, read, to_plain
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
-    """The command line that gives these settings; defaults are left out.
+    """The command line that gives these settings: the one that was typed, or one without defaults.
 
     first: a setting that the program takes without its name, in front of the others. without: settings to leave out,
     such as resume.
     """
-    words = {word.partition("=")[0]: word for word in _words(settings)}
-    in_front = [str(getattr(settings, first))] if words.pop(first, None) else []
-    words = {name: word for name, word in words.items() if name not in without}
-    if modules := imported():
-        words[SETTING] = f"{SETTING}=[{','.join(modules)}]"
-    return shlex.join([*program.split(), *in_front, *words.values()])
+    words = list(settings.words) if settings.words is not None else [*_words(settings, settings.changes())]
+    kept = [word for word in words if _name(word) not in (*without, first)]
+    in_front = [str(getattr(settings, first))] if first else []
+    if imported() and SETTING not in map(_name, kept):
+        kept.append(override(SETTING, imported()))
+    return shlex.join([*program.split(), *in_front, *kept])
 
 
 def next_command(program: str, **settings: object) -> str:
@@ -41,7 +38,11 @@ def next_command(program: str, **settings: object) -> str:
 
 def override(name: str, value: object) -> str:
     """The word of a command line that gives a setting this value."""
-    return f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}"
+    if isinstance(value, str | PurePath):
+        text = str(value)
+        alike = text == "null" or (text[:1] in ("'", '"') and text[-1:] == text[:1])  # what is read as something else
+        return f"{name}={_in_quotes(text) if alike else text}"
+    return f"{name}={_in_words(value)}"
 
 
 def clone_next(dataset: Path) -> str:
@@ -55,82 +56,65 @@ def unused(folder: Path) -> Path:
     return next(one for one in names if not one.exists())
 
 
-def _words(settings: Settings, place: str = "") -> Iterator[str]:
-    """Overrides that turn the defaults of this class into these settings."""
-    declared = declarations(type(settings))
-    preferred = {spec.prefers for spec in declared.values()}
-    groups = {name for name, spec in declared.items() if spec.options or spec.group}
-    given = changes(settings)
-    for name, spec in declared.items():
-        value, where = getattr(settings, name), place if spec.inline else dotted(place, name)
-        if spec.group:
-            yield from _file_and_changes(where, spec, value)
-        elif spec.tag and (option_of(spec, value) != spec.example or name in preferred):
-            yield f"{where}={option_of(spec, value)}"
-        if isinstance(value, Settings) and not spec.group:
-            yield from _words(value, where)
-        elif name in given and name not in groups:
-            yield f"{where}={_in_words(given[name])}"
+def _name(word: str) -> str:
+    return word.lstrip("+~").partition("=")[0]
 
 
-def _file_and_changes(where: str, spec: Declaration, value: Settings) -> list[str]:
-    """The option of a group of files and its overrides that give this value in the fewest characters."""
-    found = []
-    for option in options_of(where, spec):
-        start = to_plain(read(type(value), _shipped(spec.group, option), where, partial=True))
-        found.append([f"{where}={option}", *_differences(start, to_plain(value), where)])
-    return min(found, key=lambda words: len(" ".join(words)))
+def _words(settings: Settings, given: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    """Words that turn the defaults of this class into these settings."""
+    for name, value in given.items():
+        one, here, inner = declared(type(settings))[name], dotted(place, name), getattr(settings, name)
+        if one.of(Files) and (option := _option_of(one, inner)) and value == to_plain(inner):
+            yield f"{here}={option}"
+            continue
+        if (files := one.of(Files)) is not None:  # whatever the option has, all of it is replaced
+            yield f"{here}={files.example}"
+            entries = [key for key, each in declared(type(inner)).items() if each.of(Entries)]
+            yield from (f"~{here}.{key}" for key in entries)
+            for key, each in value.items():
+                yield f"+{override(dotted(here, key), each)}" if key in entries else override(dotted(here, key), each)
+            continue
+        if one.tag and not place and name not in settings.followed:
+            yield f"{here}={one.chosen(inner)}"
+        if isinstance(inner, Settings):
+            yield from _words(inner, {key: each for key, each in value.items() if key != one.tag}, here)
+        else:
+            yield override(here, value)
 
 
-@cache
-def _shipped(group: str, option: str) -> Mapping[str, object]:
-    """The content of a shipped option's file."""
-    path = resources.files("qwop.conf").joinpath(group, f"{option}.yaml")
-    return parse_yaml(path.read_text(encoding="utf-8"))
+def _option_of(one: Declared, settings: Settings) -> str | None:
+    """The file of `conf/` that has these settings."""
+    from .command import option_settings
 
-
-def _differences(before: Mapping[str, object], after: Mapping[str, object], place: str) -> Iterator[str]:
-    """Overrides that turn one mapping into the other, keeping the order of its entries."""
-    kept = [name for name in before if name in after]
-    if [*kept, *(name for name in after if name not in before)] != [*after]:
-        kept = []
-    yield from (f"~{dotted(place, name)}" for name in before if name not in kept)
-    for name, value in after.items():
-        where = dotted(place, name)
-        if name not in kept:
-            yield f"+{where}={_in_words(value)}"
-        elif isinstance(value, Mapping) and isinstance(was := before[name], Mapping):
-            yield from _differences(was, value, where)
-        elif value != before[name]:
-            yield f"{where}={_in_words(value)}"
+    plain = {name: option_settings(one.name, one, name, one.name)[one.name] for name in options_of(one.name, one)}
+    return next((name for name, node in plain.items() if read(type(settings), node) == settings), None)
 
 
 def _in_words(value: object) -> str:
-    """A value as the command line takes it: null, true, [1, 2], {a: 1}."""
+    """A value as the command line takes it: null, true, [1, 2], {a: 1}; where that is read otherwise, as JSON."""
+    from .typed import value_of
+
+    plain = json.loads(as_json := json.dumps(value, default=str, ensure_ascii=False))
+    words = _plainly(plain)
+    return words if value_of(words, None) == plain else as_json
+
+
+def _plainly(value: object) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_name_in_words(str(key))}: {_in_words(one)}' for key, one in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_in_words, value))}]"
-    return _quoted_if_need_be(value) if isinstance(value, str) else str(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_plainly(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plainly, value))}]"
+    if not isinstance(value, str):
+        return str(value)
+    from .typed import value_of
 
-
-def _quoted_if_need_be(text: str) -> str:
-    """A text in quotes where Hydra would not read the bare one as this text, alone and in a list."""
-    return text if _read(text) == text and _read(f"[{text}]") == [text] else quoted(text)
-
-
-def _name_in_words(name: str) -> str:
-    """A name in braces, in quotes where Hydra would not read the bare one as this name."""
-    read = _read(f"{{{name}: 1}}")
-    return name if isinstance(read, dict) and [*read] == [name] else quoted(name)
+    return value if value_of(f"[{value}]", None) == [value] else _in_quotes(value)
 
 
 @cache
-def _read(value: str) -> object:
-    """The value as Hydra reads it; None if it does not."""
-    try:
-        return value_of(value)
-    except UNREADABLE:
-        return None
+def _in_quotes(text: str) -> str:
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    return QuotedString(text, Quote.single).with_quotes()

@@ -129,8 +129,7 @@ def parse_yaml(text: str) -> dict[str, Any]:
     No aliases, whose copies of copies take any memory, and no more than `MOST_EVENTS` entries.
     """
     import yaml
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
+    from omegaconf._utils import get_yaml_loader
 
     try:
         for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
@@ -141,9 +140,8 @@ def parse_yaml(text: str) -> dict[str, Any]:
             # After the starts of stream and document comes the document itself, if it is not empty.
             if count == 2 and isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
                 raise ValueError("not a mapping of names to values")
-        made: Any = OmegaConf.to_container(OmegaConf.create(text))
-        return dict(made)
-    except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:
+        return dict(yaml.load(text, Loader=get_yaml_loader()) or {})
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(quoted(error, 200)) from None
 
 

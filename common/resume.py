@@ -10,7 +10,9 @@ from rich.console import Console
 
 from .checks import quoted
 from .errors import BadInput, EnvironmentFailed, naming
-from .same_settings import require_same
+
+LONGEST = 500
+"""Characters of a setting's value in a message: two lists may differ late."""
 
 
 def checkpoint_to_resume(out: Path, resume: bool, found: Sequence[Path], begun: bool, policy: Path) -> Path | None:
@@ -43,6 +45,18 @@ def require_same_settings(
     """Raise BadInput, naming the setting, unless all but these are those that the run in the folder began with."""
     for name in sorted((before.keys() | now.keys()) - set(except_for)):
         require_same(before.get(name), now.get(name), name, out)
+
+
+def require_same(before: object, now: object, name: str, out: Path) -> None:
+    """BadInput, naming the setting, unless the setting is the same, and everything in it."""
+    if isinstance(before, dict) and isinstance(now, dict):  # the chosen option first, which decides what else is there
+        for key in sorted(before.keys() | now.keys(), key=lambda key: (key not in ("name", "kind"), key)):
+            require_same(before.get(key), now.get(key), f"{name}.{quoted(key)}", out)
+    elif before != now:
+        raise BadInput(
+            f"{out}: was started with {name}: {quoted(before, LONGEST)}, not {quoted(now, LONGEST)}; go on with that, "
+            "or start anew with another out"
+        )
 
 
 @contextmanager

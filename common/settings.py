@@ -1,330 +1,253 @@
-"""Settings, each declared once: name, type, default, help sentence and permitted values of a dataclass's field.
+"""Settings: strict, frozen pydantic models, with errors in one line for people.
 
-    @dataclass(frozen=True)
     class PpoSettings(Settings):
-        gamma: float = setting(0.985, "Discount per decision.", at_least=0, at_most=1)
+        gamma: Share = 0.985
+        \"\"\"Discount per decision.\"\"\"
 
-Everything else follows from the declaration: the checks, however an object is made; the defaults that Hydra composes
-(`defaults`); the object of a composed configuration (`read`); the resolved configuration (`to_plain`); `--help`.
+The sentence below a setting is its help, which `--help` alone reads (`common.help`). `read` makes an object of plain
+data, such as a composed configuration; `to_plain` is the reverse.
 """
 
-import difflib
-import importlib.resources
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields
-from types import MappingProxyType
-from typing import Any, TypeGuard, TypeVar, get_type_hints
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
-from .checks import Declaration, checked, expected, one_of, quoted, without_none
-from .errors import BadInput
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-NOT_SET = "???"
-"""OmegaConf's mark of a required value that is not set yet."""
+from .checks import one_of, quoted
+from .declared import LARGEST, Declared, Written, no_such_setting, options_of, places, plain
+from .declared import Entries as Entries
+from .declared import Expected as Expected
+from .declared import Files as Files
+from .declared import declared as declared
+from .declared import dotted as dotted
+from .declared import nearest as nearest
+from .errors import BadInput, naming
 
-_DECLARATIONS: dict[type[Any], Mapping[str, Declaration]] = {}
-_HINTS: dict[type[Any], dict[str, Any]] = {}
-"""Caches, by class. mypy accepts no dataclass as an argument of a function with functools.cache."""
-
-FAR = 0.7
-"""Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
-
-
-def setting(default: Any = MISSING, help: str = "", *, choices: Sequence[Any] = (), **rules: Any) -> Any:
-    """Declare a setting as a dataclass field; without a default it is required. rules: see `Declaration`."""
-    spec = Declaration(help, choices=tuple(choices), **rules)
-    if isinstance(default, list | dict):
-        return field(default_factory=lambda: type(default)(default), metadata={"spec": spec})
-    if default is MISSING:
-        return field(metadata={"spec": spec})
-    return field(default=default, metadata={"spec": spec})
+T = TypeVar("T")
 
 
-def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
-    """Declare settings within settings; inline, they are on the level of this dataclass's own, without a prefix.
-
-    They are required if any of theirs is.
-    """
-    metadata = {"spec": Declaration(help, inline=inline)}
-    return field(metadata=metadata) if required(cls) else field(default_factory=cls, metadata=metadata)
-
-
-def choice_of(
-    options: Mapping[str, "type[Settings]"], default: str, help: str, *, tag: str = "name", follows: str = ""
-) -> Any:
-    """Declare a group: one of several dataclasses, chosen on the command line by `field=option`.
-
-    A configuration names the choice in the key `tag` of the group (`source.kind`). With follows, this field has no
-    choice of its own but takes the option that the named field has.
-    """
-    spec = Declaration(help, options=dict(options), tag="" if follows else tag, follows=follows, example=default)
-    return field(default_factory=options[default], metadata={"spec": spec})
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Whole = Annotated[int, Field(ge=0)]
+Width = Annotated[int, Field(ge=1, le=65_536)]
+Several = Annotated[tuple[T, ...], Field(min_length=1)]
+"""One value or more, a list in brackets on the command line."""
+HomePath = Annotated[str, AfterValidator(os.path.expanduser)]
+"""A file or folder; a leading ~ is the home folder."""
+OutFolder = Annotated[str, AfterValidator(os.path.expanduser), Written()]
+"""A folder that the command writes."""
 
 
-def file_choice(group: str, help: str, *, example: str, **rules: Any) -> Any:
-    """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
+class NoSuchSetting(BadInput):
+    """A setting that does not exist, at this `place`."""
 
-    rules: see `Declaration`. prefers: another group, of which a file may name an option under this key; it is chosen
-    unless the command line chooses one. preferred_beside: an option of that group by a pattern, chosen if the file
-    names none and a part of the command line matches. default: the option that is chosen if a command line changes
-    settings of the group without choosing one. default_beside: another default by the name of a setting, chosen if the
-    command line sets that one. expected: what else may be given, for the error without a choice.
-    """
-    return field(metadata={"spec": Declaration(help, group=group, example=example, **rules)})
+    def __init__(self, place: str, known: Sequence[str]) -> None:
+        super().__init__(no_such_setting(place, known))
+        self.place, self.known = place, tuple(known)
 
 
-class Settings:
-    """Base of the frozen settings dataclasses: checks every field when an object is made.
+class Missing(BadInput):
+    """A setting that is required and not set."""
 
-    A subclass may check its fields against each other in `__post_init__`, after `super().__post_init__()`, by raising
-    BadInput with a message that starts with the name of a field.
-    """
 
-    def __post_init__(self) -> None:
-        for name, spec in declarations(type(self)).items():
-            value = checked(type_of(type(self), name), spec, getattr(self, name), name)
-            object.__setattr__(self, name, value)
-            if spec.follows:
-                leader = getattr(self, spec.follows)
-                made = spec.options[option_of(declarations(type(self))[spec.follows], leader)]
-                if type(value) is not made:
-                    raise BadInput(f"{name}: expected {made.__name__} beside {type(leader).__name__}")
+class Settings(BaseModel):
+    """Base of all settings. They are checked whenever an object is made; BadInput names the first that is wrong."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, str_min_length=1, protected_namespaces=()
+    )
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *first: Any, **values: Any) -> None:
+            values = {**dict(zip(type(self).model_fields, first, strict=False)), **values}  # Phase("mixed", hours=10)
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                with naming(self.called) if self.called else nullcontext():
+                    raise refusal(error, type(self), values) from None
+
+        __init__.__pydantic_base_init__ = True  # settings within settings are checked without it
+
+    called: ClassVar[str] = ""
+    """In front of every message, where the settings are those of an environment."""
+
+    followed: ClassVar[Mapping[str, str]] = {}
+    """Settings whose option is that of a group: {"loop": "algorithm"}."""
+
+    @classmethod
+    def implied(cls, group: str, node: Mapping[str, Any], typed: Mapping[str, str]) -> str | None:
+        """The option of a group that a command line does not choose; None: its default. typed: the line's settings as
+        they are written; node: the options of the groups before."""
+        return None
+
+    @classmethod
+    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
+        """Complete what a command line gives, in place. typed: its settings, which are in it; chosen: its options."""
+
+    @cached_property
+    def words(self) -> tuple[str, ...] | None:
+        """The words of the command line that gave these settings; None where none did."""
+        return None
+
+    def changes(self) -> dict[str, Any]:
+        """What a command line has to give for these settings, as plain data."""
+        return changes(self)
+
+    def check(self) -> None:
+        """Raise BadInput for settings that do not fit together; its message begins with the name of one of them."""
+
+    def with_(self, **changes: Any) -> Self:
+        """The settings with these changes, built and checked anew."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+
+    def part(self, cls: "type[S]") -> "S":
+        """The settings of a class that these settings have, too."""
+        return cls(**{name: getattr(self, name) for name in cls.model_fields})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_declared(cls, values: Any) -> Any:
+        """Lists for tuples, whole floats for whole numbers, and numbers for texts, as YAML and NumPy give them."""
+        if not isinstance(values, Mapping):
+            return values
+        known = declared(cls)
+        for name, leader in cls.followed.items():
+            if isinstance(given := values.get(name, {}), Mapping):
+                values = {**values, name: {**given, known[name].tag: known[leader].chosen(values.get(leader, {}))}}
+        return {name: known[name].converted(one) if name in known else one for name, one in values.items()}
+
+    @field_validator("*")
+    @classmethod
+    def _is_moderate(cls, value: Any) -> Any:
+        numbers = value if isinstance(value, tuple) else [value]
+        if any(
+            isinstance(one, int | float) and abs(one) > LARGEST[type(one)] for one in numbers if type(one) in LARGEST
+        ):
+            raise ValueError
+        if isinstance(value, str) and not _is_text(value):
+            raise ValueError
+        return value
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        for name, leader in self.followed.items():
+            one, chosen = declared(type(self))[name], getattr(self, leader)
+            if type(getattr(self, name)) is not (made := one.options[declared(type(self))[leader].chosen(chosen)]):
+                raise BadInput(f"{name}: expected {made.__name__} beside {type(chosen).__name__}")
+        self.check()
+        return self
 
 
 S = TypeVar("S", bound=Settings)
 
 
-def declarations(cls: type[Settings]) -> Mapping[str, Declaration]:
-    """The declaration of every field, in order.
+def _is_text(value: str) -> bool:
+    """False for blank texts, and for characters that no file could hold; surrogates are bytes that are no text."""
+    return bool(value.strip()) and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in value)
 
-    A subclass that only changes a default (`num_envs: int = 128`) keeps the declaration of its base.
+
+def read(cls: type[S], node: Any, place: str = "") -> S:
+    """An object of `cls` from plain data; what is missing takes its default. `place` is its name for messages.
+
+    Raises BadInput for anything unknown, missing, of another type or out of range.
     """
-    if cls not in _DECLARATIONS:
-        _DECLARATIONS[cls] = MappingProxyType({one.name: _declared(cls, one.name) for one in _fields(cls)})
-    return _DECLARATIONS[cls]
+    if not isinstance(node, Mapping):
+        raise BadInput(f"{place}={quoted(node)}: expected settings, {{{next(iter(declared(cls)))}: …}}")
+    try:
+        return cls.model_validate(dict(node))
+    except ValidationError as error:
+        raise refusal(error, cls, node, place) from None
 
 
-def _declared(cls: type[Settings], name: str) -> Declaration:
-    inherited = (base.__dict__.get("__dataclass_fields__", {}).get(name) for base in cls.__mro__)
-    found = next((base.metadata["spec"] for base in inherited if base is not None and "spec" in base.metadata), None)
-    if not isinstance(found, Declaration):
-        raise TypeError(f"{cls.__name__}.{name}: expected a field declared by setting()")
-    return found
-
-
-def type_of(cls: type[Settings], name: str) -> Any:
-    """The type of a field, resolved."""
-    if cls not in _HINTS:
-        _HINTS[cls] = get_type_hints(cls)
-    return _HINTS[cls][name]
-
-
-def defaults(cls: type[Settings]) -> dict[str, Any]:
-    """The defaults as plain data, for Hydra to compose. Required values are `???`; groups are left to Hydra."""
-    tree: dict[str, Any] = {}
-    for one in _fields(cls):
-        spec = declarations(cls)[one.name]
-        if spec.options or spec.group:
+def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any], place: str = "") -> BadInput:
+    """pydantic's first error in one line: the setting's whole name, its value and what was expected."""
+    errors = error.errors(include_url=False)
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    path = [place] if place else []
+    inside: type[BaseModel] | None = cls
+    value: Any = node
+    one: Declared | None = None
+    of_option = False
+    for part in first["loc"]:
+        if of_option:
+            of_option = False
             continue
-        value = _default(one)
-        if value is MISSING and is_settings(type_of(cls, one.name)):
-            plain: Any = defaults(type_of(cls, one.name))
-        else:
-            plain = NOT_SET if value is MISSING else _plain(spec, value)
-        tree.update(plain if spec.inline else {one.name: plain})
-    return tree
+        if inside is None:
+            break
+        path.append(str(part))
+        one = declared(inside).get(str(part))
+        value = value.get(part) if isinstance(value, Mapping) else getattr(value, str(part), None)
+        inside = None if one is None else one.inside(value)
+        of_option = inside is not None and bool(one and one.options)  # pydantic names the option between the settings
+    here = ".".join(path)
+    why = first.get("ctx", {}).get("error")
+    if first["type"] == "extra_forbidden":
+        return NoSuchSetting(here, [*places(cls, node, place)])
+    if isinstance(why, NoSuchSetting):
+        return NoSuchSetting(
+            dotted(here, why.place), [*(dotted(here, one) for one in why.known), *places(cls, node, place)]
+        )
+    if isinstance(why, Missing):
+        return Missing(dotted(here, str(why)))
+    if isinstance(why, BadInput):
+        if str(why)[:1] in (":", "="):
+            return BadInput(f"{here}={quoted(value)}{why}" if str(why)[0] == ":" else f"{here}{why}")
+        return BadInput(dotted(here, str(why)))
+    if one is None:
+        return BadInput(f"{here}={quoted(value)}: {first['msg']}")
+    if (files := one.of(Files)) is not None and value is None:
+        choices = f"such as {here}={files.example} (there are {', '.join(options_of(one.name, one))})"
+        more = f"; or {files.expected}" if files.expected else ""
+        return Missing(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
+    if first["type"] == "missing":
+        such = f", such as {here}={quoted(one.examples[0])}" if one.examples else ""
+        return Missing(f"{here} is not set: expected {one.expected}{such}")
+    if first["type"] == "union_tag_invalid":
+        return BadInput(f"{here}.{one.tag}={quoted(value[one.tag])}: expected {one_of([*one.options])}")
+    words = "" if one.info.is_required() or one.nested or one.options else f" (default: {quoted(plain(one))})"
+    return BadInput(f"{here}={quoted(value)}: expected {one.expected}{one.limit(value)}{words}")
 
 
 def to_plain(settings: Settings) -> dict[str, Any]:
     """The settings as plain data for YAML or JSON; `read` makes an equal object of it."""
-    tree: dict[str, Any] = {}
-    for name, spec in declarations(type(settings)).items():
-        value = getattr(settings, name)
-        plain = _plain(spec, value)
-        if spec.tag:
-            plain = {spec.tag: option_of(spec, value), **plain}
-        tree.update(plain if spec.inline else {name: plain})
-    return tree
+    return settings.model_dump(mode="json")
 
 
 def changes(settings: Settings) -> dict[str, Any]:
-    """The settings that are not the default, as plain data; `read` makes an equal object of it where partial.
-
-    A group is given by the settings of its chosen option, without the choice.
-    """
-    given = defaults(type(settings))
-    tree = {name: plain for name, plain in to_plain(settings).items() if plain != given.get(name)}
-    inner = {name: getattr(settings, name) for name in tree if isinstance(getattr(settings, name, None), Settings)}
-    return tree | {name: changes(value) for name, value in inner.items()}
-
-
-def option_of(spec: Declaration, value: Settings) -> str:
-    """The name of the option of a group that `value` is."""
-    return next(name for name, made in spec.options.items() if made is type(value))
-
-
-def options_of(name: str, spec: Declaration) -> list[str]:
-    """The options of the group `name` on the command line: its dataclasses, and the YAML files of `conf/<name>`."""
-    folder = importlib.resources.files("qwop.conf").joinpath(spec.group or name)
-    files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
-    return sorted({*spec.options, *files})
-
-
-def is_settings(kind: object) -> TypeGuard[type[Settings]]:
-    """True if a type is a dataclass of settings."""
-    return isinstance(kind, type) and issubclass(kind, Settings)
-
-
-def read(cls: type[S], node: Any, place: str = "", *, partial: bool = False, **more: Any) -> S:
-    """An object of `cls` from plain data; `place` is its name for messages (`algorithm`).
-
-    Every setting has to be there unless `partial`, where a missing one takes its default. `more` are fields that the
-    data do not hold. BadInput for anything unknown, missing, of another type or out of range.
-    """
-    if not isinstance(node, Mapping):
-        raise BadInput(f"{place}={quoted(node)}: expected settings, {{{next(iter(declarations(cls)))}: …}}")
-    known = [name for name in names_in(cls) if name not in more]
-    for key in map(str, node):
-        if key not in known:
-            raise no_such_setting(dotted(place, key), [dotted(place, name) for name in known])
-    values: dict[str, Any] = dict(more)
-    for name, spec in declarations(cls).items():
-        if name in more:
+    """The settings that are not the default, as plain data; `read` makes an equal object of it."""
+    plain, changed = to_plain(settings), {}
+    for name, one in declared(type(settings)).items():
+        value = getattr(settings, name)
+        if name not in plain:
             continue
-        if spec.inline:
-            inner = {key: value for key, value in node.items() if key in names_in(type_of(cls, name))}
-            values[name] = read(type_of(cls, name), inner, place, partial=partial)
-        elif spec.options:
-            values[name] = _read_option(cls, name, node, place)
-        elif name in node:
-            values[name] = _read_value(cls, name, node[name], dotted(place, name), partial)
-        elif not partial or name in required(cls):
-            raise BadInput(_missing(cls, name, dotted(place, name)))
-    try:
-        return cls(**values)
-    except BadInput as error:
-        raise BadInput(dotted(place, str(error))) from None
+        if one.info.is_required() or value != one.info.get_default(call_default_factory=True):
+            inner = changes(value) if isinstance(value, Settings) else plain[name]
+            chosen = {one.tag: plain[name][one.tag]} if one.tag and one.tag in plain[name] else {}
+            changed[name] = {**chosen, **inner} if isinstance(value, Settings) else inner
+    return changed
 
 
-def names_in(cls: type[Settings]) -> list[str]:
-    """The keys of `cls` in a configuration: its fields, with those of inline fields in their place."""
-    found = []
-    for name, spec in declarations(cls).items():
-        found += names_in(type_of(cls, name)) if spec.inline else [name]
-    return found
+def read_entries(cls: type[S], node: Any, expected: str, place: str = "") -> tuple[S, ...]:
+    """Settings by name (name → settings) as a tuple, each with its name; a tuple of them stays as it is."""
+    if isinstance(node, Sequence) and node and all(isinstance(one, cls) for one in node):
+        return tuple(node)
+    if not isinstance(node, Mapping) or not node:
+        raise BadInput(f"{place}={quoted(node)}: expected {expected}")
+    for name, one in node.items():
+        if not isinstance(one, Mapping):
+            raise BadInput(f"{dotted(place, str(name))}={quoted(one)}: expected settings")
+        if "name" in one:
+            raise NoSuchSetting(dotted(dotted(place, str(name)), "name"), [])
+    return tuple(read(cls, {**one, "name": str(name)}, dotted(place, str(name))) for name, one in node.items())
 
 
-def required(cls: type[Settings]) -> list[str]:
-    """The fields without a default."""
-    return [one.name for one in _fields(cls) if one.default is MISSING and one.default_factory is MISSING]
-
-
-def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
-    """The error for a setting that does not exist; names the nearest that does."""
-    names = place.split(".")
-    groups = {one.rpartition(".")[0] for one in known}
-    if single := next((one for one in known if place.startswith(f"{one}.") and one not in groups), None):
-        return BadInput(f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?")
-    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
-    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
-    beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
-    elsewhere = [one for one in known if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
-    near: str | None
-    if here := nearest(wrong, beside):
-        whole = ".".join([*names[:depth], here, *rest])
-        near = whole if whole in known else dotted(group, here)
-    elif group and rest:  # an unknown entry, such as a phase: other entries' settings are no suggestion
-        near = None
-    else:
-        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
-        near = nearest(place, alike, far=0) or nearest(place, elsewhere)
-    if near:
-        return BadInput(f"{quoted(place)}: no such setting; did you mean {near}?")
-    of = f"of {group} " if group else ""
-    return BadInput(f"{quoted(place)}: no such setting; the settings {of}are {', '.join(beside or known)}")
-
-
-def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
-    """The most similar of the known names; None where all are less alike than `far`."""
-    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
-
-
-def dotted(place: str, name: str) -> str:
-    """The place of a setting inside another."""
-    return f"{place}.{name}" if place else name
-
-
-def _read_option(cls: type[Settings], name: str, node: Mapping[str, Any], place: str) -> Settings:
-    """The chosen option of a group; of a field that follows a group, the part that belongs to the choice."""
-    spec = declarations(cls)[name]
-    group = spec.follows or name
-    tag = declarations(cls)[group].tag
-    where, chooser = dotted(place, name), dotted(place, group)
-    if not isinstance(node.get(group), Mapping):
-        found = f"{chooser}={quoted(node[group])}" if group in node else f"{chooser} is not set"
-        raise BadInput(f"{found}: choose one of {', '.join(options_of(group, spec))}, such as {chooser}={spec.example}")
-    chosen = node[group].get(tag)
-    if chosen not in spec.options:
-        found = f"{chooser}.{tag}={quoted(chosen)}" if tag in node[group] else f"{chooser}.{tag} is missing"
-        raise BadInput(f"{found}: expected {one_of(list(spec.options))}, chosen by {chooser}={spec.example}")
-    if name not in node:
-        raise BadInput(f"{where} is missing, and its settings are needed: leave ~{where} out")
-    inner = node[name]
-    if spec.tag:
-        inner = {key: value for key, value in inner.items() if key != spec.tag}
-    made: Settings = read(spec.options[chosen], inner, where)
-    return made
-
-
-def _read_value(cls: type[Settings], name: str, value: Any, where: str, partial: bool) -> Any:
-    spec, hint = declarations(cls)[name], type_of(cls, name)
-    if value == NOT_SET or (spec.group and value is None):
-        raise BadInput(_missing(cls, name, where))
-    if spec.parse is not None:
-        return spec.parse(value, where)
-    kind = without_none(hint)
-    if value is not None and is_settings(kind):
-        return read(kind, value, where, partial=partial or bool(spec.group))
-    return checked(hint, spec, value, where, _default_in_words(cls, name))
-
-
-def _missing(cls: type[Settings], name: str, where: str) -> str:
-    spec, hint = declarations(cls)[name], type_of(cls, name)
-    if spec.group:
-        options = options_of(name, spec)
-        return (
-            f"no {where}: choose one, such as {where}={spec.example} (there are {', '.join(options)}), or a file of "
-            f"your own, {where}=path/to/mine.yaml{spec.expected and '; or '}{spec.expected}"
-        )
-    if name in required(cls) and not is_settings(hint):
-        such = f", such as {where}={spec.example}" if spec.example else ""
-        return f"{where} is not set: expected {expected(hint, spec)}{such}"
-    if is_settings(hint):
-        return f"{where} is missing, and its settings are needed: leave ~{where} out"
-    return f"{where} is missing: expected {expected(hint, spec)}{_default_in_words(cls, name)}; leave ~{where} out"
-
-
-def _default_in_words(cls: type[Settings], name: str) -> str:
-    default = next(_default(one) for one in _fields(cls) if one.name == name)
-    if isinstance(default, Settings):
-        default = to_plain(default)
-    return "" if default is MISSING else f" (default: {quoted(default)})"
-
-
-def _plain(spec: Declaration, value: Any) -> Any:
-    if spec.plain is not None:
-        return spec.plain(value)
-    if isinstance(value, Settings):
-        return to_plain(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(Declaration(), one) for key, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(Declaration(), one) for one in value]
-    return value
-
-
-def _fields(cls: type[Any]) -> "tuple[Field[Any], ...]":
-    return fields(cls)
-
-
-def _default(one: "Field[Any]") -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+def plain_entries(entries: Sequence[Settings]) -> dict[str, Any]:
+    """The reverse of `read_entries`: only settings that differ from their defaults."""
+    plain = [changes(one) for one in entries]
+    return {str(one.pop("name")): one for one in plain}

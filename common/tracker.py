@@ -17,7 +17,6 @@ from uuid import uuid4
 from .closing import close_after_use
 from .errors import BadInput
 from .files import write_atomic
-from .settings import setting
 
 TENSORBOARD, WANDB, TRACKIO, NONE = TRACKERS = ("tensorboard", "wandb", "trackio", "none")
 
@@ -30,15 +29,6 @@ FLUSH_SECONDS = 5
 
 ID = "wandb.txt"
 """File in a run's folder with the run's id at W&B, which continues it there."""
-
-
-def tracker() -> Any:
-    """The setting of a command that trains."""
-    return setting(
-        TENSORBOARD,
-        "Tracker that shows the run as it goes on: tensorboard, wandb or trackio (extras), or none.",
-        choices=TRACKERS,
-    )
 
 
 class Tracker(Protocol):

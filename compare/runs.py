@@ -6,18 +6,15 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from ..common.command import CONFIGURATION, REPORT, Command
+from ..commands import evaluate, finetune, pretrain
+from ..common.command import CONFIGURATION, REPORT, Command, read_settings
 from ..common.command_line import command_line
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_json
-from ..common.same_settings import read_settings
 from ..common.settings import read
-from ..evaluation.command import main as evaluate
-from ..finetune.main import main as finetune
 from ..finetune.reports.model_selection import best_policy
 from ..finetune.reports.phase_evaluator import read_evaluation
 from ..finetune.reports.run_log import METRICS, read_metrics
-from ..pretrain.command import main as pretrain
 
 Plain = dict[str, Any]
 
@@ -96,7 +93,7 @@ def read_run(folder: Path) -> Run:
     if not any("mean_return" in one for one in figures.values()):
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
     settings, made = read_settings(folder / CONFIGURATION), made_by(folder)
-    line = command_line(command.program, read(command.settings, settings, ""), without=("seed", "out", "resume"))
+    line = command_line(command.program, read(command.settings, settings), without=("seed", "out", "resume"))
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from ..common.command_line import next_command
 from ..common.files import write_atomic
 from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
-from ..common.settings import Settings, setting
+from ..common.settings import HomePath, Settings
 from .card import write_card
 from .folder import DESCRIPTION, episode_files, to_text
 from .parquet import description_in
@@ -18,11 +20,11 @@ from .subcommand import Subcommand
 from .summary import Summary
 
 
-@dataclass(frozen=True)
 class DescribeSettings(Settings):
     """The dataset to describe."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of the dataset."""
 
 
 def run(settings: DescribeSettings) -> None:

@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from ..common.checks import printable
 from ..common.command import version_line
+from ..common.command_line import override
 from ..common.ends import EXIT_BAD_INPUT, quiet_imports
 from ..common.errors import BadInput
 from ..common.lazy import import_quickly
 from ..common.settings import nearest
-from ..common.typed_texts import quoted
 
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
@@ -67,8 +67,8 @@ def with_names(verb: str, arguments: Sequence[str]) -> list[str]:
     named = [one for one in rest if one.startswith("dataset=")]
     if named or (others and verb != "copy"):
         raise BadInput(f"{' and '.join(printable(one) for one in [*folders, *named])}: give one dataset")
-    more = [f"others=[{','.join(map(quoted, others))}]"] if others else []
-    return [f"dataset={quoted(first)}", *more, *rest]
+    more = [override("others", others)] if others else []
+    return [override("dataset", first), *more, *rest]
 
 
 def _is_folder(argument: str) -> bool:

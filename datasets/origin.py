@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from ..common.checks import quoted, without_none
+from ..common.checks import quoted
 from ..common.errors import BadInput
 
 
@@ -50,4 +50,4 @@ class Origin:
 
 NO_ORIGIN = Origin()
 
-_KINDS = {name: without_none(hint) for name, hint in get_type_hints(Origin).items()}
+_KINDS = {name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Origin).items()}

@@ -3,12 +3,13 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image
+from pydantic import Field
 
 from ..common.charts import STYLE, Points, line_chart, shares_below
 from ..common.command import to_yaml
@@ -18,7 +19,7 @@ from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
 from ..common.page import facts, origin, page, tiles
 from ..common.progress import plain_console
-from ..common.settings import Settings, setting
+from ..common.settings import HomePath, Settings
 from ..envs.names import FRAMES_A_SECOND, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.pictures.frame_rows import POSE
 from ..envs.pictures.player import Clip, player
@@ -38,18 +39,17 @@ LANE, GAP, FRAME, LONGEST, RASTERS = 3, 5, 2, 900, 16
 """Height of a key's row and of the gap below a game, width of a frame, pixels; most frames and games drawn."""
 
 
-@dataclass(frozen=True)
 class ReportSettings(Settings):
     """The dataset to show."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
-    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.", path=True)
-    games: int = setting(
-        30, "Episodes that are drawn and can be played; each takes about 70 kB.", at_least=1, at_most=1000
-    )
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of the dataset."""
+    out: HomePath | None = None
+    """File of the report (.html). null: beside the dataset, named after it."""
+    games: Annotated[int, Field(ge=1, le=1000)] = 30
+    """Episodes that are drawn and can be played; each takes about 70 kB."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if self.out is not None and Path(self.out).suffix != ".html":
             raise BadInput(f"out={self.out}: expected the name of a page (.html)")
 

@@ -3,7 +3,7 @@
 The actions' numbering and the observations' order are those of the published recordings.
 """
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,10 +32,12 @@ ACTION_KEYS = np.array([sum(KEY_BITS[key] for key in name if name != "none") for
 
 ACTION_KEYS.setflags(write=False)
 
-NUMBERS = ("features", "full", "contact")
+Numbers = Literal["features", "full", "contact"]
+NUMBERS = get_args(Numbers)
 """Kinds of observations that are numbers, from the fewest to the most."""
 
-REWARDS = ("speed", "shaped", "race")
+Reward = Literal["speed", "shaped", "race"]
+REWARDS = get_args(Reward)
 """Rewards of QWOP; see `qwop.envs.qwop.rewards`."""
 
 BODIES = (

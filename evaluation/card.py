@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ..common.files import write_atomic
 from .evaluate import Evaluation
 
 if TYPE_CHECKING:
-    from .command import EvaluateSettings
+    from .commands import EvaluateSettings
 
 CARD, POLICY = "README.md", "policy.safetensors"
 
@@ -44,7 +43,7 @@ def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "Ev
 def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:
     environment = evaluation.environment
     figures = evaluation.summary()
-    verify = command_line("qwop-evaluate", replace(settings, policy=POLICY, out=None, card=False, video=False))
+    verify = command_line("qwop-evaluate", settings.with_(policy=POLICY, out=None, card=False, video=False))
     rows = [f"| {one.replace('_', ' ')} | {_number(found)} |" for one, found in figures.items() if _is_number(found)]
     return "\n".join(
         [

@@ -68,7 +68,7 @@ class Evaluation:
             "exact": self.exact,
             "starts": starts,
             "environment": self.environment.to_json(),
-            "settings": asdict(self.settings),
+            "settings": dict(self.settings),
             "best_game": self.best.index,
             "games": [asdict(result) for result in self.results],
         }

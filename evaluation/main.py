@@ -1,7 +1,6 @@
 """`qwop-evaluate`: play a policy's games, or a file of keys, and report."""
 
 import json
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
 from .card import require_free, write_card
-from .command import ORIGINAL, SIMULATOR, EvaluateSettings
+from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator, most_alike
@@ -74,7 +73,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
     in_original = settings.world == ORIGINAL
     games = settings.games.playing(policy.greedy)
     if in_original:
-        games = replace(games, num_envs=1)  # one browser
+        games = games.with_(num_envs=1)  # one browser
     agreements: list[Agreement] = []
 
     def compare_if_original(game: Game) -> None:
@@ -93,7 +92,7 @@ def _run_policy(settings: EvaluateSettings) -> None:
         if _delays(settings, spec):
             task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
             delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
-            asked = replace(games, max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
+            asked = games.with_(max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
             late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done), splits=True)
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -28,8 +27,8 @@ from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
+from .commands import FILM, WatchSettings
 from .film import film, film_actions, film_keys, film_replay
-from .watch_command import FILM, WatchSettings
 
 COACHED = Path("runs/coach")
 """Default folder of the rounds of `qwop-coach`; those of another policy need one of their own."""
@@ -104,7 +103,7 @@ def _page_of_films(settings: WatchSettings) -> str:
             title, parts = f"{settings.dataset}: {dataset.info.environment.id}", []
             for path in dataset.files[:count]:
                 episode = episode_number(path)
-                _write_film(film, replace(settings, episode=episode), lambda done, of: None)
+                _write_film(film, settings.with_(episode=episode), lambda done, of: None)
                 (shown,) = dataset.select([dataset.files.index(path)])
                 parts.append(f"<h2>{escape(clip_title(shown, episode))}</h2>{video(film)}")
             if count < len(dataset):

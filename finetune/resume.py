@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import CONFIGURATION
+from ..common.command import CONFIGURATION, read_settings
 from ..common.errors import BadInput, naming
-from ..common.former_names import current_phases
-from ..common.resume import checkpoint_to_resume, require_same_settings
-from ..common.same_settings import require_same, settings_before
+from ..common.resume import checkpoint_to_resume, require_same, require_same_settings
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_newest
 from .reports.run_log import METRICS
@@ -42,7 +40,6 @@ def require_resumable(
     newest, state = load_newest(found, say)
     if type(state.get("phase")) is not int or not _are_shown(state.get("demonstrations")):
         raise BadInput(f"{newest}: not the state of a run; start anew with another out")
-    before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return newest, state
 
@@ -54,7 +51,7 @@ def _are_shown(found: object) -> bool:
 
 def _settings_before(path: Path) -> dict[str, Any]:
     """The settings that the run was started with."""
-    settings = settings_before(path, FinetuneSettings)
+    settings = read_settings(path)
     schedule = settings.get("schedule")
     phases = schedule.get("phases") if isinstance(schedule, dict) else None
     if not isinstance(phases, dict):

@@ -1,166 +1,242 @@
 """The settings of `qwop-finetune`. Importing them does not load PyTorch, so `--help` is fast."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property, reduce
+from itertools import groupby
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
+from pydantic import Field
+
+from ..common.checks import one_of, quoted
+from ..common.command import option_settings
+from ..common.declared import Files, declared
 from ..common.errors import BadInput
-from ..common.imports import without_module
-from ..common.settings import Settings, choice_of, declarations, file_choice, nested, option_of, setting
-from ..common.shared_settings import device, max_idle_frames, seed
-from ..common.tracker import tracker
+from ..common.settings import HomePath, OutFolder, Settings, Whole, changes, read, to_plain
+from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
+from ..common.typed import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
+from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
-from .schedules.phase import Phase, parse_phases, plain_phases
+from .schedules.phase import AlgorithmOfPhases, Phase, Phases
 from .schedules.stability import StabilitySettings
 
 LAST, BEST = "last", "best"
 """Policies that a run can keep."""
 
-_MODULE = r"['\"]?(?:[\w.]+:)?"
-"""Beginning of an environment's id: quotes and the module that registers it, if they are there."""
-
-_OURS = rf"{_MODULE}(?:qwop/)?QWOP(?:Race|Original)?(?:-v\d+)?['\"]?$"
+_OURS = re.compile(r"(?:[\w.]+:)?(?:qwop/)?QWOP(?:Race|Original)?(?:-v\d+)?")
 """The id of an environment of this package. MyQWOPlike-v0 and other/QWOP-v1 are none."""
 
+_ATARI = re.compile(r"(?:[\w.]+:)?ALE/")
 
-@dataclass(frozen=True, kw_only=True)
+if TYPE_CHECKING:
+    AnyAlgorithm: TypeAlias = Discounted
+    AnyLoop: TypeAlias = LiveSettings
+else:
+    AnyAlgorithm = Annotated[reduce(or_, [one.settings for one in ALGORITHMS.values()]), Field(discriminator="name")]
+    AnyLoop = Annotated[reduce(or_, [one.loop for one in ALGORITHMS.values()]), Field(discriminator="name")]
+
+
 class ScheduleSettings(Settings):
     """Phases of training, one after the other."""
 
-    scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
-    decisions: int | None = setting(
-        None, "Decisions of the whole schedule, to which all phases are scaled. null: by their own lengths and scale.",
-        at_least=1, at_most=10**12,
-    )  # fmt: skip
-    algorithm: str | None = setting(
-        None, "Algorithm that the phases are made for; used unless algorithm= chooses another."
-    )
-    environment: str | None = setting(
-        None,
-        "Environment that the phases are made for. In one of another package, the phases' settings of this one and "
-        "their restarts are left out. null: nothing is.",
-    )
-    keep: str = setting(
-        LAST,
-        "Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best "
-        "means most greedy games finished, then most drawn ones, then the lower median time (without a track: the "
-        "highest mean return).",
-        choices=(LAST, BEST),
-    )
-    phases: tuple[Phase, ...] = setting(
-        help="Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by "
-        "'+schedule.phases.polish={hours: 10}'.",
-        expected="one phase or more, {name: {hours: …}}",
-        parse=parse_phases,
-        plain=plain_phases,
-        entries=Phase,
-    )
+    scale: Annotated[float, Field(gt=0, le=1000)] = 1.0
+    """Factor of every phase's length."""
+    decisions: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    """Decisions of the whole schedule, to which all phases are scaled. null: by their own lengths and scale."""
+    algorithm: AlgorithmOfPhases = Field(default_factory=dict)
+    """Algorithm that the phases are made for, an option of the group algorithm, or its name and settings; used unless
+    algorithm= chooses another."""
+    loop: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of its loop."""
+    environment: str | None = None
+    """Environment that the phases are made for. In one of another package, the phases' settings of this one and their
+    restarts are left out. null: nothing is."""
+    keep: Literal["last", "best"] = "last"
+    """Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best means
+    most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest mean
+    return)."""
+    phases: Phases
+    """Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by
+    '+schedule.phases.polish={hours: 10}'."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if self.decisions is not None and self.scale != 1.0:
             raise BadInput(f"decisions={self.decisions}: scale={self.scale:g} sets the length, too; give one of them")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PhaseEvaluationSettings(EvaluationSettings):
     """The games after each phase."""
 
-    episodes: int | None = setting(
-        None,
-        "Games after each phase. null: one for every number of idle frames where nothing else decides a game (greedy "
-        f"games of QWOP without delay), else {DRAWN}. 0: none.",
-        at_least=0,
+    episodes: Whole | None = Field(
+        default=None,
+        description="Games after each phase. null: one for every number of idle frames where nothing else decides a "
+        f"game (greedy games of QWOP without delay), else {DRAWN}. 0: none.",
     )
     greedy: bool | None = True
-    drawn: int = setting(DRAWN, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
+    drawn: Whole = DRAWN
+    """Games with drawn actions, beside the greedy ones. 0: none."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FinetuneSettings(Settings):
     """The settings of `qwop-finetune`."""
 
-    policy: str | None = setting(
-        None,
-        "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
-        "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations; scratch with algorithm=dqn, ddqn, rlpd, vtrace or ftw, or if an environment is named "
-        "without demonstrations.",
-        path=True,
-    )
-    demonstrations: str | None = setting(
-        None,
-        "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any.",
-        path=True,
-    )
-    teacher: str | None = setting(
-        None,
-        "Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or "
-        "champion. In QWOP it observes numbers, whatever the policy observes.",
-        path=True,
-    )
-    environment: str | None = setting(
-        None,
-        "Gymnasium id such as CartPole-v1, of a new network without demonstrations; else the policy or the "
-        "demonstrations name it. The module that registers it may stand in front (my_envs:Walk-v0).",
-    )
-    out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
-    resume: bool = setting(
-        False,
-        "Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added.",
-    )
-    seed: int = seed("Decides everything random.")
-    device: str = device()
-    tracker: str = tracker()
-    threads: int = setting(
-        1,
-        "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "
-        "live play and evaluations of QWOP use the other cores.",
-        at_least=1,
-        at_most=1024,
-    )
-    max_idle_frames: int = max_idle_frames(30)
-    video: bool = setting(True, "Make a film of the last evaluation's best game.")
-    schedule: ScheduleSettings = file_choice(
-        "schedule",
-        "Phases of training. A path that ends in .yaml is a schedule of your own.",
-        example="kurodo",
-        prefers="algorithm",
-        default="kurodo",
-        default_beside={"environment": "live-only"},
-        preferred_beside={
-            rf"environment={_MODULE}ALE/": "ppo-atari-fast",
-            rf"environment=(?!null|{_OURS})": "ppo-small",
-        },
-        expected="give its length alone, as in environment=CartPole-v1 schedule.decisions=100000",
-    )
-    algorithm: Discounted = choice_of(
-        {name: one.settings for name, one in ALGORITHMS.items()},
-        "acer",
-        "Learning algorithm, with its loop. Chosen neither here nor by the schedule, it is acer for QWOP, "
-        "ppo-atari-fast for Atari's games and ppo-small elsewhere.",
-    )
-    loop: LiveSettings = choice_of(
-        {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
-    )
-    distributed: Local | RaySettings = choice_of(
-        {"local": Local, "ray": RaySettings}, "local", "Live play here, or by actors in other processes."
-    )
-    behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
-    stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
-    evaluation: PhaseEvaluationSettings = nested(PhaseEvaluationSettings, "Games after each phase.")
+    policy: HomePath | None = None
+    """Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new network.
+    null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of the
+    demonstrations; scratch with algorithm=dqn, ddqn, rlpd, vtrace or ftw, or if an environment is named without
+    demonstrations."""
+    demonstrations: HomePath | None = None
+    """Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."""
+    teacher: HomePath | None = None
+    """Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or
+    champion. In QWOP it observes numbers, whatever the policy observes."""
+    environment: EnvironmentId | None = None
+    """Gymnasium id such as CartPole-v1, of a new network without demonstrations; else the policy or the demonstrations
+    name it. The module that registers it may stand in front (my_envs:Walk-v0)."""
+    out: OutFolder = "runs/finetune"
+    """Folder of the run: policy, checkpoints, log and report."""
+    resume: bool = False
+    """Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added."""
+    seed: Seed = 0
+    """Decides everything random."""
+    device: Device = "auto"
+    tracker: TrackerName = "tensorboard"
+    threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); live
+    play and evaluations of QWOP use the other cores."""
+    max_idle_frames: IdleFrames = 30
+    video: bool = True
+    """Make a film of the last evaluation's best game."""
+    schedule: Annotated[
+        ScheduleSettings,
+        Files("kurodo", "give its length alone, as in environment=CartPole-v1 schedule.decisions=100000"),
+    ]
+    """Phases of training. A path that ends in .yaml is a schedule of your own."""
+    algorithm: AnyAlgorithm = AcerSettings()
+    """Learning algorithm, with its loop. Chosen neither here nor by the schedule, it is acer for QWOP, ppo-atari for
+    Atari's games and ppo-small elsewhere. Its settings hold in all phases, of every algorithm that has them."""
+    loop: AnyLoop = AcerLoopSettings()
+    """Live play and memory."""
+    distributed: Annotated[Local | RaySettings, Field(discriminator="name")] = Local()
+    """Live play here, or by actors in other processes."""
+    behaviour: BehaviourSettings = BehaviourSettings()
+    """Behaviour probabilities μ of demonstrations in replay."""
+    stability: StabilitySettings = StabilitySettings()
+    """When to end the phases that last until_unstable."""
+    evaluation: PhaseEvaluationSettings = PhaseEvaluationSettings()
+    """Games after each phase."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.environment is not None:
-            object.__setattr__(self, "environment", without_module(self.environment, f"environment={self.environment}"))
+    followed: ClassVar[Mapping[str, str]] = {"loop": "algorithm"}
+
+    @classmethod
+    def implied(cls, group: str, node: Mapping[str, Any], typed: Mapping[str, str]) -> str | None:
+        """A schedule for settings of one; the algorithm that a schedule names, or one for the environment."""
+        if group == "schedule" and any(name.startswith("schedule.") for name in typed):
+            return "live-only" if "environment" in typed else "kurodo"
+        if group != "algorithm":
+            return None
+        if named := _named(node.get("schedule")):
+            return named
+        environment = typed.get("environment", "null").strip("'\"")
+        if environment == "null" or _OURS.fullmatch(environment):
+            return None
+        return "ppo-atari" if _ATARI.match(environment) else "ppo-small"
+
+    @classmethod
+    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
+        """Give the algorithm what the schedule sets for it, and phases what the options that they name set. The line's
+        settings of the algorithm and its loop hold in every phase whose algorithm has them."""
+        schedule = node.get("schedule")
+        if not isinstance(schedule, dict):
+            return
+        if "algorithm" not in chosen and _named(schedule):
+            made = _preset(schedule, "schedule.algorithm")
+            for group in ("algorithm", "loop"):
+                lines = {name.partition(".")[2]: value for name, value in typed if name.startswith(f"{group}.")}
+                if isinstance(node.get(group, {}), dict):
+                    node[group] = {**made.get(group, {}), **lines}
+        phases = schedule.get("phases")
+        if not isinstance(phases, dict):
+            return
+        for key, phase in phases.items():
+            if _named(phase):
+                phase.update(_preset(phase, f"schedule.phases.{key}.algorithm"))
+        for place, value in typed:
+            group, _, name = place.partition(".")
+            if (group not in cls.followed and group not in cls.followed.values()) or not name or name == "name":
+                continue
+            running = declared(cls)["algorithm"].chosen(node.get("algorithm", {}))
+            reaches = here = _has(running, group, name)
+            for key, phase in phases.items():
+                if not isinstance(phase, dict) or _sets(typed, f"schedule.phases.{key}.{place}"):
+                    continue
+                running = _named(phase) or running
+                if _has(running, group, name) and (_named(phase) or name in phase.get(group, {})):
+                    phase[group] = {**phase.get(group, {}), name: value}
+                    reaches = True
+            if reaches and not here:
+                del node[group][name]
+
+    @cached_property
+    def trained_by(self) -> tuple[tuple[Discounted, LiveSettings], ...]:
+        """The algorithm and the loop of each phase; BadInput for settings that they do not have."""
+        now, made = (self.algorithm, self.loop), []
+        for phase in self.schedule.phases:
+            if phase.algorithm or phase.loop:
+                now = self._after(now, phase)
+            made.append(now)
+        return tuple(made)
+
+    def _after(self, now: tuple[Discounted, LiveSettings], phase: Phase) -> tuple[Discounted, LiveSettings]:
+        place, name = f"schedule.phases.{phase.name}", phase.algorithm.get("name", option_of(now[0]))
+        if name not in ALGORITHMS:
+            raise BadInput(f"{place}.algorithm.name={quoted(name)}: expected {one_of([*ALGORITHMS])}")
+        before = (
+            {} if "name" in phase.algorithm else to_plain(now[0]),
+            {} if "name" in phase.algorithm else to_plain(now[1]),
+        )
+        algorithm = read(
+            ALGORITHMS[name].settings, {**before[0], **phase.algorithm, "name": name}, f"{place}.algorithm"
+        )
+        return algorithm, read(ALGORITHMS[name].loop, {**before[1], **phase.loop, "name": name}, f"{place}.loop")
+
+    def changes(self) -> dict[str, Any]:
+        """As a command line gives them: settings of the first algorithm alone belong to the schedule."""
+        given = changes(self) | {"schedule": to_plain(self.schedule)}
+        if not any(phase.algorithm or phase.loop for phase in self.phases):
+            return given
+        first = {group: given.pop(group, {}) for group in ("algorithm", "loop")}
+        first["algorithm"]["name"] = option_of(self.algorithm)
+        return given | {"schedule": {**given["schedule"], **first}}
+
+    def check(self) -> None:
+        assert self.trained_by
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
                 "schedule.keep=last, or play 1 game or more"
             )
+
+    def stages(self) -> "list[FinetuneSettings]":
+        """The settings of each stage: consecutive phases with the same algorithm and loop, the others having no length.
+
+        Stages of length 0 are omitted; if all are, the first one is kept.
+        """
+        phases, trained_by, made = self.schedule.phases, self.trained_by, []
+        for (algorithm, loop), group in groupby(range(len(phases)), lambda number: trained_by[number]):
+            inside = {*group}
+            of_stage = tuple(
+                phase if number in inside else Phase(name=phase.name, hours=0, environment=phase.environment)
+                for number, phase in enumerate(phases)
+            )
+            schedule = self.schedule.with_(phases=of_stage)
+            made.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
+        return [stage for stage in made if any(map(has_length, stage.phases))] or made[:1]
 
     @property
     def starts_from_scratch(self) -> bool:
@@ -171,24 +247,20 @@ class FinetuneSettings(Settings):
     @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that these settings configure."""
-        return ALGORITHMS[self._algorithm_name]
-
-    @property
-    def _algorithm_name(self) -> str:
-        return option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)
+        return ALGORITHMS[option_of(self.algorithm)]
 
     def notes(self, environment: str) -> list[str]:
         """Warnings about settings that may be unintended for a policy of this environment."""
         from ..envs.registration import REGISTERED  # with Gymnasium, which --help does without
 
-        made_for, name = self.schedule.algorithm, self._algorithm_name
+        made_for, name = self.schedule.algorithm.get("name"), option_of(self.algorithm)
         said = []
         if made_for is not None and made_for.partition("-")[0] != name:
             said.append(f"note: this schedule is made for algorithm={made_for}; the run learns by {name}")
         if environment not in REGISTERED and self.algorithm == type(self.algorithm)():
             said.append(
                 f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
-                "environments, algorithm=ppo-atari-fast those for pictures"
+                "environments, algorithm=ppo-atari those for pictures"
             )
         return said
 
@@ -200,3 +272,56 @@ class FinetuneSettings(Settings):
     def uses_demonstrations(self) -> bool:
         """True if demonstrations enter the memory in some phase."""
         return any(phase.uses_demonstrations for phase in self.phases)
+
+
+def has_length(phase: Phase) -> bool:
+    """True for a phase that is not left out."""
+    return phase.length(1.0) > 0
+
+
+def stage_of(phase: int, stages: Sequence[FinetuneSettings]) -> int:
+    """Number of the stage that contains this phase; ValueError if none does."""
+    for number, stage in enumerate(stages):
+        if 0 <= phase < len(stage.phases) and has_length(stage.phases[phase]):
+            return number
+    raise ValueError(f"phase {phase} is none of the schedule's")
+
+
+def option_of(algorithm: Discounted) -> str:
+    """The name of the algorithm that has these settings."""
+    return next(name for name, one in ALGORITHMS.items() if one.settings is type(algorithm))
+
+
+def _named(node: object) -> str | None:
+    """The algorithm that a schedule or a phase names in plain data."""
+    algorithm = node.get("algorithm") if isinstance(node, Mapping) else None
+    name = algorithm.get("name") if isinstance(algorithm, Mapping) else algorithm
+    return name if isinstance(name, str) else None
+
+
+def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The algorithm and the loop of a schedule or a phase: those of the option that it names, and its own settings."""
+    made = option_settings("algorithm", declared(FinetuneSettings)["algorithm"], _named(node) or "", place)
+    own, loop = node["algorithm"], node.get("loop")
+    merge(
+        made,
+        {"algorithm": {name: one for name, one in own.items() if name != "name"}} if isinstance(own, Mapping) else {},
+    )
+    merge(made, {"loop": loop} if isinstance(loop, Mapping) else {})
+    return made
+
+
+def _sets(typed: Sequence[tuple[str, Any]], place: str) -> bool:
+    """True if a command line sets this place, by itself or within braces."""
+    for name, value in typed:
+        inside = place.removeprefix(f"{name}.")
+        for part in inside.split(".") if inside != place else ():
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if name == place or (inside != place and value is not None):
+            return True
+    return False
+
+
+def _has(algorithm: str, group: str, name: str) -> bool:
+    one = ALGORITHMS.get(algorithm)
+    return one is not None and name in declared(one.settings if group == "algorithm" else one.loop)

@@ -35,8 +35,7 @@ from .resume import MAY_DIFFER, POLICY, require_resumable
 from .run import Run, build, rehearse
 from .schedules.environments import phases_in
 from .schedules.schedule import Schedule
-from .settings import BEST, FinetuneSettings
-from .stages import Read, stage_of, stages
+from .settings import BEST, FinetuneSettings, stage_of
 from .start import SCRATCH, Start, find_start
 
 START, TEACHER = "start.safetensors", "teacher.safetensors"
@@ -55,8 +54,8 @@ LONGER = 0.25
 class Training(Observer):
     """Trains along a schedule; shows progress, evaluates and saves results."""
 
-    def __init__(self, settings: FinetuneSettings, read: Read) -> None:
-        self._settings, self._read, self._out = settings, read, Path(settings.out)
+    def __init__(self, settings: FinetuneSettings) -> None:
+        self._settings, self._out = settings, Path(settings.out)
         self._bar = progress_bar("decisions", plain_console())
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out, settings.tracker, to_plain(settings))
@@ -141,7 +140,7 @@ class Training(Observer):
         settings, folder = self._settings, self._out / "checkpoints"
         start = self._start(state)
         fitting, left_out = self._fitting(start.policy.environment.id)
-        every = stages(fitting, self._read)
+        every = fitting.stages()
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Discounted, LiveSettings]] = [
             Run(
@@ -226,7 +225,7 @@ class Training(Observer):
         said = (
             f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
         )
-        return replace(settings, schedule=replace(schedule, phases=phases)), (said,) if names else ()
+        return settings.with_(schedule=schedule.with_(phases=phases)), (said,) if names else ()
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher

@@ -1,63 +1,213 @@
-"""The console scripts.
+"""The table of commands: settings, function, sentence and examples of each, all imported when they are needed.
 
-Each checks that its extra is installed before it imports anything of it, so that a light installation answers
-with one line instead of a traceback.
+A light installation is told which extra a command needs before anything of it is imported.
 """
 
-import sys
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from io import TextIOWrapper
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from .common.ends import quiet_imports, whole_program
-from .common.lazy import import_quickly
-
-TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
-"""Modules of the extra `train`, as imported."""
-
-EXIT_NOT_INSTALLED = 2
+from .common.command import TRAINING, Command, run_script
 
 
-def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train") -> Callable[[], None]:
-    """Return the console script of a module that has a `main` and needs the modules of an extra."""
+def dataset() -> None:
+    """The console script `qwop-dataset`, whose verbs have settings of their own (`qwop.datasets.main`)."""
+    from .common.lazy import import_quickly
 
-    def script() -> None:
-        program = Path(sys.argv[0]).name
-        _replace_what_cannot_be_encoded()
-        with quiet_imports():
-            missing = [name for name in modules if find_spec(name) is None]
-            main = None if missing else import_quickly(module).main
-        if main is None:
-            print(
-                f"{program}: {missing[0]} is not installed; {program} needs the extra '{extra}': "
-                f"pip install 'qwop[{extra}]'",
-                file=sys.stderr,
-            )
-            sys.exit(EXIT_NOT_INSTALLED)
-        with whole_program(program):
-            main()
-
-    return script
+    run_script("qwop-dataset", lambda: import_quickly("qwop.datasets.main").main(), TRAINING, "train")
 
 
-def _replace_what_cannot_be_encoded() -> None:
-    """Print a question mark for a character that the terminal's encoding lacks, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="replace")
+record: Command[Any] = Command(
+    "record",
+    "qwop.recorder.settings:RecordSettings",
+    "qwop.recorder.main:run",
+    about="Record games into a dataset: yours, a policy's, or published ones.",
+    examples=[
+        ("qwop-record source.player=me", "play in your browser"),
+        ("qwop-record source=environment source.id=LunarLander-v3 source.player=me", "play another environment"),
+        ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
+        ("qwop-record source.policy=champion dataset=data/corrections", "take over while a policy plays"),
+        ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
+        ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
+        ("qwop-record source=keys 'source.files=[games/*.txt]'", "games that the page of qwop-play saved"),
+        ("qwop-record source=import --help", "the settings of another source"),
+    ],
+)
 
+pretrain: Command[Any] = Command(
+    "pretrain",
+    "qwop.pretrain.settings:PretrainSettings",
+    "qwop.pretrain.main:run",
+    about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
+    examples=[
+        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
+        ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
+        (
+            "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",
+            "five clones, each with other episodes held out",
+        ),
+        (
+            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy",
+            "by d3rlpy's DiscreteBC",
+        ),
+    ],
+    check="qwop.pretrain.main:require_cloneable",
+)
 
-dataset = _command("qwop.datasets.main")
-record = _command("qwop.recorder.command")
-pretrain = _command("qwop.pretrain.command")
-reestimate = _command("qwop.pretrain.reestimate_command")
-finetune = _command("qwop.finetune.main")
-evaluate = _command("qwop.evaluation.command")
-search = _command("qwop.search.command")
-distil = _command("qwop.search.distil_command")
-watch = _command("qwop.evaluation.watch_command")
-play = _command("qwop.play.main", ("hydra", "omegaconf"))
-population = _command("qwop.population.main")
-coach = _command("qwop.coach.command")
-study = _command("qwop.study.command", (*TRAINING, "optuna"), "study")
+reestimate: Command[Any] = Command(
+    "reestimate",
+    "qwop.pretrain.settings:ReestimateSettings",
+    "qwop.pretrain.reestimate_main:run",
+    about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",
+    examples=[("qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned", "")],
+)
+
+finetune: Command[Any] = Command(
+    "finetune",
+    "qwop.finetune.settings:FinetuneSettings",
+    "qwop.finetune.main:run",
+    about="Continue a policy by reinforcement learning, with demonstrations in its replay memory that a schedule mixes "
+    "in and removes.",
+    examples=[
+        ("qwop-finetune schedule=kurodo", "after qwop-pretrain; schedule.scale=0.1 makes it ten times shorter"),
+        ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
+        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
+        (
+            "qwop-finetune environment=LunarLander-v3 schedule.decisions=300000",
+            "another environment, by an algorithm for small ones",
+        ),
+        ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
+        ("qwop-finetune schedule=champion --help", "the settings of another schedule, and of its algorithm"),
+    ],
+    check="qwop.finetune.main:require_trainable",
+)
+
+evaluate: Command[Any] = Command(
+    "evaluate",
+    "qwop.evaluation.commands:EvaluateSettings",
+    "qwop.evaluation.main:run",
+    about="Play a policy's games and report: a table, a page, evaluation.json, the best game's keys and its film.",
+    examples=[
+        ("qwop-evaluate policy=runs/finetune/policy.safetensors", ""),
+        ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
+        ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
+        ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
+        ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
+        ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
+    ],
+    check="qwop.evaluation.main:require_playable",
+)
+
+watch: Command[Any] = Command(
+    "watch",
+    "qwop.evaluation.commands:WatchSettings",
+    "qwop.evaluation.watch:run",
+    about="Watch games in the browser, or write them as a page or a film: of a dataset, a file of keys or a policy.",
+    examples=[
+        ("qwop-watch dataset=data/me episode=3", ""),
+        ("qwop-watch keys=champion", "the shipped policy's best game"),
+        ("qwop-watch policy=runs/finetune/policy.safetensors idle_frames=12", ""),
+        ("qwop-watch dataset=data/me out=games.html", "a page that needs no other file"),
+        ("qwop-watch dataset=data/me episode=3 out=film.mp4", ""),
+    ],
+)
+
+search: Command[Any] = Command(
+    "search",
+    "qwop.search.settings:SearchCommandSettings",
+    "qwop.search.main:run",
+    about="Search for better games than a policy's own, over saved states of the game.",
+    examples=[
+        ("qwop-search", "a game from the first frame on, with the champion"),
+        ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
+        (
+            "qwop-search opening=runs/wide/best_keys.txt opening_metres=50 out=runs/wide",
+            "another way from the hurdle on; the faster game stays the best",
+        ),
+        ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
+        ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
+    ],
+)
+
+distil: Command[Any] = Command(
+    "distil",
+    "qwop.search.settings:DistilCommandSettings",
+    "qwop.search.distil_main:run",
+    about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
+    examples=[
+        (
+            "qwop-search policy=runs/finetune/policy.safetensors games=31 regret=3 out=runs/found",
+            "games that are nearly the policy's own",
+        ),
+        (
+            "qwop-distil policy=runs/finetune/policy.safetensors games=[runs/found/games]",
+            "… which it learns, into runs/distil",
+        ),
+    ],
+)
+
+play: Command[Any] = Command(
+    "play",
+    "qwop.play.main:PlaySettings",
+    "qwop.play.main:run",
+    about="Run with Q, W, O and P beside the champion or any game, on a page that needs no server.",
+    examples=[
+        ("qwop-play", ""),
+        ("qwop-play out=site serve=false", "the page as a folder, for any static host"),
+    ],
+    needs=("hydra", "omegaconf"),
+)
+
+population: Command[Any] = Command(
+    "population",
+    "qwop.population.settings:PopulationSettings",
+    "qwop.population.main:run",
+    about="Train a population of agents that race each other and evolve: better agents are copied, with small changes "
+    "of their hyper-parameters and internal rewards.",
+    examples=[
+        ("qwop-population", "12 agents from scratch; the report is updated during the run"),
+        ("qwop-population rivals=[champion] race.frames_per_step=1", "the champion races along, 30 decisions a second"),
+        (
+            "qwop-population teachers=[champion,champion] race.frames_per_step=1",
+            "two agents learn from the champion how to run",
+        ),
+        ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
+        ("qwop-population agent=ftw evolution.enabled=false", "two-timescale agents, and no copying"),
+        ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),
+        ("qwop-population +distributed=ray distributed.actors=8", "the same, with eight workers"),
+    ],
+)
+
+coach: Command[Any] = Command(
+    "coach",
+    "qwop.coach.settings:CoachSettings",
+    "qwop.coach.main:run",
+    about="Make a policy better by correcting it: you play with it, it learns from what you did, and you see how much "
+    "better it became. The same command begins the next round.",
+    examples=[
+        ("qwop-coach", "correct a clone of the included games for ten minutes, then let it learn for about two"),
+        ("qwop-coach policy=runs/me/policy.safetensors minutes=5", "a policy of your own"),
+        ("qwop-coach who=scripted rounds=3 out=runs/figures", "a scripted person, for figures"),
+    ],
+)
+
+study: Command[Any] = Command(
+    "study",
+    "qwop.study.settings:StudyCommandSettings",
+    "qwop.study.main:run",
+    about="Search the settings of a command: each trial with several seeds, the best ones again with fresh seeds.",
+    examples=[
+        ("qwop-study study=cartpole-dqn", "a study that comes with the package, in runs/study"),
+        ("qwop-study study=my/space.yaml out=runs/mine", "one of your own; repeat the command to continue it"),
+        ("qwop-study study=cartpole-dqn study.budget.trials=200", "goes on with more trials"),
+    ],
+    needs=(*TRAINING, "optuna"),
+    extra="study",
+)
+
+COMMANDS: Mapping[str, Command[Any]] = {
+    one.program: one
+    for one in (
+        record, pretrain, reestimate, finetune, evaluate, watch, search, distil, play, population, coach, study,
+    )
+}  # fmt: skip
+"""The commands by program."""

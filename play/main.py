@@ -2,35 +2,34 @@
 
 import json
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ..common.command import Command
+from pydantic import Field
+
 from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console
-from ..common.settings import Settings, setting
+from ..common.settings import HomePath, Settings
 from ..common.show_page import forwarding, open_page
 
 
-@dataclass(frozen=True)
 class PlaySettings(Settings):
     """The page: served to this machine, or written into a folder for a static host."""
 
-    out: str | None = setting(None, "Folder to write the page into, for any static host.", path=True)
-    board: str | None = setting(
-        None, "Folder of keys files for the board, as the page saves them. null: runs of this project.", path=True
-    )
-    serve: bool = setting(True, "Serve the page to this machine, until Ctrl-C.")
-    port: int = setting(
-        0, "Port of the page. Games are kept by the browser for each port. 0: 8766, or any free one.",
-        at_least=0, at_most=65_535,
-    )  # fmt: skip
-    open: bool = setting(True, "Open the browser.")
+    out: HomePath | None = None
+    """Folder to write the page into, for any static host."""
+    board: HomePath | None = None
+    """Folder of keys files for the board, as the page saves them. null: runs of this project."""
+    serve: bool = True
+    """Serve the page to this machine, until Ctrl-C."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """Port of the page. Games are kept by the browser for each port. 0: 8766, or any free one."""
+    open: bool = True
+    """Open the browser."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if not self.serve and self.out is None:
             raise BadInput("serve=false: expected out=DIR, the folder to write the page into")
 
@@ -65,15 +64,3 @@ def run(settings: PlaySettings) -> None:
         if settings.open:
             open_page(address)
         server.serve_forever()
-
-
-main = Command(
-    "play",
-    PlaySettings,
-    run,
-    about="Run with Q, W, O and P beside the champion or any game, on a page that needs no server.",
-    examples=[
-        ("qwop-play", ""),
-        ("qwop-play out=site serve=false", "the page as a folder, for any static host"),
-    ],
-)

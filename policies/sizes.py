@@ -1,8 +1,8 @@
 """Default sizes of new networks; settings read them without loading PyTorch."""
 
-from typing import Any
+from typing import Annotated, Literal
 
-from ..common.settings import setting
+from pydantic import Field
 
 HIDDEN = (256, 128)
 """Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
@@ -29,11 +29,10 @@ CONVOLUTIONS = {
 our own for small pictures, of which 36 × 36 pixels leave 8 × 8 cells instead of one."""
 
 
-def convolutions() -> Any:
-    """Declare the setting that names the convolutions of a new network for pictures."""
-    return setting(
-        NATURE,
-        "Convolutions of a new network for images: nature, those of Mnih et al. 2015; nips, the smaller ones of Mnih "
-        "et al. 2013, twice as fast; fine, with small strides, for pictures of about 36 pixels.",
-        choices=[*CONVOLUTIONS],
-    )
+Convolutions = Annotated[
+    Literal["nature", "nips", "fine"],
+    Field(
+        description="Convolutions of a new network for images: nature, those of Mnih et al. 2015; nips, the smaller "
+        "ones of Mnih et al. 2013, twice as fast; fine, with small strides, for pictures of about 36 pixels."
+    ),
+]

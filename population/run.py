@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.checks import quoted
-from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
+from ..common.command import CONFIGURATION, read_settings, require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -24,7 +24,6 @@ from ..common.resume import (
     restoring,
     saying_how_to_continue,
 )
-from ..common.same_settings import settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
@@ -318,7 +317,7 @@ def resumable_checkpoint(
     found = checkpoints(out / "checkpoints")
     if checkpoint_to_resume(out, settings.resume, found, begun, out / BEST) is None:
         return None
-    before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
+    before, now = read_settings(out / CONFIGURATION), to_plain(settings)
     require_same_settings(before, now, out, MAY_DIFFER)
     return load_newest(found, say)
 

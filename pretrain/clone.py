@@ -5,7 +5,7 @@ Episodes are split as a whole: neighbouring decisions are nearly equal, so a spl
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -81,7 +81,7 @@ def clone(
         network, settings = continued(start, info, settings)
     network.to(device)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
-    made = {**training, "cloning": asdict(settings), "seed": seed}
+    made = {**training, "cloning": dict(settings), "seed": seed}
     policy = Policy(network, info.environment, info.observation, made, None if start is None else start.values)
     backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
     epochs = train_with_early_stopping(
@@ -186,5 +186,5 @@ def continued(start: Policy, info: DatasetInfo, settings: CloningSettings) -> tu
             f"policy: a network {start.network.architecture} with backend={settings.backend}; expected layers without "
             "a memory and backend=torch"
         )
-    plain = replace(settings, dropout=settings.dropout or 0.0, input_noise=settings.input_noise or 0.0)
+    plain = settings.with_(dropout=settings.dropout or 0.0, input_noise=settings.input_noise or 0.0)
     return copy.deepcopy(start.network), plain

@@ -124,7 +124,7 @@ def try_clone(games: Dataset, frames: int, number: int, chosen: PretrainSettings
     cloned = clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
     how = EvaluationSettings(episodes=GAMES, seed=chosen.seed + SEED_OF_TRIALS, max_idle_frames=chosen.max_idle_frames)
     played = [
-        evaluate(replace(cloned.policy, sharpness=sharpness), replace(how, greedy=greedy))
+        evaluate(replace(cloned.policy, sharpness=sharpness), how.with_(greedy=greedy))
         for greedy, sharpness in ((True, 1.0), (False, 1.0), (False, SHARPNESS))
     ]
     return Trial(frames, games, cloned, *played)

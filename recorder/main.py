@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -50,7 +49,7 @@ def run(settings: RecordSettings) -> None:
         require_name(settings.source.player, "source.player")
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
-    _keep_configuration(replace(settings, dataset=str(folder)), folder)
+    _keep_configuration(settings.with_(dataset=str(folder)), folder)
     for note in source.notes:
         console.print(note)
     record(source, RescuingWriter(writer), console)

@@ -25,8 +25,8 @@ from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .distil import distil
-from .distil_command import DistilCommandSettings
 from .found import seconds_of
+from .settings import DistilCommandSettings
 
 POLICY = "policy.safetensors"
 

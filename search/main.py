@@ -32,9 +32,9 @@ from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .beam import NO_OPENING, Search
-from .command import SearchCommandSettings
 from .found import described, found_episode, frames_of, rank
 from .opening import opening_of
+from .settings import SearchCommandSettings
 
 GAMES = "games"
 """The dataset of a search, in its folder."""

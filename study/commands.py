@@ -2,10 +2,8 @@
 
 from typing import Any
 
+from ..commands import evaluate, finetune, pretrain
 from ..common.command import Command
-from ..evaluation.command import main as evaluate
-from ..finetune.main import main as finetune
-from ..pretrain.command import main as pretrain
 
 COMMANDS: dict[str, Command[Any]] = {command.program: command for command in (finetune, pretrain, evaluate)}
 

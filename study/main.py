@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
+from ..common.command import CONFIGURATION, read_settings, require_no_other_run, write_configuration
 from ..common.command_line import override, unused
 from ..common.errors import BadInput
 from ..common.files import beside
 from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
-from ..common.same_settings import read_settings, require_same
+from ..common.resume import require_same
 from ..common.settings import to_plain
 from .commands import COMMANDS
 from .journal import JOURNAL, open_journal

@@ -6,7 +6,6 @@ import shutil
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,7 @@ class CommandRun:
 
     def _read(self, values: Values, seed: int, out: Path) -> Any:
         """The settings of a run; BadInput if the command does not accept them."""
-        settings = replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
+        settings = self._command.read(self.words(values, seed)[1:]).with_(out=str(out))
         if getattr(settings, "resume", False):
             raise BadInput("resume=true: each run of a study begins anew; leave it out")
         return settings

@@ -1,12 +1,13 @@
 """The space of a study: settings of its command, each with a range of numbers or a list of choices."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.settings import Settings, changes, read, setting
+from ..common.settings import Entries, Expected, Settings, Several, plain_entries, read_entries
 
 if TYPE_CHECKING:
     from optuna.trial import Trial  # --help does without it
@@ -17,21 +18,23 @@ Values = Mapping[str, str]
 """A point of the space: each setting's value as on the command line."""
 
 
-@dataclass(frozen=True)
 class Parameter(Settings):
     """A setting that a study searches."""
 
-    name: str = setting(help="The setting, as on the command line.")
-    type: str = setting(help="Kind of its values.", choices=KINDS, example=FLOAT)
-    low: float | None = setting(None, "Lowest value of a number.")
-    high: float | None = setting(None, "Highest value of a number.")
-    log: bool = setting(False, "Draw a number uniformly in its logarithm.")
-    choices: tuple[str, ...] | None = setting(
-        None, "Values of a categorical setting, as on the command line; a list in quotes, '[64, 64]'."
-    )
+    name: str
+    """The setting, as on the command line."""
+    type: Annotated[Literal["float", "int", "categorical"], Field(examples=[FLOAT])]
+    """Kind of its values."""
+    low: float | None = None
+    """Lowest value of a number."""
+    high: float | None = None
+    """Highest value of a number."""
+    log: bool = False
+    """Draw a number uniformly in its logarithm."""
+    choices: Several[str] | None = None
+    """Values of a categorical setting, as on the command line; a list in quotes, '[64, 64]'."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if self.type == CATEGORICAL:
             self._check_choices()
         else:
@@ -91,23 +94,18 @@ class Parameter(Settings):
             raise BadInput(f"low={quoted(self.low)}: expected {positive}, for log=true")
 
 
+SPACE = "one setting or more, {name: {type: float, low: …}}"
+
+
 def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
-    """Read a space from a configuration: setting → its values."""
-    if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={quoted(node)}: expected one setting or more, {{name: {{type: float, low: …}}}}")
-    return tuple(read(Parameter, one, f"{place}.{name}", partial=True, name=str(name)) for name, one in node.items())
+    """A space of plain data: setting → its values; BadInput, which names the `place`, for anything else."""
+    return read_entries(Parameter, node, SPACE, place)
 
 
-def plain_space(space: Sequence[Parameter]) -> dict[str, Any]:
-    """A space as plain data for a study's file, without defaults."""
-    found = {}
-    for one in space:
-        given = {name: value for name, value in changes(one).items() if name != "name"}
-        for end in ("low", "high"):
-            if end in given and one.type == INT:
-                given[end] = int(given[end])
-        found[one.name] = given
-    return found
+Space = Annotated[
+    tuple[Parameter, ...], Entries(Parameter), BeforeValidator(lambda node: parse_space(node, "")),
+    PlainSerializer(plain_entries), Expected(SPACE),
+]  # fmt: skip
 
 
 def in_words(space: Sequence[Parameter], values: Mapping[str, Any]) -> Values:

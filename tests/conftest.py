@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pytest
 import torch
-from hydra.core.config_store import ConfigStore
 from qwop.common.command import Command
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -38,9 +37,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-
-# Hydra copies its whole store for every composition, here that of all commands; nothing changes what is in it.
-ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
 
 EXTRAS = {
     "ale_py": "atari", "cv2": "atari", "Box2D": "box2d", "d3rlpy": "d3rlpy", "minigrid": "minigrid",

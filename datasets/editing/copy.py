@@ -1,55 +1,51 @@
 """`qwop-dataset copy`: the episodes of one dataset or several in a new one, without some of them, or in parts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from ...common.checks import quoted
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.progress import plain_console
-from ...common.settings import Settings, setting
-from ...common.shared_settings import seed
+from ...common.settings import Expected, HomePath, OutFolder, Settings, Several, Whole
+from ...common.shared_settings import Seed
 from ..columns import identity
 from ..describe import describe
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
-from ..schema import OUTCOMES, Episode
+from ..schema import Episode
 from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
-@dataclass(frozen=True)
 class CopySettings(Settings):
     """The datasets, the episodes to leave out (those that any of the settings matches), and the parts to make."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
-    out: str = setting(help="Folder of the new dataset, or of its parts.", example="data/me-finished", written=True)
-    others: tuple[str, ...] | None = setting(
-        None, "Folders of datasets to merge with it, in brackets.", expected="folders in brackets", path=True
-    )
-    duplicates: str = setting(
-        "refuse",
-        "Episodes that are in several of the datasets: refuse, or skip all but the first.",
-        choices=["refuse", "skip"],
-    )
-    drop_episodes: tuple[int, ...] | None = setting(
-        None, "Numbers of episodes to leave out, as in the files' names, in brackets.", at_least=0
-    )
-    drop_outcomes: tuple[str, ...] | None = setting(
-        None, "Outcomes to leave out, in brackets, such as [fell,stopped].", choices=OUTCOMES
-    )
-    drop_players: tuple[str, ...] | None = setting(None, "Players to leave out, in brackets.")
-    drop_shorter_than: int = setting(0, "Decisions: episodes with fewer are left out.", at_least=0)
-    parts: Mapping[str, Any] = setting(
-        {},
-        "Share of the episodes in each of several parts, such as 'parts={train: 0.8, test: 0.2}': each is a dataset "
-        "in a folder of its name. Empty: one dataset.",
-    )
-    seed: int = seed("Decides which episodes go to which part.")
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of the dataset."""
+    out: Annotated[OutFolder, Field(examples=["data/me-finished"])]
+    """Folder of the new dataset, or of its parts."""
+    others: Annotated[Several[HomePath], Expected("folders in brackets")] | None = None
+    """Folders of datasets to merge with it, in brackets."""
+    duplicates: Literal["refuse", "skip"] = "refuse"
+    """Episodes that are in several of the datasets: refuse, or skip all but the first."""
+    drop_episodes: Several[Whole] | None = None
+    """Numbers of episodes to leave out, as in the files' names, in brackets."""
+    drop_outcomes: Several[Literal["finished", "fell", "stopped", "terminated", "truncated"]] | None = None
+    """Outcomes to leave out, in brackets, such as [fell,stopped]."""
+    drop_players: Several[str] | None = None
+    """Players to leave out, in brackets."""
+    drop_shorter_than: Whole = 0
+    """Decisions: episodes with fewer are left out."""
+    parts: Mapping[str, Any] = Field(default_factory=dict)
+    """Share of the episodes in each of several parts, such as 'parts={train: 0.8, test: 0.2}': each is a dataset in a
+    folder of its name. Empty: one dataset."""
+    seed: Seed = 0
+    """Decides which episodes go to which part."""
 
 
 def run(settings: CopySettings) -> None:

@@ -1,16 +1,18 @@
 """`qwop-dataset relabel`: replay games to give them other observations, rewards and decision rates."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
-from ...common.settings import Settings, setting
-from ...common.shared_settings import smoothing
+from ...common.settings import HomePath, OutFolder, Settings
+from ...common.shared_settings import Smoothing
 from ...envs.from_files import LARGEST
-from ...envs.names import REWARDS
-from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
+from ...envs.names import Reward
+from ...envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
@@ -18,43 +20,38 @@ from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
-@dataclass(frozen=True)
 class RelabelSettings(Settings):
     """The dataset, and the settings to change; null keeps a setting."""
 
-    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me", path=True)
-    out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
-    frames_per_step: int | None = setting(
-        None,
-        "Game frames (30 a second) per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second.",
-        at_least=1,
-        at_most=3600,
-    )
-    decisions_per_second: float | None = setting(
-        None,
-        "Decisions a second, instead of frames_per_step, for decisions of unequal length: 9 or 18.",
-        above=0,
-        at_most=30,
-    )
-    reward: str | None = setting(None, "Reward.", choices=REWARDS)
-    shaping: float | None = setting(None, "Weight of the reward shaping in reward=race.", at_least=0, at_most=LARGEST)
-    fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0, at_most=LARGEST)
-    push_penalty: float | None = setting(
-        None,
-        "Reward that each metre costs by which the hurdle is pushed in reward=race.",
-        at_least=0,
-        at_most=LARGEST,
-    )
-    observation: str | None = setting(
-        None,
-        "Observations: 71 features (features), 94 (full), 112 (contact), or pictures (pixels).",
-        choices=[*OBSERVATIONS],
-    )
-    stack: int | None = setting(None, "Newest pictures in an observation of pixels.", at_least=1, at_most=16)
-    size: int | None = setting(None, "Height and width of the pictures.", at_least=16, at_most=256)
-    colour: bool | None = setting(None, "Colours in the pictures, instead of grey.")
-    observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
-    epsilon: float = smoothing(" if the decision rate changes")
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of a dataset of QWOP with keys."""
+    out: Annotated[OutFolder, Field(examples=["data/me-15"])]
+    """Folder of the new dataset."""
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = None
+    """Game frames (30 a second) per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second."""
+    decisions_per_second: Annotated[float, Field(gt=0, le=30)] | None = None
+    """Decisions a second, instead of frames_per_step, for decisions of unequal length: 9 or 18."""
+    reward: Reward | None = None
+    """Reward."""
+    shaping: Annotated[float, Field(ge=0, le=LARGEST)] | None = None
+    """Weight of the reward shaping in reward=race."""
+    fall_penalty: Annotated[float, Field(ge=0, le=LARGEST)] | None = None
+    """Reward that a fall costs in reward=race."""
+    push_penalty: Annotated[float, Field(ge=0, le=LARGEST)] | None = None
+    """Reward that each metre costs by which the hurdle is pushed in reward=race."""
+    observation: Literal["features", "full", "contact", "pixels"] | None = None
+    """Observations: 71 features (features), 94 (full), 112 (contact), or pictures (pixels)."""
+    stack: Annotated[int, Field(ge=1, le=16)] | None = None
+    """Newest pictures in an observation of pixels."""
+    size: Annotated[int, Field(ge=16, le=256)] | None = None
+    """Height and width of the pictures."""
+    colour: bool | None = None
+    """Colours in the pictures, instead of grey."""
+    observation_lag: Literal[0, 1] | None = None
+    """Frames by which observations lag the game."""
+    epsilon: Smoothing = 0.05
+    """Smoothing of the behaviour probabilities if the decision rate changes: this fraction is spread evenly over all
+    actions."""
 
 
 def run(settings: RelabelSettings) -> None:
@@ -76,7 +73,7 @@ def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
             f"frames_per_step={settings.frames_per_step}, decisions_per_second={settings.decisions_per_second:g}: "
             "expected one of the two"
         )
-    names = [one.name for one in fields(QWOPTask)]
+    names = [*QWOPTask.model_fields]
     task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
     if settings.decisions_per_second is not None:
         task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))

@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
+from pydantic import Field
 from rich.console import Console
 
 from ...common.command_line import clone_next
@@ -12,7 +13,7 @@ from ...common.errors import BadInput
 from ...common.files import atomic_file
 from ...common.folder_lock import shared_lock
 from ...common.progress import plain_console
-from ...common.settings import Settings, setting
+from ...common.settings import HomePath, Settings
 from ..describe import describe
 from ..editing.new_dataset import new_folder, require_outside
 from ..folder import ASIDE
@@ -21,20 +22,20 @@ from ..subcommand import Subcommand
 from . import d3rlpy, minari
 
 
-@dataclass(frozen=True)
 class ExportSettings(Settings):
     """The dataset, and the format to write it in."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
-    to: str = setting(
-        help="Format: minari (a folder), d3rlpy (a file, .h5), or huggingface, which reads a dataset as it is: its "
-        "card is completed.",
-        choices=["minari", "d3rlpy", "huggingface"],
-        example="minari",
-    )
-    out: str | None = setting(None, "New folder or file; of huggingface the repository, as in me/runs.", path=True)
-    licence: str | None = setting(None, "huggingface: licence under which it is published, such as cc-by-4.0.")
-    title: str | None = setting(None, "huggingface: title of the card. null: the repository's name.")
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of the dataset."""
+    to: Annotated[Literal["minari", "d3rlpy", "huggingface"], Field(examples=["minari"])]
+    """Format: minari (a folder), d3rlpy (a file, .h5), or huggingface, which reads a dataset as it is: its card is
+    completed."""
+    out: HomePath | None = None
+    """New folder or file; of huggingface the repository, as in me/runs."""
+    licence: str | None = None
+    """huggingface: licence under which it is published, such as cc-by-4.0."""
+    title: str | None = None
+    """huggingface: title of the card. null: the repository's name."""
 
 
 def run(settings: ExportSettings) -> None:

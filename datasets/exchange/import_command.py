@@ -1,16 +1,15 @@
 """`qwop-dataset import`: a dataset from another tool's files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from ...common.errors import BadInput
-from ...common.imports import without_module
 from ...common.progress import plain_console
-from ...common.settings import Settings, setting
-from ...common.shared_settings import environment_settings, smoothing
-from ...common.typed_texts import Names
+from ...common.settings import Expected, HomePath, OutFolder, Settings
+from ...common.shared_settings import EnvironmentId, Smoothing
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..subcommand import Subcommand
@@ -23,32 +22,43 @@ EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
+def _names(value: Any) -> Any:
+    """Names as texts, one or several; a number is a name, too."""
+    if value is None or isinstance(value, Mapping):
+        raise ValueError
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+Names = Annotated[str | tuple[str, ...], BeforeValidator(_names)]
+"""The name of a column, or of several."""
+
+
 class DatasetImportSettings(Settings):
     """The files to import, and facts that they lack."""
 
-    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0", path=True)
-    out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
-    environment_id: str | None = setting(
-        None,
-        "Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one "
-        "that the files name; tables name none.",
+    dataset: Annotated[HomePath, Field(examples=["minari/me-v0"])]
+    """Folder or file to import; its format is detected."""
+    out: Annotated[OutFolder, Field(examples=["data/me"])]
+    """Folder of the new dataset."""
+    environment_id: EnvironmentId | None = None
+    """Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one
+    that the files name; tables name none."""
+    environment: Annotated[
+        Mapping[str, Any], Expected("settings such as {frames_per_step: 2}; environment_id names the environment")
+    ] = Field(default_factory=dict)
+    """Settings of that environment, such as environment.frames_per_step=4."""
+    columns: Annotated[Mapping[str, Names], Expected("names of columns, {observation: [x, speed]}")] = Field(
+        default_factory=dict
     )
-    environment: Mapping[str, Any] = environment_settings(
-        "Settings of that environment, such as environment.frames_per_step=4.", "environment_id"
-    )
-    columns: Mapping[str, Names] = setting(
-        {},
-        "Tables: names of their columns, where they differ from action, reward, episode, terminated, truncated and "
-        "observation, such as columns.action=key or 'columns.observation=[x,speed]'.",
-    )
-    player: str = setting("unknown", "Name of the player, if the files lack it.")
-    epsilon: float = smoothing(" if the files lack them")
+    """Tables: names of their columns, where they differ from action, reward, episode, terminated, truncated and
+    observation, such as columns.action=key or 'columns.observation=[x,speed]'."""
+    player: str = "unknown"
+    """Name of the player, if the files lack it."""
+    epsilon: Smoothing = 0.05
+    """Smoothing of the behaviour probabilities if the files lack them: this fraction is spread evenly over all
+    actions."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.environment_id is not None:
-            object.__setattr__(self, "environment_id", without_module(self.environment_id, "environment_id"))
+    def check(self) -> None:
         if self.environment and self.environment_id is None:
             raise BadInput("environment: its settings need environment_id, such as environment_id=QWOP-v1")
 

@@ -5,9 +5,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from rich.table import Table
 
 from ...common.checks import quoted
@@ -15,9 +17,9 @@ from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
 from ...common.reading import MEGABYTE, parse_json, read_text
-from ...common.settings import Settings, setting
-from ...common.shared_settings import smoothing
-from ...envs.names import FEATURES, NUMBERS, REWARDS
+from ...common.settings import HomePath, OutFolder, Settings
+from ...common.shared_settings import Smoothing
+from ...envs.names import FEATURES, Numbers, Reward
 from ..editing.new_dataset import finish, require_outside
 from ..folder import ASIDE, next_number
 from ..from_keys import episode_from_keys, qwop_info
@@ -30,30 +32,23 @@ from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
 
 
-@dataclass(frozen=True)
 class ReconstructSettings(Settings):
     """The dataset to reconstruct, and the decisions, observations and rewards of the new one."""
 
-    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo", path=True)
-    out: str = setting(
-        help="Folder of the new dataset; an interrupted one is continued.", example="data/kurodo-frames",
-        written=True,
-    )  # fmt: skip
-    frames_per_step: int | None = setting(
-        3,
-        "Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second. null: the recording's own "
-        "decisions, about 9 a second and of unequal length.",
-        at_least=1,
-        at_most=3600,
-    )
-    reward: str = setting("shaped", "Reward of the new dataset.", choices=REWARDS)
-    observation: str = setting(
-        "features", "Observations of the new dataset: 71 features, 94 (full) or 112 (contact).", choices=NUMBERS
-    )
-    observation_lag: int = setting(
-        0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)
-    )
-    epsilon: float = smoothing()
+    dataset: Annotated[HomePath, Field(examples=["data/kurodo"])]
+    """Folder of a dataset of imported recordings."""
+    out: Annotated[OutFolder, Field(examples=["data/kurodo-frames"])]
+    """Folder of the new dataset; an interrupted one is continued."""
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = 3
+    """Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second. null: the recording's own decisions,
+    about 9 a second and of unequal length."""
+    reward: Reward = "shaped"
+    """Reward of the new dataset."""
+    observation: Numbers = "features"
+    """Observations of the new dataset: 71 features, 94 (full) or 112 (contact)."""
+    observation_lag: Literal[0, 1] = 0
+    """Frames by which its observations lag the game; a recording has 1."""
+    epsilon: Smoothing = 0.05
 
 
 REPORT = "reconstruction.json"

@@ -2,9 +2,10 @@
 
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
 from rich.console import Console
 
 from ...common.command_line import clone_next
@@ -12,27 +13,27 @@ from ...common.cores import cores
 from ...common.errors import BadInput
 from ...common.folder_lock import FolderLock
 from ...common.progress import plain_console, progress_bar
-from ...common.settings import Settings, setting
+from ...common.settings import HomePath, Settings
 from ..folder import ASIDE, dataset_command, set_aside
 from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
 
 
-@dataclass(frozen=True)
 class VerifySettings(Settings):
     """The dataset to verify."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
-    replay: bool = setting(
-        False, "Also replay every game from its keys, and compare observations, rewards and ending to the bit."
+    dataset: Annotated[HomePath, Field(examples=["data/me"])]
+    """Folder of the dataset."""
+    replay: bool = False
+    """Also replay every game from its keys, and compare observations, rewards and ending to the bit."""
+    set_aside: bool = Field(
+        default=False,
+        description="Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder "
+        f"{ASIDE}. Nothing is deleted.",
     )
-    set_aside: bool = setting(
-        False,
-        f"Move faulty episodes, and Parquet files that are no episodes, into the dataset's folder {ASIDE}. Nothing is "
-        "deleted.",
-    )
-    threads: int | None = setting(None, "Files checked at a time. null: one for each core.", at_least=1, at_most=1024)
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Files checked at a time. null: one for each core."""
 
 
 def run(settings: VerifySettings) -> None:

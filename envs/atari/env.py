@@ -1,6 +1,5 @@
 """An Atari game as a Gymnasium environment, by Gymnasium's own wrappers."""
 
-from dataclasses import asdict, fields
 from typing import Any, Literal
 
 import gymnasium
@@ -40,10 +39,10 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
-        known = {field.name for field in fields(AtariTask)}
+        known = {*AtariTask.model_fields}
         task = AtariTask(**{name: value for name, value in settings.items() if name in known})
         return Capabilities(
-            decisions_per_second=task.decisions_per_second, training=True, idle_limit=True, settings=asdict(task)
+            decisions_per_second=task.decisions_per_second, training=True, idle_limit=True, settings=dict(task)
         )
 
     def __init__(self, game: str, render_mode: Literal["human", "rgb_array"] | None = None, **task: Any) -> None:

@@ -1,41 +1,38 @@
 """Settings of an Atari game, and how it starts."""
 
-from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import gymnasium
 import numpy as np
+from pydantic import Field
 
-from ...common.errors import naming
-from ...common.settings import Settings, setting
+from ...common.settings import Settings, Share
 
 FRAMES_A_SECOND = 60
 """Frames a second of the console."""
 
 
-@dataclass(frozen=True)
 class AtariTask(Settings):
     """The settings of an Atari game; see `AtariEnv`. Defaults are those of Mnih et al. 2015."""
 
-    frameskip: int = setting(
-        4, "Frames (60 a second) that a decision lasts; it shows the maximum of the last two.", at_least=2, at_most=60
-    )
-    stack: int = setting(4, "Newest pictures in an observation.", at_least=1, at_most=16)
-    size: int = setting(84, "Height and width of a picture, in pixels.", at_least=36, at_most=144)
-    noop_max: int = setting(
-        30, "A game starts with fewer than this many frames without a button, drawn. 0: none.", at_least=0, at_most=1000
-    )
-    fire: bool = setting(True, "Press FIRE at the start of a game that has it, such as Breakout.")
-    repeat_action_probability: float = setting(
-        0.0, "Probability that a frame repeats the action before (Machado et al. 2018: 0.25).", at_least=0, at_most=1
-    )
-    full_action_space: bool = setting(False, "Offer all 18 actions, not only those that the game needs.")
-    time_limit: float = setting(
-        1800.0, "Seconds of the console after which a game is truncated.", above=0, at_most=86_400
-    )
+    called: ClassVar[str] = "Atari"
 
-    def __post_init__(self) -> None:
-        with naming("Atari"):
-            super().__post_init__()
+    frameskip: Annotated[int, Field(ge=2, le=60)] = 4
+    """Frames (60 a second) that a decision lasts; it shows the maximum of the last two."""
+    stack: Annotated[int, Field(ge=1, le=16)] = 4
+    """Newest pictures in an observation."""
+    size: Annotated[int, Field(ge=36, le=144)] = 84
+    """Height and width of a picture, in pixels."""
+    noop_max: Annotated[int, Field(ge=0, le=1000)] = 30
+    """A game starts with fewer than this many frames without a button, drawn. 0: none."""
+    fire: bool = True
+    """Press FIRE at the start of a game that has it, such as Breakout."""
+    repeat_action_probability: Share = 0.0
+    """Probability that a frame repeats the action before (Machado et al. 2018: 0.25)."""
+    full_action_space: bool = False
+    """Offer all 18 actions, not only those that the game needs."""
+    time_limit: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
+    """Seconds of the console after which a game is truncated."""
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box":

@@ -41,14 +41,23 @@ class QWOPOriginalEnv(OneGame):
         live: bool = False,
         fresh_page: bool = False,
         browser: str | None = None,
-        timeout: float = PageSettings.timeout,
+        timeout: float = 60.0,
         render_mode: str | None = None,
         **task: Any,
     ) -> None:
         super().__init__(render_mode, task)
         if self.task.observation == PIXELS:
             raise BadInput(f"QWOPOriginal-v1: observation={PIXELS} is drawn by the simulator alone (QWOP-v1)")
-        self.page = OriginalPage(PageSettings(url, folder, headless, live, fresh_page, browser, timeout))
+        page = PageSettings(
+            url=url,
+            folder=folder,
+            headless=headless,
+            live=live,
+            fresh_page=fresh_page,
+            browser=browser,
+            timeout=timeout,
+        )
+        self.page = OriginalPage(page)
 
     @property
     def state(self) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...common.settings import Settings, setting
+from ...common.settings import HomePath, Positive, Settings
 from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
 from .browser import first_line, open_browser
 from .direct import DirectObject, PageGone
@@ -83,22 +83,28 @@ _PATIENCE = 30.0
 """Largest lag in seconds of the page's own pace."""
 
 
-@dataclass(frozen=True)
 class PageSettings(Settings):
     """The original game's page in Chrome or Chromium."""
 
-    url: str | None = setting(None, "Address of the page; or give folder.")
-    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.", path=True)
-    headless: bool = setting(True, "Run the browser without a window.")
-    live: bool = setting(False, "Play at the page's own pace; else as fast as the browser can.")
-    fresh_page: bool = setting(False, "Load the page anew for every game.")
-    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.", path=True)
-    timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
+    url: str | None = None
+    """Address of the page; or give folder."""
+    folder: HomePath | None = None
+    """Local copy of the page: its folder, or its .html file."""
+    headless: bool = True
+    """Run the browser without a window."""
+    live: bool = False
+    """Play at the page's own pace; else as fast as the browser can."""
+    fresh_page: bool = False
+    """Load the page anew for every game."""
+    browser: HomePath | None = None
+    """Program of the browser. null: look for Chrome and Chromium."""
+    timeout: Positive = 60.0
+    """Seconds that the page, once open, may take to load its game."""
 
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from the defaults, for `EnvironmentSpec.settings`."""
         default = PageSettings()
-        return {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+        return {name: value for name, value in dict(self).items() if value != getattr(default, name)}
 
     def require_possible(self, group: str = "") -> None:
         """Raise BadInput for settings that no page can satisfy; `group` prefixes them ('original.')."""

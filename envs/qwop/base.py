@@ -1,7 +1,6 @@
 """The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from operator import index
 from typing import Any, ClassVar
 
@@ -87,7 +86,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
-        known = {field.name for field in fields(QWOPTask)}
+        known = {*QWOPTask.model_fields}
         task = QWOPTask(**{name: value for name, value in settings.items() if name in known})
         return Capabilities(
             decisions_per_second=task.decisions_per_second,
@@ -101,7 +100,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             action_names=ACTIONS,
             observation_names=task.observation_names,
             feature_names=task.feature_names,
-            settings=asdict(task),
+            settings=dict(task),
         )
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:

@@ -1,20 +1,20 @@
 """The task of `QWOP-v1`: its settings, and the games that its single and vector forms play."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from ...common.checks import quoted
-from ...common.errors import BadInput, naming
-from ...common.settings import Settings, setting
-from ...common.shared_settings import max_idle_frames
+from ...common.errors import BadInput
+from ...common.settings import NotNegative, Settings, Share
+from ...common.shared_settings import IdleFrames
 from ..engine import batch, native, new_games, workspace
 from ..engine import layout as at
 from ..engine.observations import CONTACT, FEATURES_ONLY, FULL
-from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
+from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, Reward
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
 from .rewards import KINDS
@@ -39,47 +39,49 @@ OBSERVATIONS = {
 """Kinds of observations by name: the kernels' constant, and the names of the numbers."""
 
 
-@dataclass(frozen=True)
 class QWOPTask(Settings):
     """The settings of `QWOP-v1`; see `QWOPEnv`."""
 
-    frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
-    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=REWARDS)
-    observation_lag: int = setting(
-        0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
-    )
-    max_idle_frames: int = max_idle_frames(0)
-    time_limit: float = setting(
-        120.0, "Seconds of the game clock after which a game is truncated.", above=0, at_most=LONGEST_GAME
-    )
-    observation: str = setting(
-        "features",
-        "The 71 features of the published recordings, 94 (full), 112 (contact), or pictures (pixels).",
-        choices=[*OBSERVATIONS],
-    )
-    stack: int = setting(1, "Newest pictures in an observation=pixels.", at_least=1, at_most=16)
-    size: int = setting(84, "Height and width of a picture of observation=pixels, in pixels.", at_least=16, at_most=256)
-    colour: bool = setting(False, "Colours in observation=pixels, instead of grey.")
-    shaping: float = setting(0.0, "Weight of the reward shaping in reward=race.", at_least=0)
-    fall_penalty: float = setting(1.0, "Reward that a fall costs in reward=race, where a metre earns 1.", at_least=0)
-    push_penalty: float = setting(
-        0.0, "Reward that each metre costs by which the hurdle is pushed forward in reward=race.", at_least=0
-    )
-    delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
+    called: ClassVar[str] = "QWOP-v1"
 
-    def __post_init__(self) -> None:
-        with naming("QWOP-v1"):
-            super().__post_init__()
-            for name, price in self.prices.items():
-                if self.reward != "race" and price != (usual := getattr(QWOPTask, name)):
-                    expected = f"expected {usual:g} with reward={self.reward}"
-                    raise BadInput(f"{name}={quoted(price)}: {expected}; only race has it")
-            if self.observation == PIXELS and self.observation_lag:
-                raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
-            for name in ("stack", "size", "colour"):
-                if self.observation != PIXELS and getattr(self, name) != getattr(QWOPTask, name):
-                    found = quoted(getattr(self, name))
-                    raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
+    """Game frames (30 a second) per decision."""
+    reward: Reward = "speed"
+    """Reward of a decision; see qwop.envs.qwop.rewards."""
+    observation_lag: Literal[0, 1] = 0
+    """Frames by which observations lag the physics; the published recordings have 1."""
+    max_idle_frames: IdleFrames = 0
+    time_limit: Annotated[float, Field(gt=0, le=LONGEST_GAME)] = 120.0
+    """Seconds of the game clock after which a game is truncated."""
+    observation: Literal["features", "full", "contact", "pixels"] = "features"
+    """The 71 features of the published recordings, 94 (full), 112 (contact), or pictures (pixels)."""
+    stack: Annotated[int, Field(ge=1, le=16)] = 1
+    """Newest pictures in an observation=pixels."""
+    size: Annotated[int, Field(ge=16, le=256)] = 84
+    """Height and width of a picture of observation=pixels, in pixels."""
+    colour: bool = False
+    """Colours in observation=pixels, instead of grey."""
+    shaping: NotNegative = 0.0
+    """Weight of the reward shaping in reward=race."""
+    fall_penalty: NotNegative = 1.0
+    """Reward that a fall costs in reward=race, where a metre earns 1."""
+    push_penalty: NotNegative = 0.0
+    """Reward that each metre costs by which the hurdle is pushed forward in reward=race."""
+    delay: Share = 0.0
+    """Probability that the keys of a decision come a frame late."""
+
+    def check(self) -> None:
+        usual = {name: one.default for name, one in QWOPTask.model_fields.items()}
+        for name, price in self.prices.items():
+            if self.reward != "race" and price != usual[name]:
+                expected = f"expected {usual[name]:g} with reward={self.reward}"
+                raise BadInput(f"{name}={quoted(price)}: {expected}; only race has it")
+        if self.observation == PIXELS and self.observation_lag:
+            raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
+        for name in ("stack", "size", "colour"):
+            if self.observation != PIXELS and getattr(self, name) != usual[name]:
+                found = quoted(getattr(self, name))
+                raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box[Any]":

@@ -1,14 +1,15 @@
 """The settings of `QWOPRace-v1`."""
 
-from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from ...common.errors import BadInput, naming
-from ...common.settings import Settings, setting
-from ...common.shared_settings import max_idle_frames
-from ..names import FRAMES_A_SECOND, LONGEST_GAME, NUMBERS
+from ...common.errors import BadInput
+from ...common.settings import Settings, Several
+from ...common.shared_settings import IdleFrames
+from ..names import FRAMES_A_SECOND, LONGEST_GAME, Numbers
 from ..qwop.task import QWOPTask
 from .events import EVENTS
 
@@ -21,39 +22,31 @@ def _result_alone() -> tuple[float, ...]:
     return tuple({"won": 1.0, "lost": -1.0}.get(name, 0.0) for name in EVENTS)
 
 
-@dataclass(frozen=True)
 class RaceTask(Settings):
     """The settings of `QWOPRace-v1`; see `QWOPRaceVectorEnv`."""
 
-    teams: int = setting(
-        2, "Teams in a race. 1: runners without opponents, whose events are counted.", at_least=1, at_most=MOST_RUNNERS
-    )
-    team_size: int = setting(1, "Runners in a team.", at_least=1, at_most=MOST_RUNNERS)
-    frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
-    observation: str = setting(
-        "features",
-        "Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact).",
-        choices=[*NUMBERS],
-    )
-    max_idle_frames: int = max_idle_frames(0)
-    time_limit: float = setting(
-        120.0, "Seconds of the game clock after which a race is stopped.", above=0, at_most=LONGEST_GAME
-    )
-    weights: tuple[float, ...] = setting(
-        _result_alone(),
-        "Reward of each event, in the order of qwop.envs.race.events.EVENTS: by default 1 for a race won, -1 for one "
-        "lost.",
-        at_least=-1_000_000,
-        at_most=1_000_000,
-    )
+    called: ClassVar[str] = "QWOPRace-v1"
 
-    def __post_init__(self) -> None:
-        with naming("QWOPRace-v1"):
-            super().__post_init__()
-            if len(self.weights) != len(EVENTS):
-                raise BadInput(f"weights: {len(self.weights)} numbers, expected one for each of {len(EVENTS)} events")
-            if self.runners > MOST_RUNNERS:
-                raise BadInput(f"team_size={self.team_size}: {self.runners} runners, expected at most {MOST_RUNNERS}")
+    teams: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 2
+    """Teams in a race. 1: runners without opponents, whose events are counted."""
+    team_size: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 1
+    """Runners in a team."""
+    frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
+    """Game frames (30 a second) per decision."""
+    observation: Numbers = "features"
+    """Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact)."""
+    max_idle_frames: IdleFrames = 0
+    time_limit: Annotated[float, Field(gt=0, le=LONGEST_GAME)] = 120.0
+    """Seconds of the game clock after which a race is stopped."""
+    weights: Several[Annotated[float, Field(ge=-1_000_000, le=1_000_000)]] = _result_alone()
+    """Reward of each event, in the order of qwop.envs.race.events.EVENTS: by default 1 for a race won, -1 for one
+    lost."""
+
+    def check(self) -> None:
+        if len(self.weights) != len(EVENTS):
+            raise BadInput(f"weights: {len(self.weights)} numbers, expected one for each of {len(EVENTS)} events")
+        if self.runners > MOST_RUNNERS:
+            raise BadInput(f"team_size={self.team_size}: {self.runners} runners, expected at most {MOST_RUNNERS}")
 
     @property
     def runners(self) -> int:

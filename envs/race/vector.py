@@ -1,7 +1,6 @@
 """Races as a compiled batch: a Gymnasium vector environment whose environments are runners."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import gymnasium
@@ -93,7 +92,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
             action_names=ACTIONS,
             observation_names=task.observation_names,
             group=task.runners,
-            settings=asdict(task),
+            settings=dict(task),
         )
 
     def __init__(

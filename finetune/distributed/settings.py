@@ -1,16 +1,18 @@
 """Settings of live play in separate processes."""
 
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ...common.settings import Settings, setting
+from pydantic import Field
+
+from ...common.settings import Settings
 
 
-@dataclass(frozen=True)
 class Local(Settings):
     """Live play, or all of a population, in one process."""
 
+    name: Literal["local"] = "local"
 
-@dataclass(frozen=True)
+
 class RaySettings(Settings):
     """Live play by actors on Ray (Moritz et al. 2018).
 
@@ -20,7 +22,8 @@ class RaySettings(Settings):
     those of a single process.
     """
 
-    actors: int = setting(2, "Processes that play; those of a population learn, too.", at_least=1, at_most=4096)
-    address: str | None = setting(
-        None, "Address of a running cluster, such as auto or ray://head:10001. null: start one on this machine."
-    )
+    name: Literal["ray"] = "ray"
+    actors: Annotated[int, Field(ge=1, le=4096)] = 2
+    """Processes that play; those of a population learn, too."""
+    address: str | None = None
+    """Address of a running cluster, such as auto or ray://head:10001. null: start one on this machine."""

@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -207,7 +206,7 @@ class PhaseEvaluator:
     def _drawn_figures(self, policy: Policy) -> Figures:
         who = _who_plays(policy)
         if who not in self._drawn_games:
-            drawn = replace(self._settings, greedy=False, episodes=self._drawn)
+            drawn = self._settings.with_(greedy=False, episodes=self._drawn)
             self._drawn_games[who] = evaluate(policy, drawn).summary()
         return self._drawn_games[who]
 

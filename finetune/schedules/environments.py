@@ -43,8 +43,7 @@ def phases_in(environment: str, phases: Sequence[Phase], made_for: str) -> tuple
     if any(phase.restarts for phase in phases):
         left_out["restarts"] = None
     fitting = [
-        replace(
-            phase,
+        phase.with_(
             environment={name: value for name, value in phase.environment.items() if name not in own},
             restarts=None,
         )

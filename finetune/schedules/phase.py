@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from ...common.checks import LARGEST, quoted
+from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer
+
+from ...common.checks import quoted
+from ...common.declared import LARGEST, Entries, Expected
 from ...common.errors import BadInput
-from ...common.settings import Settings, changes, read, setting
-from ...common.shared_settings import environment_settings
+from ...common.settings import Positive, Settings, Several, Share, plain_entries, read_entries
+from ...common.shared_settings import PolicysEnvironment
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,12 @@ class Ramp:
     def at(self, progress: float) -> float:
         """Value at this progress of the phase, 0 to 1."""
         return self.start + (self.end - self.start) * progress
+
+    @property
+    def plain(self) -> float | list[float]:
+        """One number, or the start and the end."""
+        numbers = [_plain_number(self.start), _plain_number(self.end)]
+        return numbers[0] if numbers[0] == numbers[1] else numbers
 
     @property
     def largest(self) -> float:
@@ -47,16 +56,19 @@ class PhaseValues(NamedTuple):
 RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
 """Values that change linearly over a phase; the others are constant."""
 
-RAMP = f"a number or [start, end], at least 0, at most {LARGEST[float]:g}"
+MOST = LARGEST[float]
+
+RAMP = f"a number or [start, end], at least 0, at most {MOST:g}"
 
 
-def parse_ramp(value: Any, place: str) -> Ramp:
-    """Read a ramp: one number, or two for its start and end; BadInput, which names the `place`, for anything else."""
+def _ramp_of(value: Any) -> Ramp:
+    """A ramp of one number, or two for its start and end; ValueError for anything else."""
+    if isinstance(value, Ramp):
+        return value
     numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    most = LARGEST[float]
-    good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most for one in numbers)
+    good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= MOST for one in numbers)
     if not good or len(numbers) not in (1, 2):
-        raise BadInput(f"{place}={quoted(value)}: expected {RAMP}")
+        raise ValueError
     return Ramp(float(numbers[0]), float(numbers[-1]))
 
 
@@ -64,52 +76,44 @@ def _plain_number(value: float) -> float:
     return int(value) if value.is_integer() else value
 
 
-def _plain_ramp(value: Ramp) -> Any:
-    numbers = [_plain_number(value.start), _plain_number(value.end)]
-    return numbers[0] if numbers[0] == numbers[1] else numbers
+def _plain_hours(value: float | None) -> Any:
+    return None if value is None else _plain_number(value)
 
 
-def ramp(default: Ramp, help: str) -> Any:
-    """Declare a setting that is a ramp."""
-    return setting(default, help, expected=RAMP, parse=parse_ramp, plain=_plain_ramp)
+RampSetting = Annotated[
+    InstanceOf[Ramp], BeforeValidator(_ramp_of), PlainSerializer(lambda ramp: ramp.plain), Expected(RAMP)
+]
 
+AlgorithmOfPhases = Annotated[
+    Mapping[str, Any],
+    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value),
+    Expected("an option of algorithm, or its name and settings, such as {name: ppo, gamma: 0.98}"),
+]
+"""An algorithm and settings of it, which differ from its defaults or from those of the phase before."""
 
 FIRST_STRETCH = 0.1
 """Share of the stretch that order=backwards opens at first, at its far end."""
 
 
-@dataclass(frozen=True)
 class RestartSettings(Settings):
     """Starts of games from states that other games went through."""
 
-    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
-    metres: tuple[float, ...] = setting(
-        (0.0, 100.0),
-        help="Stretch of track that the saved states come from, in metres.",
-        expected="the ends of the stretch in metres, the nearer first",
-        example="[38,50]",
-    )
-    source: str = setting(
-        "live",
-        "Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or "
-        "demonstrations, which must have their keys.",
-        choices=("live", "falls", "demonstrations"),
-    )
-    seconds: float | None = setting(
-        None,
-        "Time after which a game that started from a saved state is truncated, in seconds. Default: never.",
-        above=0,
-        example="10",
-    )
-    order: str = setting(
-        "uniform",
-        "Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and "
-        "more of it until the phase ends (Salimans and Chen 2018).",
-        choices=("uniform", "backwards"),
-    )
+    share: Annotated[float, Field(gt=0, lt=1), Field(examples=["0.5"])]
+    """Fraction of new games that start from a saved state."""
+    metres: Annotated[
+        Several[float], Expected("the ends of the stretch in metres, the nearer first"), Field(examples=["[38,50]"])
+    ] = (0.0, 100.0)
+    """Stretch of track that the saved states come from, in metres."""
+    source: Literal["live", "falls", "demonstrations"] = "live"
+    """Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or
+    demonstrations, which must have their keys."""
+    seconds: Annotated[Positive, Field(examples=["10"])] | None = None
+    """Time after which a game that started from a saved state is truncated, in seconds. Default: never."""
+    order: Literal["uniform", "backwards"] = "uniform"
+    """Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and more of
+    it until the phase ends (Salimans and Chen 2018)."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
             raise BadInput(
                 f"metres={quoted(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
@@ -124,61 +128,50 @@ class RestartSettings(Settings):
         return high - max(progress, FIRST_STRETCH) * (high - low), high
 
 
-@dataclass(frozen=True)
 class Phase(Settings):
     """A stretch of training."""
 
-    name: str = setting(help="Name of the phase.")
-    hours: float | None = setting(
-        None, "Length in hours of game time at the decision rate; or give decisions.", at_least=0, at_most=100_000
-    )
-    demonstrations: Ramp = ramp(
-        NONE,
-        "Demonstrations that enter the memory for each live sequence (transition). If a phase has none throughout, "
-        "those in memory are removed when it begins.",
-    )
-    learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")
-    imitation: Ramp = ramp(NONE, "Weight of the imitation loss on demonstrations.")
-    kickstarting: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
-    entropy: Ramp = ramp(FULL, "Factor of the algorithm's entropy weight.")
-    live: bool = setting(
-        True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
-    )
-    critic_only: bool = setting(False, "Learn values and leave the policy as it is.")
-    weight_average: float = setting(
-        0.0,
-        "Share of the phase, at its end, whose weights are averaged: the phase leaves their mean (Polyak and Juditsky "
-        "1992).",
-        at_least=0,
-        at_most=1,
-    )
-    evaluations: int = setting(
-        0,
-        "Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end.",
-        at_least=0,
-        at_most=1000,
-    )
-    until_unstable: bool = setting(False, "End early once live return destabilises; see stability.")
-    environment: Mapping[str, Any] = environment_settings(
-        "Environment settings that change from this phase on, such as {frames_per_step: 2}.", "the policy"
-    )
-    restarts: RestartSettings | None = setting(
-        None,
-        "Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]}, "
-        "{share: 0.5, source: demonstrations, order: backwards}.",
-    )
-    decisions: int | None = setting(
-        None, "Length in decisions, in place of hours where both are given.", at_least=0, at_most=10**12
-    )
-    algorithm: str | None = setting(
-        None,
-        "Algorithm from this phase on, an option of the group algorithm with its own settings. Its memory is empty at "
-        "first. null: that of the phase before.",
-        example="ppo-clone",
-    )
+    name: str
+    """Name of the phase."""
+    hours: Annotated[Annotated[float, Field(ge=0, le=100_000)] | None, PlainSerializer(_plain_hours)] = None
+    """Length in hours of game time at the decision rate; or give decisions."""
+    demonstrations: RampSetting = NONE
+    """Demonstrations that enter the memory for each live sequence (transition). If a phase has none throughout, those
+    in memory are removed when it begins."""
+    learning_rate: RampSetting = FULL
+    """Factor of the algorithm's learning rate."""
+    imitation: RampSetting = NONE
+    """Weight of the imitation loss on demonstrations."""
+    kickstarting: RampSetting = NONE
+    """Weight of imitating the teacher in the games that the policy plays."""
+    entropy: RampSetting = FULL
+    """Factor of the algorithm's entropy weight."""
+    live: bool = True
+    """Play the environment. Without it only demonstrations are learned from, and their decisions count."""
+    critic_only: bool = False
+    """Learn values and leave the policy as it is."""
+    weight_average: Share = 0.0
+    """Share of the phase, at its end, whose weights are averaged: the phase leaves their mean (Polyak and Juditsky
+    1992)."""
+    evaluations: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end."""
+    until_unstable: bool = False
+    """End early once live return destabilises; see stability."""
+    environment: PolicysEnvironment = Field(default_factory=dict)
+    """Environment settings that change from this phase on, such as {frames_per_step: 2}."""
+    restarts: RestartSettings | None = None
+    """Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]},
+    {share: 0.5, source: demonstrations, order: backwards}."""
+    decisions: Annotated[int, Field(ge=0, le=10**12)] | None = None
+    """Length in decisions, in place of hours where both are given."""
+    algorithm: AlgorithmOfPhases = Field(default_factory=dict)
+    """Algorithm from this phase on: an option of the group algorithm, or its name and settings, {name: ppo, epochs: 6}.
+    Without a name, settings that change for the algorithm of the phase before. The optimiser and the memory begin anew.
+    Empty: as in the phase before."""
+    loop: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the loop from this phase on."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         if self.hours is None and self.decisions is None:
             raise BadInput("hours is not set: expected the phase's length, such as hours=10 or decisions=75000")
         if not self.live and not self.uses_demonstrations:
@@ -233,19 +226,13 @@ class Phase(Settings):
 
 
 def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
-    """Read phases from a configuration: name → settings; BadInput, which names the `place`, for anything else."""
-    if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={quoted(node)}: expected one phase or more, {{name: {{hours: …}}}}")
-    return tuple(read(Phase, phase, f"{place}.{name}", partial=True, name=str(name)) for name, phase in node.items())
+    """Phases of plain data, name → settings, in order; BadInput, which names the `place`, for anything else."""
+    return read_entries(Phase, node, "one phase or more, {name: {hours: …}}", place)
 
 
-def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
-    """Convert phases to plain data, as in a schedule's file: only settings that differ from their defaults."""
-    return {
-        phase.name: {
-            name: _plain_number(value) if name == "hours" and value is not None else value
-            for name, value in changes(phase).items()
-            if name != "name"
-        }
-        for phase in phases
-    }
+Phases = Annotated[
+    tuple[Phase, ...], Entries(Phase), BeforeValidator(lambda node: parse_phases(node, "")),
+    PlainSerializer(plain_entries),
+    Expected("one phase or more, {name: {hours: …}}"),
+]  # fmt: skip
+"""Phases by name, in order."""

@@ -1,21 +1,23 @@
 """Detection of unstable live play, the published reason for removing the demonstrations."""
 
 from collections import deque
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from ...common.settings import Settings, setting
+from ...common.settings import NotNegative, Settings
 
 
-@dataclass(frozen=True)
 class StabilitySettings(Settings):
     """Thresholds of `ReturnMonitor`; the publication gives none, so these are our own."""
 
-    window: int = setting(200, "Episodes in the mean return.", at_least=2, at_most=1_000_000)
-    drop: float = setting(0.25, "Fraction of the phase's best mean return that may be lost.", at_least=0)
-    errors: float = setting(4.0, "Standard errors of the mean that the loss must exceed.", at_least=0)
+    window: Annotated[int, Field(ge=2, le=1_000_000)] = 200
+    """Episodes in the mean return."""
+    drop: NotNegative = 0.25
+    """Fraction of the phase's best mean return that may be lost."""
+    errors: NotNegative = 4.0
+    """Standard errors of the mean that the loss must exceed."""
 
 
 class ReturnMonitor:

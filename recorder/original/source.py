@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +28,7 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
     """
     headless = settings.policy is not None if settings.headless is None else settings.headless
     page = PageSettings(
-        **{
-            field.name: getattr(settings, field.name)
-            for field in fields(PageSettings)
-            if field.name not in ("headless", "live")
-        },
+        **{name: getattr(settings, name) for name in PageSettings.model_fields if name not in ("headless", "live")},
         headless=headless,
         live=settings.live and settings.policy is not None,
     )
@@ -48,7 +43,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     asked = PolicySettings(
         policy=settings.policy or "",
         player=settings.player,
-        episodes=settings.episodes or PolicySettings.episodes,
+        episodes=settings.episodes or PolicySettings.model_fields["episodes"].default,
         greedy=settings.greedy,
         seed=settings.seed,
         num_envs=1,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.finetune.main import main as finetune
+from qwop.commands import finetune
 
 from .scripts import load_script
 

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
+from qwop.commands import distil, finetune, search
 from qwop.common.command import Command
-from qwop.finetune.main import main as finetune
-from qwop.search.command import main as search
-from qwop.search.distil_command import main as distil
 
 from .scripts import load_script
 

@@ -8,9 +8,9 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from qwop.coach.command import main
 from qwop.coach.play import _open, limited, seconds_of
 from qwop.coach.settings import CoachSettings
+from qwop.commands import coach as main
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec

@@ -13,35 +13,18 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from qwop.commands import COMMANDS
 from qwop.common.errors import BadInput
 from qwop.common.settings import to_plain
 from qwop.finetune.settings import FinetuneSettings
-from qwop.finetune.stages import stage_of, stages
 
 ROOT = Path(__file__).parents[2]
 EXPECTED = Path(__file__).with_name("expected.json")
 REFUSED = None
 """In place of the settings of a line that is none, such as one with a … in it."""
-
-MAINS = (
-    "recorder.command",
-    "pretrain.command",
-    "pretrain.reestimate_command",
-    "finetune.main",
-    "evaluation.command",
-    "evaluation.watch_command",
-    "play.main",
-    "search.command",
-    "search.distil_command",
-    "population.main",
-    "study.command",
-    "coach.command",
-)
-COMMANDS: dict[str, Any] = {main.program: main for main in (import_module(f"qwop.{name}").main for name in MAINS)}
 
 _PROGRAM = re.compile(rf"(?<![\w.])({'|'.join(COMMANDS)})(?![\w:])")
 
@@ -54,17 +37,10 @@ OWN_FILES = {
 }
 """Files that lines name; docs/schedules.md prints such a one."""
 
-LATER = (
+MORE = (
     "qwop-finetune schedule=kurodo algorithm.learning_rate=1e-5 loop.num_envs=8",
     "qwop-finetune schedule=from-expert algorithm.gamma=0.9 loop.steps=16",
     "qwop-finetune schedule=kurodo algorithm.epochs=2",
-    "qwop-finetune schedule=corrections algorithm=acer-corrections",
-    "qwop-finetune schedule=live-only algorithm=acer-corrections",
-)
-"""Lines that lose what they set until the settings layer is one: their settings are written by hand."""
-
-MORE = (
-    *LATER,
     "qwop-finetune environment=MyQWOPlike-v0 schedule.decisions=5",
 )
 """Lines beside the documented ones."""
@@ -112,24 +88,23 @@ def settings_of(line: str) -> dict[str, dict[str, Any]] | None:
     except BadInput:
         return REFUSED
     if isinstance(settings, FinetuneSettings):
-        return _finetune(settings, command)
+        return _finetune(settings)
     plain = to_plain(settings)
     groups = [f"{name}={value.get('kind', value.get('name'))}" for name, value in plain.items() if _is_group(value)]
     return {" ".join([program, *groups]): _flat(plain)}
 
 
-def _finetune(settings: FinetuneSettings, command: Any) -> dict[str, dict[str, Any]]:
+def _finetune(settings: FinetuneSettings) -> dict[str, dict[str, Any]]:
     plain = to_plain(settings)
     phases = plain["schedule"].pop("phases")
+    for name in ("algorithm", "loop"):  # of the schedule's file; they are in the phases
+        plain["schedule"].pop(name)
     made = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
-    by_stage = stages(settings, command.read)
-    for number, (name, phase) in enumerate(phases.items()):
-        with contextlib.suppress(ValueError):  # of length 0
-            stage = to_plain(by_stage[stage_of(number, by_stage)])
-            of_phase = {key: value for key, value in phase.items() if key != "algorithm"}
-            algorithm = stage["algorithm"]["name"]
-            own = {"algorithm": stage["algorithm"], "loop": stage["loop"], "phase": of_phase}
-            made[f"{name} algorithm={algorithm}"] = _flat(own)
+    for (name, phase), (algorithm, loop) in zip(phases.items(), settings.trained_by, strict=True):
+        of_phase = {key: value for key, value in phase.items() if key not in ("algorithm", "loop")}
+        own = {"algorithm": to_plain(algorithm), "loop": to_plain(loop), "phase": of_phase}
+        if phase.get("hours", phase.get("decisions")) != 0:
+            made[f"{name} algorithm={own['algorithm']['name']}"] = _flat(own)
     return made
 
 

@@ -1,32 +1,34 @@
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from qwop.commands import finetune
 from qwop.common.command import Command
 from qwop.common.command_line import command_line
-from qwop.common.settings import Settings, nested, setting
-from qwop.finetune.main import main as finetune
+from qwop.common.settings import Settings, Several
 
 
-@dataclass(frozen=True)
 class Weather(Settings):
     """The weather."""
 
-    rain: bool = setting(False, "Rain.")
+    rain: bool = False
+    """Rain."""
 
 
-@dataclass(frozen=True)
 class Walk(Settings):
     """The settings of the example."""
 
-    place: str = setting("park", "Place.")
-    numbers: tuple[int, ...] = setting((1, 2), "Numbers.")
-    free: Mapping[str, Any] = setting({}, "Anything.")
-    limit: int | None = setting(3, "Limit.")
-    weather: Weather = nested(Weather, "The weather.", inline=True)
-    outside: Weather = nested(Weather, "The weather elsewhere.")
+    place: str = "park"
+    """Place."""
+    numbers: Several[int] = (1, 2)
+    """Numbers."""
+    free: Mapping[str, Any] = {}
+    """Anything."""
+    limit: int | None = 3
+    """Limit."""
+    outside: Weather = Weather()
+    """The weather elsewhere."""
 
 
 WALK = Command("stroll", Walk, print, about="Walk.", examples=[])
@@ -37,7 +39,7 @@ WALK = Command("stroll", Walk, print, about="Walk.", examples=[])
     [
         Walk(),
         Walk(place="a long way", numbers=(7, 8, 9), free={"a": 1, "b": True}, limit=None),
-        Walk(weather=Weather(True), outside=Weather(True)),
+        Walk(outside=Weather(rain=True)),
         Walk(numbers=(5,)),
     ],
 )
@@ -60,17 +62,21 @@ def test_texts_that_hydra_reads_otherwise_are_quoted(text: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "qwop-finetune schedule=kurodo algorithm=acer",
-        "qwop-finetune seed=3 schedule=from-clone algorithm=ppo loop.num_envs=64",
+        "qwop-finetune schedule=kurodo algorithm.epochs=7 loop.num_envs=32",
         "qwop-finetune schedule=champion '~schedule.phases.shaped' schedule.phases.strides.hours=3 algorithm=ppo",
         "qwop-finetune schedule=live-only '+schedule.phases.more={hours: 2, environment: {reward: speed}}' "
         "algorithm=dqn 'algorithm.hidden=[8]' distributed=ray distributed.actors=3",
-        "qwop-finetune schedule=live-only '~schedule.phases.alone' '+schedule.phases.first={hours: 2}' "
-        "'+schedule.phases.alone={hours: 3}' algorithm=acer",
     ],
 )
-def test_groups_are_given_by_an_option_and_what_differs_from_it(line: str) -> None:
-    assert command_line("qwop-finetune", finetune.read(shlex.split(line)[1:])) == shlex.join(shlex.split(line))
+def test_a_line_that_was_typed_is_kept_and_settings_that_were_changed_give_one_that_is_equal(line: str) -> None:
+    settings = finetune.read(shlex.split(line)[1:])
+    assert command_line("qwop-finetune", settings) == shlex.join(shlex.split(line))
+    changed = settings.with_(seed=3)
+    _, *words = shlex.split(command_line("qwop-finetune", changed))
+    again = finetune.read(words)
+    assert again.trained_by == changed.trained_by
+    assert [one.with_(algorithm={}) for one in again.phases] == [one.with_(algorithm={}) for one in changed.phases]
+    assert again.with_(schedule=changed.schedule) == changed
 
 
 def test_what_was_asked_for_but_did_not_make_it_can_be_left_out() -> None:

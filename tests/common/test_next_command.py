@@ -6,17 +6,13 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from qwop.commands import evaluate, finetune, play, pretrain, watch
 from qwop.common.command import Command
 from qwop.common.command_line import clone_next, next_command
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.main import main as dataset
 from qwop.datasets.writer import DatasetWriter
-from qwop.evaluation.command import main as evaluate
-from qwop.evaluation.watch_command import main as watch
-from qwop.finetune.main import main as finetune
-from qwop.play.main import main as play
-from qwop.pretrain.command import main as pretrain
 
 MAINS: dict[str, Command] = {main.program: main for main in (pretrain, finetune, evaluate, watch)}
 

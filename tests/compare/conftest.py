@@ -5,8 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from qwop.evaluation.command import main as evaluate
-from qwop.finetune.main import main as finetune
+from qwop.commands import evaluate, finetune
 
 BRIEF = (
     "environment=CartPole-v1", "algorithm=ppo-small", "schedule.decisions=384", "loop.num_envs=4", "loop.steps=32",

@@ -50,7 +50,7 @@ def test_an_evaluation_has_the_log_of_the_training_within_its_folder(finished: P
 
 
 def test_a_clone_is_read_with_its_games(tmp_path: Path) -> None:
-    from qwop.pretrain.command import main as pretrain
+    from qwop.commands import pretrain
 
     words = ["epochs=1", "clones=1", "frames_per_step=[8]", "games=2", f"out={tmp_path}/clone"]
     pretrain.run(pretrain.read(words))

@@ -20,10 +20,10 @@ def settings_of(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        ("verify data/me", ["dataset='data/me'"]),
+        ("verify data/me", ["dataset=data/me"]),
         ("verify dataset=data/me", ["dataset=data/me"]),
-        ("copy one two three out=all", ["dataset='one'", "others=['two','three']", "out=all"]),
-        ("copy one others=[two] out=all", ["dataset='one'", "others=[two]", "out=all"]),
+        ("copy one two three out=all", ["dataset=one", "others=[two, three]", "out=all"]),
+        ("copy one others=[two] out=all", ["dataset=one", "others=[two]", "out=all"]),
     ],
 )
 def test_folders_may_be_given_without_their_settings(

@@ -30,6 +30,7 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
+from qwop.commands import COMMANDS
 from qwop.common import imports
 from qwop.common.errors import BadInput
 from qwop.common.settings import read
@@ -42,21 +43,6 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
-MAINS = (
-    "recorder.command",
-    "pretrain.command",
-    "pretrain.reestimate_command",
-    "finetune.main",
-    "evaluation.command",
-    "evaluation.watch_command",
-    "play.main",
-    "search.command",
-    "search.distil_command",
-    "population.main",
-    "study.command",
-    "coach.command",
-)
-COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 OTHERS = (
@@ -328,7 +314,7 @@ def test_skipped_blocks_are_python_that_compiles(block: Block) -> None:
 def test_schedules_and_studies_are_accepted(block: Block) -> None:
     node: Any = OmegaConf.to_container(OmegaConf.create(block.code))
     if "space" in node:
-        study = read(StudySettings, node, "study", partial=True)
+        study = read(StudySettings, node, "study")
         CommandRun(COMMANDS[study.command], study.settings, study.objective, keep_checkpoints=False).check(study.space)
     else:
         assert parse_phases(node["phases"])

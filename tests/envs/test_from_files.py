@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ def read(id: Any, **settings: Any) -> EnvironmentSpec:
     ("id", "task"), [("QWOP-v1", QWOPTask), ("QWOPOriginal-v1", QWOPTask), ("QWOPRace-v1", RaceTask)]
 )
 def test_our_environments_settings_in_files_are_those_of_the_task(id: str, task: type[Any]) -> None:
-    assert {*REGISTERED[id].task} == {field.name for field in fields(task)}
+    assert {*REGISTERED[id].task} == {*task.model_fields}
 
 
 @pytest.mark.parametrize(

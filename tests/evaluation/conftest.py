@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from qwop.evaluation.command import main
+from qwop.commands import evaluate as main
 
 
 @pytest.fixture

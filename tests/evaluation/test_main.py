@@ -12,13 +12,13 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
+from qwop.commands import record
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.command import main as record
 
 pytestmark = pytest.mark.slow
 

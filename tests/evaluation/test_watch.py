@@ -10,8 +10,8 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.pictures.frame_rows import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.evaluation.commands import WatchSettings
 from qwop.evaluation.watch import clips_of, run
-from qwop.evaluation.watch_command import WatchSettings
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy

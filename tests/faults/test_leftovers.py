@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.commands import evaluate, play, watch
 from qwop.common.folder_lock import FolderLock, exclusive_lock
 from qwop.datasets.describe import describe
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
@@ -13,9 +14,6 @@ from qwop.datasets.report import command as report
 from qwop.datasets.verification.command import command as verify
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import write_keys
-from qwop.evaluation.command import main as evaluate
-from qwop.evaluation.watch_command import main as watch
-from qwop.play.main import main as play
 
 pytest.importorskip("fcntl", reason="folders are not locked here")
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.commands import finetune as main
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
-from qwop.finetune.main import main
 
 
 def _sequences(

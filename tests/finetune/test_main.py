@@ -1,6 +1,7 @@
 """The command as a person uses it."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -136,7 +137,7 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     page = (run / "report.html").read_text()
     assert all(name in page for name in within)
     assert f"<td>{best} (kept)</td>" in page
-    assert "<pre>qwop-finetune policy=policy.safetensors demonstrations=demos out=run schedule=kurodo" in page
+    assert re.search(r"<pre>qwop-finetune [^<]*schedule=kurodo", page)
 
     # A run that goes on from an earlier checkpoint evaluates the same again and leaves the same.
     last = checkpoints(run / "checkpoints")[-1]
@@ -424,7 +425,6 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     )  # fmt: skip
     done = finetune(*arguments, "out=run")
     assert done.code == 0, done.err
-    assert "4,096 decisions are played in place of the schedule's 1,944" in " ".join(done.out.split())  # PPO's stage
     run = workplace / "run"
     names = {path.stem for path in (run / "phases").iterdir()}
     assert names == {"0-start", "1-mixed", "2-alone", "3-slower"}
@@ -434,7 +434,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 2048 + 2048
+    assert decisions[-1] == 3 * 1040  # the line's games and steps hold in PPO's phases, too
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.

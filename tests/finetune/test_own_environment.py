@@ -8,15 +8,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from qwop.commands import evaluate, finetune, pretrain, watch
 from qwop.common import imports
 from qwop.datasets import DatasetInfo, DatasetWriter, open_dataset
 from qwop.datasets.verification.command import command as verify
 from qwop.envs.actions import action_names
 from qwop.envs.spec import EnvironmentSpec
-from qwop.evaluation.command import main as evaluate
-from qwop.evaluation.watch_command import main as watch
-from qwop.finetune.main import main as finetune
-from qwop.pretrain.command import main as pretrain
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 

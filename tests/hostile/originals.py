@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from qwop.commands import finetune as main
+from qwop.commands import population, study
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
@@ -19,12 +21,9 @@ from qwop.envs.names import FEATURES
 from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.main import main
 from qwop.policies.files import ARCHITECTURES, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.population.main import main as population
-from qwop.study.command import main as study
 
 DIGEST = "0123456789ab"
 

@@ -3,10 +3,16 @@
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qwop.commands import evaluate as evaluate_command
+from qwop.commands import finetune as finetune_command
+from qwop.commands import population as population_command
+from qwop.commands import pretrain as pretrain_command
+from qwop.commands import record as record_command
+from qwop.commands import study as study_command
 from qwop.common.errors import naming
 from qwop.datasets import open_dataset
 from qwop.datasets.exchange.import_command import DatasetImportSettings
@@ -15,18 +21,12 @@ from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.main import main as dataset_command
 from qwop.datasets.reconstruction.samples import read_samples
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.evaluation.command import main as evaluate_command
 from qwop.evaluation.keys_game import in_simulator
-from qwop.finetune.main import main as finetune_command
 from qwop.policies.files import ARCHITECTURES, load_policy
 from qwop.policies.rollout import play
-from qwop.population.main import main as population_command
-from qwop.pretrain.command import main as pretrain_command
-from qwop.recorder.command import main as record_command
 from qwop.recorder.page.library import Library
 from qwop.recorder.published.source import open_import
 from qwop.recorder.settings import ImportSettings
-from qwop.study.command import main as study_command
 
 from . import mutations
 from .mutations import Named
@@ -87,11 +87,11 @@ def import_own(path: Path, out: Path) -> None:
 
 
 def resume_run(folder: Path, out: Path) -> None:
-    finetune_command.run(replace(_RUN, out=str(folder)))
+    finetune_command.run(_RUN.with_(out=str(folder)))
 
 
 def resume_population(folder: Path, out: Path) -> None:
-    population_command.run(replace(_POPULATION, out=str(folder)))
+    population_command.run(_POPULATION.with_(out=str(folder)))
 
 
 def continue_study(folder: Path, out: Path) -> None:

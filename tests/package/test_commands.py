@@ -11,24 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from qwop.commands import finetune, pretrain, study, watch
 from qwop.common.command import Command
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
 from qwop.datasets.verification.command import command as verify
-from qwop.evaluation.watch_command import main as watch
-from qwop.finetune.main import main as finetune
-from qwop.pretrain.command import main as pretrain
-from qwop.study.command import main as study
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
 
 ASK = """
 import sys
 from importlib import import_module
+from operator import attrgetter
 for script, *sys.argv in {lines!r}:
-    module, _, name = script.partition(":")
+    module, _, names = script.partition(":")
     try:
-        getattr(import_module(module), name)()
+        attrgetter(names)(import_module(module))()
     except SystemExit as ended:
         assert ended.code == 2, ended.code
 print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
@@ -92,7 +90,7 @@ def test_environments_are_registered(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
 def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
-    code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record()"
+    code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record.script()"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -107,9 +105,10 @@ def test_ctrl_c_while_a_command_imports_has_no_traceback(tmp_path: Path) -> None
     code = """
 import os, signal, sys
 sys.argv = ["qwop-record"]
-from qwop import commands
-commands.import_quickly = lambda name: os.kill(os.getpid(), signal.SIGINT)
-commands.record()
+from qwop.common import command
+command.find_spec = lambda name: os.kill(os.getpid(), signal.SIGINT)
+from qwop.commands import record
+record.script()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
@@ -119,9 +118,8 @@ commands.record()
 def test_ctrl_c_again_has_no_traceback(again: str, tmp_path: Path) -> None:
     code = f"""
 import atexit, os, signal, sys
-from types import SimpleNamespace
 sys.argv = ["qwop-record"]
-from qwop import commands
+from qwop.common.command import run_script
 
 def press():
     os.kill(os.getpid(), signal.SIGINT)
@@ -132,12 +130,12 @@ def main():
         sys.exit(130)
     press()
 
-commands.import_quickly = lambda name: SimpleNamespace(main=main)
-commands.record()
+run_script("qwop-record", main, (), "")
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == (-signal.SIGINT if again == "while it leaves" else 130)
-    assert done.stderr == ""
+    leaves = again == "while it leaves"
+    assert done.returncode == (-signal.SIGINT if leaves else 130)
+    assert done.stderr == ("" if leaves else "\nqwop-record: interrupted\n")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +145,7 @@ commands.record()
         (pretrain, "dataset={long}"),
         (watch, "policy={long}"),
         (finetune, "schedule={long}.yaml"),
-        (study, "study={long}"),
+        (study, "study={long}.yaml"),
     ],
     ids=lambda value: getattr(value, "program", None),
 )
@@ -164,6 +162,8 @@ def test_a_name_that_no_file_can_have_is_one_line(
 
 ARGUMENTS = (
     ("qwop-record", "--help"),
+    ("qwop-record", "--version"),
+    ("qwop-evaluate", "policy=champion", "--config"),
     ("qwop-dataset", "--help"),
     ("qwop-dataset", "describe", str(embedded_dataset())),
 )
@@ -208,7 +208,7 @@ def test_an_error_keeps_its_exit_code_where_nobody_reads_the_output(tmp_path: Pa
 
 def begin(line: tuple[str, ...], output: Any, folder: Path) -> "subprocess.Popen[str]":
     module, _, name = SCRIPTS[line[0]].partition(":")
-    code = f"import sys; sys.argv = {list(line)!r}; from {module} import {name} as main; main()"
+    code = f"import sys; sys.argv = {list(line)!r}; import {module}; {module}.{name}()"
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )

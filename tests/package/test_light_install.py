@@ -42,8 +42,8 @@ print("all of it")
 
 @pytest.mark.parametrize("command", ["record", "pretrain", "reestimate", "finetune", "evaluate"])
 def test_a_command_without_its_extra_ends_with_one_line(command: str, tmp_path: Path) -> None:
-    assert PROJECT["scripts"][f"qwop-{command}"] == f"qwop.commands:{command}"
-    done = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}()", tmp_path)
+    assert PROJECT["scripts"][f"qwop-{command}"] == f"qwop.commands:{command}.script"
+    done = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}.script()", tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
@@ -56,7 +56,7 @@ def test_a_study_without_its_extra_says_which(tmp_path: Path) -> None:
 import sys
 sys.modules["optuna"], sys.argv = None, ["qwop-study"]
 from qwop.commands import study
-study()
+study.script()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2

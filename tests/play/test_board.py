@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.commands import play as main
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.packed_game import PackedGame
 from qwop.play.board import KINDS, OWN, read_board, read_run
-from qwop.play.main import main
 
 from ..envs.qwop.packing import pack, text_of, write_packed
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.commands import play as main
 from qwop.common.errors import BadInput
-from qwop.play.main import main
 from qwop.play.server import HOST, page_server
 from qwop.play.site import acting_part, files, write_site
 from qwop.policies.champion import policy_path

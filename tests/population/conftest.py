@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.population.main import main
+from qwop.commands import population as main
 
 Command = Callable[..., tuple[int, str, str]]
 """`qwop-population` with these arguments: its exit code, and what it said on both streams."""

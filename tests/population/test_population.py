@@ -1,7 +1,6 @@
 """A population, whose rounds are made up here."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ class Workers:
 
 def made(**changed: Any) -> tuple[Population, Workers]:
     workers = Workers()
-    population = Population(replace(SETTINGS, **changed), AgentTrainer(), workers)  # type: ignore[arg-type]
+    population = Population(SETTINGS.with_(**changed), AgentTrainer(), workers)  # type: ignore[arg-type]
     population.begin()
     return population, workers
 
@@ -119,9 +118,9 @@ def test_an_ancestor_is_taught_as_long_as_a_single_agent() -> None:
 
 
 def test_agents_play_as_suits_their_kind() -> None:
-    assert PopulationSettings(agent=FtwAgents(), work=WorkSettings()).work.decisions == 16_000
+    assert PopulationSettings(agent=FtwAgents()).work.decisions == WorkSettings().decisions == 16_000
     with pytest.raises(BadInput, match="work: expected WorkSettings beside FtwAgents"):
-        PopulationSettings(agent=FtwAgents())
+        PopulationSettings(agent=FtwAgents(), work=PpoWorkSettings())
 
 
 def test_winners_are_rated_higher() -> None:
@@ -278,7 +277,7 @@ def test_the_first_agent_decides_as_often_as_the_race_says_and_the_others_draw_t
 )
 def test_rates_that_cannot_evolve_are_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=f"^evolution.frames_per_step: {said}"):
-        replace(SETTINGS, evolution=EvolutionSettings(frames_per_step=(1, 2)), **changed)
+        SETTINGS.with_(evolution=EvolutionSettings(frames_per_step=(1, 2)), **changed)
 
 
 def test_in_self_play_the_only_opponent_is_oneself_and_runs_are_compared() -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from qwop.commands import population as main
 from qwop.common import imports
 from qwop.common.errors import BadInput
-from qwop.population.main import main
 
 
 @pytest.mark.parametrize(

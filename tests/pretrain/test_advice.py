@@ -6,8 +6,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from qwop.commands import finetune
 from qwop.envs.spec import EnvironmentSpec
-from qwop.finetune.main import main as finetune
 from qwop.pretrain.advice import next_step, worth
 from qwop.pretrain.held_out import CLONE, REPEAT_LAST
 

@@ -61,7 +61,7 @@ def test_probabilities_are_learned_from_few_rows_whatever_action_was_drawn() -> 
     for soft in (True, False):
         network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
         rows = Rows(seen, np.zeros(128, dtype=np.int64), np.full(128, -1), mu)
-        settings = replace(PLAIN, learning_rate=0.02, input_noise=0.0, soft_targets=soft)
+        settings = PLAIN.with_(learning_rate=0.02, input_noise=0.0, soft_targets=soft)
         list(cloning_epochs(network, rows, settings, seed=0))
         found[soft] = torch.softmax(network.logits(torch.from_numpy(seen[:2])), -1).detach().numpy()
     np.testing.assert_allclose(found[True], mu[:2], atol=0.01)
@@ -93,7 +93,7 @@ def test_the_network_sees_its_inputs_with_noise_of_the_given_deviation(monkeypat
     monkeypatch.setattr(DenseGradients, "step", step)
     alike = Rows(np.ones((256, 71), dtype=np.float32), np.zeros(256, dtype=np.int64), np.full(256, -1))
     for noise in (0.0, 0.3):
-        list(cloning_epochs(network_for(alike), alike, replace(PLAIN, epochs=1, batch_size=256, input_noise=noise), 0))
+        list(cloning_epochs(network_for(alike), alike, PLAIN.with_(epochs=1, batch_size=256, input_noise=noise), 0))
     without, noisy = seen
     assert float(without.std(0).max()) == 0.0
     assert float((noisy - without).std()) == pytest.approx(0.3, rel=0.03)
@@ -104,7 +104,7 @@ def test_noisy_inputs_keep_the_bounds_of_play() -> None:
     rows = rows_of_random(32, np.zeros(32, dtype=np.int64))
     far = replace(rows, observations=rows.observations * 100)
     network = Actor(71, 11, (8,), torch.Generator().manual_seed(0))
-    (batch,) = cloning_batches(network, far, replace(PLAIN, epochs=1, input_noise=0.1), 0)
+    (batch,) = cloning_batches(network, far, PLAIN.with_(epochs=1, input_noise=0.1), 0)
     assert batch.inputs.abs().max() == SCALED_LIMIT
 
 
@@ -112,7 +112,7 @@ def test_updates_equal_a_reference() -> None:
     """AdamW without decay of the biases, its rate falling along half a cosine, and a weight for each row."""
     rows = rows_of_random(10, np.random.default_rng(1).integers(0, 11, 10))
     rows = replace(rows, weights=np.random.default_rng(2).uniform(0.5, 2, 10).astype(np.float32))
-    settings = replace(PLAIN, epochs=3, batch_size=4, weight_decay=0.5, label_smoothing=0.1, input_noise=0.0)
+    settings = PLAIN.with_(epochs=3, batch_size=4, weight_decay=0.5, label_smoothing=0.1, input_noise=0.0)
     network, expected = network_for(rows), network_for(rows)
     list(cloning_epochs(network, rows, settings, seed=5))
 

@@ -11,9 +11,9 @@ import gymnasium
 import pytest
 import torch
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+from qwop.commands import pretrain as main
 from qwop.common.errors import BadInput, EnvironmentFailed
 from qwop.policies.files import load_policy
-from qwop.pretrain.command import main
 from qwop.pretrain.main import run
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.commands import pretrain as main
 from qwop.datasets import DatasetInfo
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
@@ -17,7 +18,6 @@ from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy, save_policy
 from qwop.pretrain import rate_search
 from qwop.pretrain.clone import Clone
-from qwop.pretrain.command import main
 from qwop.pretrain.main import run
 from qwop.pretrain.rate_search import Trial, best, games_for_scaling, rates_to_try, runs_greedily
 from qwop.pretrain.settings import CloningSettings, PretrainSettings
@@ -160,4 +160,4 @@ def test_commands_play_a_marked_policy_as_drawn(tmp_path: Path) -> None:
     short = replace(marked.environment, settings={**marked.environment.settings, "time_limit": 1.0})
     assert evaluate(marked, games, short).settings.greedy is False
     assert evaluate(policy, games, short).settings.greedy is True
-    assert evaluate(marked, replace(games, greedy=True), short).settings.greedy is True
+    assert evaluate(marked, games.with_(greedy=True), short).settings.greedy is True

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.commands import reestimate as main
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.pretrain.reestimate_command import main
 from qwop.pretrain.reestimate_main import run
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.commands import record as main
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.command import main
 from qwop.recorder.main import run
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")

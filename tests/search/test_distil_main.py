@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from qwop.commands import distil as main
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
@@ -17,7 +18,6 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.distil_command import main
 from qwop.search.found import found_episode
 
 pytestmark = pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.commands import search as main
 from qwop.datasets.origin import Origin
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
@@ -18,7 +19,6 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.beam import Search as Beam
-from qwop.search.command import main
 from qwop.search.found import found_episode
 
 pytestmark = pytest.mark.slow

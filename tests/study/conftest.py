@@ -67,7 +67,7 @@ def study_settings(direction: str = "maximise", goal: float | None = None, **bud
         "budget": {"trials": 6, "repeats": 3, "pruner": "none", "random_trials": 3, "finalists": 2, "fresh_seeds": 4}
         | budget,
     }
-    return read(StudySettings, node, "study", partial=True)
+    return read(StudySettings, node, "study")
 
 
 def noisy(trial: int, seed: int, values: Any) -> float:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from qwop.commands import evaluate, finetune, pretrain
+from qwop.commands import study as main
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
-from qwop.evaluation.command import main as evaluate
-from qwop.finetune.main import main as finetune
-from qwop.pretrain.command import main as pretrain
-from qwop.study.command import main
 from qwop.study.report import mean_curve
 
 pytestmark = pytest.mark.slow

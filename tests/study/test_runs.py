@@ -3,17 +3,17 @@
 import errno
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from unittest.mock import Mock
 
 import pytest
+from pydantic import Field
 from qwop.common.command import Command
 from qwop.common.errors import BadInput, EnvironmentFailed
 from qwop.common.files import cannot_be_written
 from qwop.common.reading import NotReadNow
-from qwop.common.settings import Settings, setting
+from qwop.common.settings import OutFolder, Settings, Whole
 from qwop.study.runs import CommandRun, RunFailed, figure_of
 from qwop.study.settings import ObjectiveSettings
 from qwop.study.space import parse_space
@@ -21,15 +21,19 @@ from qwop.study.space import parse_space
 OBJECTIVE = ObjectiveSettings(file="result.json", figure="games.mean")
 
 
-@dataclass(frozen=True)
 class ToySettings(Settings):
     """The settings of a command that does next to nothing."""
 
-    x: float = setting(0.0, "A number.", at_least=-1, at_most=1)
-    how: str = setting("well", "Manner of working.", choices=("well", "badly", "input", "silently", "stopped"))
-    out: str = setting("runs/toy", "Folder of the result.", written=True)
-    seed: int = setting(0, "Decides everything random.", at_least=0)
-    resume: bool = setting(False, "Continue a run.")
+    x: Annotated[float, Field(ge=-1, le=1)] = 0.0
+    """A number."""
+    how: Literal["well", "badly", "input", "silently", "stopped"] = "well"
+    """Manner of working."""
+    out: OutFolder = "runs/toy"
+    """Folder of the result."""
+    seed: Whole = 0
+    """Decides everything random."""
+    resume: bool = False
+    """Continue a run."""
 
 
 def toy(settings: ToySettings) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import optuna
 import pytest
 from qwop.common.errors import BadInput
-from qwop.study.space import parse_space, plain_space
+from qwop.common.settings import plain_entries
+from qwop.study.space import parse_space
 
 SPACE = {
     "algorithm.learning_rate": {"type": "float", "low": 1e-5, "high": 1e-2, "log": True},
@@ -15,7 +16,7 @@ SPACE = {
 
 
 def test_a_space_comes_back_unchanged() -> None:
-    assert plain_space(parse_space(SPACE)) == SPACE
+    assert plain_entries(parse_space(SPACE)) == SPACE
 
 
 def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() -> None:
@@ -47,7 +48,10 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
         ({"type": "categorical", "choices": ["a", "a"]}, "expected two different values or more"),
         ({"type": "categorical", "choices": ["a", "b"], "log": True}, "a categorical setting has choices only"),
         ({"type": "categorical", "choices": ["a", "b"], "low": 1}, "a categorical setting has choices only"),
-        ({"type": "float", "lwo": 1}, "lwo: no such setting; the settings of study.space.loop.steps are type, low"),
+        (
+            {"type": "float", "lwo": 1},
+            "lwo: no such setting; the settings of study.space.loop.steps are name, type, low",
+        ),
         (3, "expected settings"),
     ],
 )

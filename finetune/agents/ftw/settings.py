@@ -1,13 +1,14 @@
 """Settings of the two-timescale agent; its loop has those of V-trace."""
 
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ....common.settings import setting
+from pydantic import Field
+
+from ....common.settings import NotNegative, Width
 from ....policies.sizes import LATENT, LONGEST_PERIOD, PERIOD
 from ..vtrace.settings import VtraceSettings
 
 
-@dataclass(frozen=True)
 class FtwSettings(VtraceSettings):
     """The For The Win agent (Jaderberg et al. 2019): V-trace with a slow and a fast LSTM, a latent between them, and
     auxiliary tasks.
@@ -16,36 +17,22 @@ class FtwSettings(VtraceSettings):
     ranges given below, and they evolve. The defaults here suit a single agent: about the middle of each range.
     """
 
-    latent: int = setting(LATENT, "Numbers of a new policy's latent z.", at_least=1, at_most=65_536)
-    period: int = setting(
-        PERIOD,
-        "Decisions between two ticks of the slow LSTM, counted from the start of an episode; 1: one time scale. "
-        "Published: 5 to 20.",
-        at_least=1,
-        at_most=LONGEST_PERIOD,
-    )
-    slow_gradient: float = setting(
-        0.3, "Factor of the gradients that the fast LSTM passes into the slow one. Published: 0.1 to 1.", at_least=0
-    )
-    posterior_kl: float = setting(
-        0.01,
-        "Weight of the divergence of the latent's posterior from its prior. Published: 0.001 to 1.",
-        at_least=0,
-    )
-    prior_kl: float = setting(
-        0.001,
-        "Weight of the divergence of the latent's prior from a normal distribution of standard deviation 0.1. "
-        "Published: 0.0001 to 0.1.",
-        at_least=0,
-    )
-    feature_control: float = setting(
-        0.03,
-        "Weight of the auxiliary task of changing each number of the observation, or each part of a picture. "
-        "Published: 0.01 to 0.1.",
-        at_least=0,
-    )
-    reward_prediction: float = setting(
-        0.3,
-        "Weight of predicting the sign of the next reward from three observations. Published: 0.1 to 1.",
-        at_least=0,
-    )
+    name: Literal["ftw"] = "ftw"  # type: ignore[assignment]
+
+    latent: Width = LATENT
+    """Numbers of a new policy's latent z."""
+    period: Annotated[int, Field(ge=1, le=LONGEST_PERIOD)] = PERIOD
+    """Decisions between two ticks of the slow LSTM, counted from the start of an episode; 1: one time scale. Published:
+    5 to 20."""
+    slow_gradient: NotNegative = 0.3
+    """Factor of the gradients that the fast LSTM passes into the slow one. Published: 0.1 to 1."""
+    posterior_kl: NotNegative = 0.01
+    """Weight of the divergence of the latent's posterior from its prior. Published: 0.001 to 1."""
+    prior_kl: NotNegative = 0.001
+    """Weight of the divergence of the latent's prior from a normal distribution of standard deviation 0.1. Published:
+    0.0001 to 0.1."""
+    feature_control: NotNegative = 0.03
+    """Weight of the auxiliary task of changing each number of the observation, or each part of a picture. Published:
+    0.01 to 0.1."""
+    reward_prediction: NotNegative = 0.3
+    """Weight of predicting the sign of the next reward from three observations. Published: 0.1 to 1."""

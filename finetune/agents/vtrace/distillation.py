@@ -96,7 +96,7 @@ def distilled(
     assert isinstance(head, nn.Linear)
     nn.init.constant_(head.bias, float(returns.mean()))  # returns far from 0 would otherwise shape all layers at first
     objective = Distillation(network.to(run.device), STREAMS, float(returns.std()) or 1.0)
-    learner, alike = begin(network, replace(run.algorithm, **TAUGHT), seed, run.device, objective), []
+    learner, alike = begin(network, run.algorithm.with_(**TAUGHT), seed, run.device, objective), []
     for update in range(UPDATES):
         rate = (1 + math.cos(math.pi * update / UPDATES)) / 2
         learner.update(replace(shown.next(STREAMS), state=objective.state), PhaseValues(gamma, learning_rate=rate))

@@ -9,13 +9,12 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
+from qwop.commands import evaluate, pretrain
 from qwop.datasets import open_dataset
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.exchange.export_command import command as export
 from qwop.datasets.exchange.import_command import command as import_
 from qwop.datasets.verification.command import command as verify
-from qwop.evaluation.command import main as evaluate
-from qwop.pretrain.command import main as pretrain
 
 ID = "CartPole-v1"
 GAMES = 12

@@ -427,7 +427,7 @@ def test_files_of_a_table_have_the_same_columns(tmp_path: Path, played: list[dic
 @pytest.mark.parametrize("value", [None, {"a": 1}])
 def test_a_column_has_a_name(tmp_path: Path, played: list[dict[str, Any]], value: Any) -> None:
     table_of(played).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(BadInput, match=r"columns\.action=.*: expected the name of a column"):
+    with pytest.raises(BadInput, match=r"columns=.*: expected names of columns"):
         brought(tmp_path / "mine.csv", columns={"action": value})
 
 

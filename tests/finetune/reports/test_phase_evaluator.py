@@ -231,6 +231,6 @@ def test_drawn_games_that_are_played_side_by_side_are_those_of_their_policies(tm
         policies[tmp_path / "phases" / f"1-only-{decisions}.json"] = policy
     results.add_drawn(policies)
     found = [json.loads(path.read_text())["drawn"] for path in policies]
-    drawn = replace(settings, greedy=False, episodes=2)
+    drawn = settings.with_(greedy=False, episodes=2)
     assert found == [json.loads(json.dumps(evaluate(one, drawn).summary())) for one in policies.values()]
     assert len({one["mean_return"] for one in found}) == 3

@@ -1,6 +1,5 @@
 """Games that begin where earlier ones were."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def test_a_restarted_game_is_the_saved_one() -> None:
         assert not np.array_equal(observations[1], observation)
 
 
-@pytest.mark.parametrize("settings", [STRETCH, FALLS, replace(FALLS, seconds=1.0)])
+@pytest.mark.parametrize("settings", [STRETCH, FALLS, FALLS.with_(seconds=1.0)])
 def test_it_goes_on_from_its_state_to_the_bit(settings: RestartSettings) -> None:
     one, other = vector(settings), vector(settings)
     one.reset(seed=3)
@@ -86,7 +85,7 @@ def test_a_reset_forgets_the_states_of_earlier_games() -> None:
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
-    env = vector(replace(FALLS, share=0.01))
+    env = vector(FALLS.with_(share=0.01))
     env.reset(seed=5)
     before: list[dict[bytes, float]] = [{} for _ in range(GAMES)]
     ages: dict[bytes, float] = {}
@@ -120,7 +119,7 @@ def test_games_that_do_not_end_by_a_fall_give_no_states() -> None:
 
 
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
-    env = vector(replace(FALLS, seconds=1.0))
+    env = vector(FALLS.with_(seconds=1.0))
     alone = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4)
     alone.reset(seed=0)
     env.reset(seed=6)

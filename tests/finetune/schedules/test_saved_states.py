@@ -94,7 +94,7 @@ def test_backwards_opens_the_stretch_from_its_far_end() -> None:
     assert settings.stretch(0.0) == (56.0, 60.0)
     assert settings.stretch(0.5) == (40.0, 60.0)
     assert settings.stretch(1.0) == (20.0, 60.0)
-    assert replace(settings, order="uniform").stretch(0.0) == (20.0, 60.0)
+    assert settings.with_(order="uniform").stretch(0.0) == (20.0, 60.0)
 
 
 def test_games_start_in_the_part_of_the_stretch_that_is_open(dataset: Dataset) -> None:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, parse_phases, plain_phases
+from qwop.common.settings import plain_entries
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, parse_phases
 from qwop.finetune.schedules.schedule import Schedule
 from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 
@@ -93,7 +94,7 @@ def test_phases_come_back_as_they_were_written() -> None:
         "first": {"hours": 2},
         "second": {"hours": 0.5, "demonstrations": [1, 0], "entropy": 0.1, "live": False},
     }
-    assert plain_phases(parse_phases(given)) == given
+    assert plain_entries(parse_phases(given)) == given
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """A scripted person, for figures."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from qwop.commands import record as main
 from qwop.common.errors import BadInput
 from qwop.datasets import Episode
 from qwop.datasets.control import PERSON, POLICY
@@ -17,7 +17,6 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.pretrain.reaction import reaction
 from qwop.recorder.coaching.scripted_source import open_scripted
-from qwop.recorder.command import main
 from qwop.recorder.settings import ScriptedSettings
 
 
@@ -85,4 +84,4 @@ def test_another_environments_person_is_a_policy_of_it(untrained: Callable[..., 
     assert sum(len(game) for game in found) >= 0.02 * 60 * 50
     assert all(game.actors is not None for game in found)
     with pytest.raises(BadInput, match=r"champion: a policy of QWOP-v1.*one of CartPole-v1"):
-        games(replace(settings, person="champion"), tmp_path / "data")
+        games(settings.with_(person="champion"), tmp_path / "data")

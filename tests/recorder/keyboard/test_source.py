@@ -117,7 +117,7 @@ def test_a_keyboard_that_pynput_does_not_hear_is_reported(tkinter: None, display
 import sys
 from pynput.keyboard import Listener
 Listener.start = lambda self: self._mark_ready()
-from qwop.recorder.command import main
+from qwop.commands import record as main
 sys.argv = ["qwop-record", "source=keyboard", "dataset=games"]
 main()
 """

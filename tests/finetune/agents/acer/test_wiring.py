@@ -1,7 +1,7 @@
 """ACER's agent: what reaches its learner, and from where."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +213,7 @@ def test_values_are_bounded_by_the_returns_of_live_episodes_and_of_demonstration
 def test_the_values_of_an_untrained_policy_are_not_fitted(
     make_agent: Any, make_sequences: Callable[..., Sequences]
 ) -> None:
-    loop = replace(LOOP, value_decisions=40)
+    loop = LOOP.with_(value_decisions=40)
     for mu, fitted in (([0.33, 0.33, 0.34], False), ([0.6, 0.2, 0.2], True)):
         agent, learner = make_agent(loop=loop)
         played = make_sequences(4)
@@ -286,7 +286,7 @@ def test_the_return_of_a_game_that_was_dropped_does_not_count(
 def test_play_before_the_schedule_is_fitted_stored_and_counted_at_the_discount_of_the_first_phase(
     make_agent: Any, make_sequences: Callable[..., Sequences], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, learner = make_agent(loop=replace(LOOP, value_decisions=16))
+    agent, learner = make_agent(loop=LOOP.with_(value_decisions=16))
     fitted: list[float] = []
     monkeypatch.setattr(learner, "fit_values", lambda played, gamma: fitted.append(gamma))
     played = make_sequences(4)

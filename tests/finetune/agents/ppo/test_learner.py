@@ -39,7 +39,7 @@ def played(make_sequences: Callable[..., Sequences], network: Actor | ActorCriti
 
 
 def test_an_update_moves_policy_and_values(make_sequences: Callable[..., Sequences]) -> None:
-    one = learner(settings=replace(SMALL, epochs=2, target_kl=10.0))
+    one = learner(settings=SMALL.with_(epochs=2, target_kl=10.0))
     before = weights(one.network), weights(one.values)
     stats = one.update(played(make_sequences, one.network), NOW)
     assert not torch.equal(before[0], weights(one.network))
@@ -52,7 +52,7 @@ def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
 ) -> None:
     network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
-    one = learner(network, replace(SMALL, epochs=1, minibatch=1000))
+    one = learner(network, SMALL.with_(epochs=1, minibatch=1000))
     stats = one.update(played(make_sequences, network), NOW._replace(learning_rate=0.0))
     assert stats.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
     assert stats.scalars["clipped_share"] == 0.0
@@ -61,7 +61,7 @@ def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
 def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
     make_sequences: Callable[..., Sequences],
 ) -> None:
-    one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
+    one = learner(settings=SMALL.with_(epochs=1, minibatch=1000))
     with torch.no_grad():
         one.network.policy_head.weight.mul_(100)
     one.update(played(make_sequences, one.network), NOW._replace(learning_rate=0.0))
@@ -73,7 +73,7 @@ def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
 
 
 def test_the_explained_share_of_the_returns_variance_is_the_critics(make_sequences: Callable[..., Sequences]) -> None:
-    one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
+    one = learner(settings=SMALL.with_(epochs=1, minibatch=1000))
     batch = played(make_sequences, one.network)
     assert one.values is not None
     with torch.no_grad():
@@ -87,7 +87,7 @@ def test_the_explained_share_of_the_returns_variance_is_the_critics(make_sequenc
 
 
 def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
-    one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
+    one = learner(settings=SMALL.with_(epochs=50, target_kl=1e-5))
     stats = one.update(played(make_sequences, one.network), NOW)
     assert stats.scalars["epochs"] < 50
 
@@ -157,7 +157,7 @@ def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences: Call
 
 
 def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Sequences]) -> None:
-    one, other = learner(), learner(settings=replace(SMALL, precision="bfloat16"))
+    one, other = learner(), learner(settings=SMALL.with_(precision="bfloat16"))
     together = played(make_sequences, one.network)
     for each in (one, other):
         each.update(together, NOW)
@@ -177,7 +177,7 @@ def test_a_batch_of_one_decision_is_refused() -> None:
 
 
 def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[..., Sequences]) -> None:
-    clipping = replace(SMALL, clip_rewards=True)
+    clipping = SMALL.with_(clip_rewards=True)
     rewards = np.linspace(-3.0, 3.0, 30, dtype=np.float32).reshape(6, 5)
     found = []
     for settings, given in ((clipping, rewards), (SMALL, np.clip(rewards, -1.0, 1.0)), (SMALL, rewards)):

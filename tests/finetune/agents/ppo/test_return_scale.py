@@ -55,7 +55,7 @@ def test_the_scale_is_the_root_mean_square_of_all_returns() -> None:
 def test_an_update_is_that_of_rewards_in_units_of_the_scale(
     shared: bool, make_sequences: Callable[..., Sequences]
 ) -> None:
-    one, other = learner(SCALED, shared), learner(replace(SCALED, scale_returns=False), shared)
+    one, other = learner(SCALED, shared), learner(SCALED.with_(scale_returns=False), shared)
     batch = played(make_sequences)
     probe = learner(SCALED, shared)
     probe.update(batch, NOW)
@@ -75,8 +75,8 @@ def test_large_returns_are_soon_valued(make_sequences: Callable[..., Sequences])
     batch = played(make_sequences)
     batch = replace(batch, rewards=np.full_like(batch.rewards, -100.0))
     errors = []
-    for settings in (SCALED, replace(SCALED, scale_returns=False)):
-        one = learner(replace(settings, learning_rate=1e-2))
+    for settings in (SCALED, SCALED.with_(scale_returns=False)):
+        one = learner(settings.with_(learning_rate=1e-2))
         for _ in range(20):
             stats = one.update(batch, NOW)
         errors.append(stats.scalars["value_error"] / -stats.scalars["value"])

@@ -1,7 +1,6 @@
 """PPO's agent: what reaches its learner, and from where."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,7 @@ def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
 def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, changes: dict[str, Any]) -> None:
     observation = ObservationSpec((4,)) if size == 4 else PICTURES
     for shared in (False, True):
-        settings = replace(SETTINGS, shared=shared, **changes)
+        settings = SETTINGS.with_(shared=shared, **changes)
         network = new_network(settings)(observation, 2, torch.Generator().manual_seed(0))
         assert isinstance(network, ValuedActor) == shared
         policy = Policy(network, EnvironmentSpec("CartPole-v1"), observation)
@@ -108,7 +107,7 @@ def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, change
 def test_a_clone_takes_a_value_head_on_its_own_layers() -> None:
     clone = ActorCritic(PICTURES, 2, (4,), torch.Generator().manual_seed(3), "nips")
     policy = Policy(clone, EnvironmentSpec("CartPole-v1"), PICTURES)
-    agent = build_for(policy, replace(SETTINGS, shared=True))
+    agent = build_for(policy, SETTINGS.with_(shared=True))
     rows = torch.randint(0, 256, (5, PICTURES.size), dtype=torch.uint8)
     assert isinstance(agent.network, ValuedActor)
     assert agent.values is None
@@ -124,4 +123,4 @@ def test_policies_whose_layers_cannot_be_shared_are_refused(
 ) -> None:
     policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
     with pytest.raises(BadInput, match=r"algorithm\.shared=true: .* set algorithm\.shared=false"):
-        build_for(policy, replace(SETTINGS, shared=True))
+        build_for(policy, SETTINGS.with_(shared=True))

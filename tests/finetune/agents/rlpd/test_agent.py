@@ -1,7 +1,6 @@
 """RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +151,7 @@ def test_an_agent_goes_on_from_its_state(
     make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
 ) -> None:
     """With parts of an update and of a demonstration owed, and steps that wait."""
-    settings, now = replace(LOOP, updates_per_decision=0.3), values(0.45)
+    settings, now = LOOP.with_(updates_per_decision=0.3), values(0.45)
     (one, learned), (other, again) = (make_agent([make_episode(20, first=1e6)], settings) for _ in range(2))
     for number in range(4):
         one.learn(make_sequences(2, first=2 * number), now)

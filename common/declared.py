@@ -1,0 +1,286 @@
+"""Declared settings as data: what a class of settings declares, in words and for plain data."""
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from .checks import one_of, quoted
+
+LARGEST: Mapping[type, float] = {int: 2**53, float: 1e38}
+"""Magnitudes beyond which sums and products of settings overflow."""
+
+FAR = 0.7
+"""Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Metadata of a setting: words for its permitted values, where type and bounds do not give them."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """Metadata of a setting: a folder that the command writes, which is tried before any work."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Metadata of a group whose options are the files of `conf/<its name>`, or a file of the user's own.
+
+    example: an option to suggest. expected: what else may be given, for the error without a choice.
+    """
+
+    example: str
+    expected: str = ""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Metadata of settings by name (name → settings of this class), such as a schedule's phases."""
+
+    cls: type[BaseModel]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One declared setting. kind: its type, without None and metadata. options: of a group, the class of each option by
+    the value of its `tag`. nested: the class of settings within these."""
+
+    name: str
+    kind: Any
+    metadata: tuple[Any, ...]
+    optional: bool
+    info: FieldInfo
+    tag: str = ""
+    options: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+
+    @property
+    def nested(self) -> type[BaseModel] | None:
+        return self.kind if isinstance(self.kind, type) and issubclass(self.kind, BaseModel) else None
+
+    def of(self, kind: type[T]) -> T | None:
+        """The metadata of this class, if there is one."""
+        return next((one for one in self.metadata if isinstance(one, kind)), None)
+
+    def inside(self, node: object) -> type[BaseModel] | None:
+        """The class of the settings within this one, in plain data or an object; of a group, that of the option."""
+        return self.options.get(self.chosen(node)) if self.options else self.nested
+
+    def chosen(self, node: object) -> str:
+        """The chosen option of a group, in plain data or an object; its default without a choice."""
+        default = getattr(self.info.get_default(call_default_factory=True), self.tag, "")
+        found = node.get(self.tag, default) if isinstance(node, Mapping) else getattr(node, self.tag, "")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def is_text(self) -> bool:
+        """True for one text, whose characters are taken as they are typed."""
+        return self.kind is str or (get_origin(self.kind) is Literal and isinstance(get_args(self.kind)[0], str))
+
+    @property
+    def is_names(self) -> bool:
+        """True for a mapping whose values are texts, one or several."""
+        return get_origin(self.kind) is Mapping and get_args(self.kind)[1] is not Any
+
+    @property
+    def is_texts(self) -> bool:
+        """True for several texts."""
+        return get_origin(self.kind) is tuple and _unwrapped(get_args(self.kind)[0])[0] is str
+
+    def converted(self, value: Any) -> Any:
+        if self.options and isinstance(value, Mapping) and self.tag not in value:
+            return {self.tag: self.chosen(value), **value}
+        return _converted(self.kind, value)
+
+    @property
+    def expected(self) -> str:
+        """The permitted values in words: 'a whole number, at least 1'."""
+        if (words := self.of(Expected)) is not None:
+            return words.words
+        return _kind_in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
+
+    def limit(self, value: Any) -> str:
+        """In words, the largest permitted number for one that is beyond it where none is declared."""
+        kind = _unwrapped(get_args(self.kind)[0])[0] if get_origin(self.kind) is tuple else self.kind
+        numbers = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        declared = "from" in self.expected or "at most" in self.expected
+        if declared or not any(isinstance(n, int | float) and abs(n) > LARGEST.get(kind, abs(n)) for n in numbers):
+            return ""
+        return f", at most {_number(LARGEST[kind])}"
+
+    @property
+    def bounds(self) -> str:
+        """The permitted values in signs, '≥ 0, < 1'; empty where the value itself shows them."""
+        if (words := self.of(Expected)) is not None:
+            return words.words
+        if get_origin(self.kind) is Literal:
+            return " | ".join(map(quoted, get_args(self.kind)))
+        if get_origin(self.kind) is tuple:
+            kind, metadata, _ = _unwrapped(get_args(self.kind)[0])
+            if get_origin(kind) is Literal:
+                return "each " + " | ".join(map(quoted, get_args(kind)))
+            return f"each {span}" if (span := _span(metadata, signs=True)) else ""
+        return _span(self.metadata, signs=True)
+
+    @property
+    def examples(self) -> list[Any]:
+        return self.info.examples or []
+
+
+def options_of(group: str, one: Declared) -> list[str]:
+    """The options of a group: its classes, and the files of `conf/<group>`."""
+    folder = resources.files("qwop.conf").joinpath(group)
+    files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
+    return sorted({*one.options, *files})
+
+
+_DECLARED: dict[type[BaseModel], Mapping[str, Declared]] = {}
+
+
+def declared(cls: type[BaseModel]) -> Mapping[str, Declared]:
+    """The declared settings of a class by name, those that the class itself adds first."""
+    if cls not in _DECLARED:
+        _DECLARED[cls] = _declarations(cls)
+    return _DECLARED[cls]
+
+
+def _declarations(cls: type[BaseModel]) -> Mapping[str, Declared]:
+    made = {name: _declared(name, one) for name, one in cls.model_fields.items() if not one.exclude}
+    own = [
+        name
+        for name in made
+        if name in cls.__annotations__ and not any(name in _fields(base) for base in cls.__bases__)
+    ]
+    return {name: made[name] for name in [*own, *(name for name in made if name not in own)]}
+
+
+def _fields(cls: type) -> Mapping[str, Any]:
+    return cls.model_fields if issubclass(cls, BaseModel) else {}
+
+
+def _declared(name: str, info: FieldInfo) -> Declared:
+    kind, metadata, optional = _unwrapped(info.annotation)
+    metadata = (*info.metadata, *metadata)
+    tag = info.discriminator if isinstance(info.discriminator, str) else ""
+    options: dict[str, type[BaseModel]] = {}
+    for cls in get_args(kind) if tag else ():
+        options.update(dict.fromkeys(get_args(cls.model_fields[tag].annotation), cls))
+    return Declared(name, kind, metadata, optional, info, tag, options)
+
+
+def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """The type without None and metadata, all metadata, and whether None is permitted."""
+    if get_origin(hint) is Annotated:
+        kind, metadata, optional = _unwrapped(get_args(hint)[0])
+        found = [one.metadata if isinstance(one, FieldInfo) else [one] for one in hint.__metadata__]
+        return kind, (*metadata, *(one for several in found for one in several)), optional
+    others = [one for one in get_args(hint) if one is not type(None)]
+    if len(others) < len(get_args(hint)):
+        kind, metadata, _ = _unwrapped(Union[tuple(others)])  # noqa: UP007
+        return kind, metadata, True
+    return hint, (), False
+
+
+def _converted(kind: Any, value: Any) -> Any:
+    if get_origin(kind) is tuple and isinstance(value, Sequence) and not isinstance(value, str):
+        inner = _unwrapped(get_args(kind)[0])[0]
+        return tuple(_converted(inner, one) for one in value)
+    if isinstance(value, bool):
+        texts = kind is str or get_origin(kind) is Literal
+        return str(value).lower() if texts else value  # or Literal[0, 1] takes it for a number
+    if kind is str and isinstance(value, Real | os.PathLike):
+        return str(value)
+    if kind is int and isinstance(value, Real) and (isinstance(value, Integral) or float(value).is_integer()):
+        return int(value)  # type: ignore[call-overload]
+    if kind is float and isinstance(value, Real) and not (isinstance(value, int) and value.bit_length() > 127):
+        return float(value)
+    return value
+
+
+def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[str]:
+    """The names of all settings in plain data: those of chosen options, and of each entry."""
+    for name, one in declared(cls).items():
+        here = dotted(place, name)
+        value = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
+        yield here
+        if (inner := one.inside(value if value is not None else {})) is not None:
+            yield from places(inner, value, here)
+        elif (entries := one.of(Entries)) is not None and isinstance(value, Mapping):
+            for entry, settings in value.items():
+                yield dotted(here, str(entry))
+                yield from places(entries.cls, settings, dotted(here, str(entry)))
+
+
+def plain(one: Declared) -> Any:
+    """The default of a setting as plain data."""
+    default = one.info.get_default(call_default_factory=True)
+    return default.plain if hasattr(default, "plain") else default
+
+
+def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
+    """The most similar of the known names; None where all are less alike than `far`."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
+
+
+def dotted(place: str, name: str) -> str:
+    """The place of a setting inside another."""
+    return f"{place}.{name}" if place and name else place or name
+
+
+def no_such_setting(place: str, known: Sequence[str]) -> str:
+    """The error for a setting that does not exist; names the nearest that does."""
+    names = place.split(".")
+    groups = {one.rpartition(".")[0] for one in known}
+    if single := next((one for one in known if place.startswith(f"{one}.") and one not in groups), None):
+        return f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?"
+    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
+    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
+    beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
+    if near := nearest(wrong, beside):
+        whole = ".".join([*names[:depth], near, *rest])
+        return f"{quoted(place)}: no such setting; did you mean {whole if whole in known else dotted(group, near)}?"
+    elsewhere = [one for one in known if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
+    if not (group and rest):
+        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
+        if near := nearest(place, alike, far=0) or nearest(place, elsewhere):
+            return f"{quoted(place)}: no such setting; did you mean {near}?"
+    of = f"of {group} " if group else ""
+    return f"{quoted(place)}: no such setting; the settings {of}are {', '.join(beside or known)}"
+
+
+def _kind_in_words(kind: Any, metadata: Sequence[Any]) -> str:
+    if get_origin(kind) is Literal:
+        return one_of(get_args(kind))
+    if get_origin(kind) is tuple:
+        item, inner, _ = _unwrapped(get_args(kind)[0])
+        if get_origin(item) is Literal:
+            return f"a list in brackets of {one_of(get_args(item))}"
+        items = {int: "whole numbers", float: "numbers", str: "texts"}.get(item, "values")
+        return f"a list of {items}" + (f", each {bounds}" if (bounds := _span(inner)) else "")
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(kind, "settings")
+    bounds = _span(metadata)
+    return f"{words}{'' if bounds.startswith('from') else ','} {bounds}" if bounds else words
+
+
+def _span(metadata: Sequence[Any], *, signs: bool = False) -> str:
+    """The range in words, 'at least 0, less than 1', or in signs, '≥ 0, < 1'; empty without a range."""
+    ends = {name: getattr(one, name) for one in metadata for name in ("ge", "gt", "le", "lt") if hasattr(one, name)}
+    if ends.keys() >= {"ge", "le"}:
+        return f"{'' if signs else 'from '}{_number(ends['ge'])} to {_number(ends['le'])}"
+    words = {"ge": ("at least", "≥"), "gt": ("more than", ">"), "le": ("at most", "≤"), "lt": ("less than", "<")}
+    return ", ".join(f"{said[signs]} {_number(ends[name])}" for name, said in words.items() if name in ends)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
