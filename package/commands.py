@@ -53,14 +53,6 @@ pretrain: Command[Any] = Command(
     check="qwop.pretrain.main:require_cloneable",
 )
 
-reestimate: Command[Any] = Command(
-    "reestimate",
-    "qwop.pretrain.settings:ReestimateSettings",
-    "qwop.pretrain.reestimate_main:run",
-    about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",
-    examples=[("qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned", "")],
-)
-
 finetune: Command[Any] = Command(
     "finetune",
     "qwop.finetune.settings:FinetuneSettings",
@@ -207,7 +199,7 @@ study: Command[Any] = Command(
 COMMANDS: Mapping[str, Command[Any]] = {
     one.program: one
     for one in (
-        record, pretrain, reestimate, finetune, evaluate, watch, search, distil, play, population, coach, study,
+        record, pretrain, finetune, evaluate, watch, search, distil, play, population, coach, study,
     )
 }  # fmt: skip
 """The commands by program."""

@@ -9,7 +9,7 @@ from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from ..policies.champion import CHAMPION
-from .held_out import CLONE, REPEAT_LAST, HeldOut
+from .measures import CLONE, REPEAT_LAST, HeldOut
 
 LIKE = 0.01
 """Differences in accuracy below this do not count."""

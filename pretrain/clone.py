@@ -19,7 +19,7 @@ from ..policies.policy import Policy
 from .cloning import cloning_epochs
 from .d3rlpy_backend import d3rlpy_epochs
 from .measures import expected_nats, measure
-from .rows import Rows, rows_of, weights_of
+from .rows import Rows, rows_of, some, weights_of
 from .settings import CloningSettings
 
 
@@ -69,7 +69,7 @@ def clone(
     train, validation = hold_out_cloned(episodes, info, settings, settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
     rows, checked = (
-        rows_of(chosen(episodes, part), policy=settings.policy_weight, person=settings.person_weight)
+        rows_of(some(episodes, part), policy=settings.policy_weight, person=settings.person_weight)
         for part in (train, validation)
     )
     network: TrunkedPolicy
@@ -163,11 +163,6 @@ def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[i
     size = min(max(round(share * count), 1), count - 1)
     circle = np.roll(np.random.default_rng(seed).permutation(count), -part * size)
     return sorted(circle[size:].tolist()), sorted(circle[:size].tolist())
-
-
-def chosen(episodes: Sequence[Episode], indices: Sequence[int]) -> Sequence[Episode]:
-    """Some of the episodes. Those of a dataset are read only when they are used, and not kept."""
-    return episodes.select(indices) if isinstance(episodes, Dataset) else [episodes[index] for index in indices]
 
 
 def untrained(info: DatasetInfo, settings: CloningSettings, generator: torch.Generator) -> ActorCritic:

@@ -13,7 +13,6 @@ from torch.nn import functional
 from ..policies.devices import WEIGHTS
 from ..policies.networks import TrunkedPolicy
 from ..policies.threads import ahead
-from .dense_gradients import DenseGradients
 from .rows import Rows
 from .settings import CloningSettings
 
@@ -125,20 +124,29 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
         lr=settings.learning_rate,
         fused=True,
     )
-    dense = DenseGradients.of(network, settings.label_smoothing)
+    dense = network.dense_layers()  # whose gradient by hand is quicker than autograd's with small layers
+    gradients = [] if dense is None else [torch.zeros_like(one) for one in dense.parameters]
+    for parameter, gradient in zip(() if dense is None else dense.parameters, gradients, strict=True):
+        parameter.grad = gradient
     updates = math.ceil(len(rows) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.epochs * updates)
     batches = ahead(cloning_batches(network, rows, settings, seed))
     for _ in range(settings.epochs):
         losses = []
         for inputs, kept, a, mu, v in islice(batches, updates):
-            if dense is not None:
-                losses.append(dense.step(inputs, kept, a, mu, v))
-            else:
+            if dense is None:
                 optimiser.zero_grad()
-                loss = cloning_loss(policy_logits(network, inputs, kept), a, settings.label_smoothing, mu, v)
-                loss.backward()
-                losses.append(loss.item())
+                logits = policy_logits(network, inputs, kept)
+            else:
+                with torch.no_grad():
+                    logits = dense.forward(inputs, kept).t().clone()
+                logits.requires_grad_()
+            loss = cloning_loss(logits, a, settings.label_smoothing, mu, v)
+            loss.backward()
+            if dense is not None and logits.grad is not None:
+                with torch.no_grad():
+                    dense.backward(logits.grad.t(), gradients)
+            losses.append(loss.item())
             optimiser.step()
             schedule.step()
         yield float(np.mean(losses))

@@ -28,7 +28,7 @@ from ..policies.threads import use_one_thread
 from .advice import next_step, worth
 from .clone import Epoch, clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
-from .held_out import HeldOut, measure_held_out
+from .measures import HeldOut, measure_held_out
 from .rate_search import (
     GAMES,
     Trial,
@@ -40,8 +40,7 @@ from .rate_search import (
     runs_greedily,
     try_clone,
 )
-from .report import pretraining_page
-from .results import games_table, measures_table, write_json
+from .report import games_table, measures_table, pretraining_page, write_json
 from .settings import PretrainSettings
 
 POLICY = "policy.safetensors"

@@ -1,22 +1,20 @@
 """Decisions of episodes as rows to learn from."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.control import POLICY, corrected
+from ..datasets.reader import Dataset
 from ..datasets.schema import Episode
 from ..envs.spec import Observations
 from .reaction import of_person
 
 NONE = -1
 """Value of `previous` in an episode's first decision."""
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,13 @@ class Rows:
         return Rows(self.observations[chosen], self.actions[chosen], self.previous[chosen], probabilities, weights)
 
 
+def some(episodes: Sequence[Episode], indices: Sequence[int]) -> Sequence[Episode]:
+    """Some of the episodes. Those of a dataset are read only when they are used, and not kept."""
+    return episodes.select(indices) if isinstance(episodes, Dataset) else [episodes[index] for index in indices]
+
+
 def rows_of(
-    episodes: Iterable[Episode], *, observations: bool = True, policy: float = 1.0, person: float = 1.0, lag: int = 0
+    episodes: Sequence[Episode], *, observations: bool = True, policy: float = 1.0, person: float = 1.0, lag: int = 0
 ) -> Rows:
     """All decisions of the episodes, in order; the last observation of an episode has no decision.
 
@@ -53,30 +56,39 @@ def rows_of(
     probabilities: the policy's, and 1 for a person's action. Decisions of weight 0 are left out. lag: decisions by
     which a person is late, whose actions go with the observations so much earlier.
 
-    Takes one episode at a time, so that a dataset larger than half of the memory fits. Without `observations`, theirs
-    are empty: float32 [N, 0]. The decisions have probabilities if every player was a policy whose exact ones were
-    recorded, and if some player drew its actions: a greedy policy's add nothing to the actions.
+    Memory is taken once, for as many decisions as the episodes have, and they are read one at a time, so that a dataset
+    larger than half of the memory fits. Without `observations`, theirs are empty: float32 [N, 0]. The decisions have
+    probabilities if every player was a policy whose exact ones were recorded, and if some player drew its actions: a
+    greedy policy's add nothing to the actions.
     """
-    seen = _Column[np.float32 | np.uint8]()
-    actions, previous = _Column[np.int64](), _Column[np.int64]()
-    recorded, weighed = _Column[np.float32](), _Column[np.float32]()
-    exact, drawn, shared = True, False, False
+    total = int(episodes.lengths().sum()) if isinstance(episodes, Dataset) else sum(map(len, episodes))
+    if not len(episodes):
+        raise ValueError("no episode")
+    seen: Observations | None = None
+    actions, previous = np.empty(total, np.int64), np.empty(total, np.int64)
+    weighed, recorded = np.empty(total, np.float32), np.empty((0, 0), np.float32)
+    exact, drawn, shared, end = True, False, False, 0
     for episode in episodes:
         weights = weights_of(episode, policy, person)
         late = lag * of_person(episode) if lag else np.zeros(len(episode), dtype=np.int64)
         chosen = np.flatnonzero((weights > 0) & (late <= np.arange(len(episode))))
-        rows = episode.observations[:-1].reshape(len(episode), -1)[chosen - late[chosen]]
-        seen.add(rows if observations else np.empty((len(chosen), 0), np.float32))
+        rows = episode.observations[:-1].reshape(len(episode), -1)
+        if seen is None:
+            seen = np.empty((total, rows.shape[1]) if observations else (total, 0), rows.dtype)
+            recorded = np.empty((total, episode.behaviour_probabilities.shape[1]), np.float32)
+        at = slice(end, end + len(chosen))
+        end += len(chosen)
+        if observations:
+            seen[at] = rows[chosen - late[chosen]]
         taken = episode.actions.astype(np.int64)
-        actions.add(taken[chosen])
-        previous.add(np.concatenate([[NONE], taken[:-1]])[chosen])
-        weighed.add(weights[chosen])
-        recorded.add(targets(episode)[chosen])
+        actions[at], previous[at] = taken[chosen], np.append(NONE, taken[:-1])[chosen]
+        weighed[at], recorded[at] = weights[chosen], targets(episode)[chosen]
         shared = shared or episode.actors is not None
         exact = exact and (episode.mu_kind == RECORDED or episode.actors is not None)
         drawn = drawn or bool((episode.behaviour_probabilities.max(axis=1) < 1).any())
-    probabilities = recorded.rows() if (exact and drawn) or shared else None
-    return Rows(seen.rows(), actions.rows(), previous.rows(), probabilities, weighed.rows() if shared else None)
+    assert seen is not None
+    probabilities = recorded[:end] if (exact and drawn) or shared else None
+    return Rows(seen[:end], actions[:end], previous[:end], probabilities, weighed[:end] if shared else None)
 
 
 def targets(episode: Episode) -> NDArray[np.float32]:
@@ -96,26 +108,3 @@ def weights_of(episode: Episode, policy: float, person: float) -> NDArray[np.flo
     weights = np.where(episode.actors == POLICY, policy, person * corrected(episode)).astype(np.float32)
     weights[: episode.first_own] = 0.0
     return weights
-
-
-class _Column(Generic[Number]):
-    """An array that grows by rows. If the system can, it moves pages rather than copy them."""
-
-    def __init__(self) -> None:
-        self._array: NDArray[Number] | None = None
-        self._count = 0
-
-    def add(self, rows: NDArray[Number]) -> None:
-        if self._array is None:
-            self._array = np.empty((len(rows), *rows.shape[1:]), rows.dtype)
-        end = self._count + len(rows)
-        if end > len(self._array):
-            self._array.resize((max(end, len(self._array) * 3 // 2), *rows.shape[1:]), refcheck=False)
-        self._array[self._count : end] = rows
-        self._count = end
-
-    def rows(self) -> NDArray[Number]:
-        if self._array is None:
-            raise ValueError("no episode")
-        self._array.resize((self._count, *self._array.shape[1:]), refcheck=False)
-        return self._array

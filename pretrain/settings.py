@@ -1,4 +1,4 @@
-"""The settings of `qwop-pretrain` and `qwop-reestimate`."""
+"""The settings of `qwop-pretrain` and `qwop-dataset reestimate`."""
 
 from typing import Annotated, Literal
 
@@ -102,7 +102,7 @@ class PretrainSettings(CloningSettings):
 
 
 class ReestimateSettings(Settings):
-    """The settings of `qwop-reestimate`."""
+    """The settings of `qwop-dataset reestimate`."""
 
     dataset: Annotated[HomePath, Field(examples=["data/kurodo"])]
     """Folder of the dataset to read; it stays as it is."""

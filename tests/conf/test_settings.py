@@ -18,7 +18,6 @@ LINES = {
     "qwop-record": ["source=page", "source=keyboard", "source=browser", "source=policy source.policy=champion",
                     "source=import source.files=[a.npz]", "source=keys source.files=[a.txt]"],
     "qwop-pretrain": [""],
-    "qwop-reestimate": ["dataset=data/a out=data/b"],
     "qwop-evaluate": ["policy=champion"],
     "qwop-watch": ["policy=champion"],
     "qwop-search": [""],
@@ -226,8 +225,6 @@ BY_HAND = [
     ("study", "study=cartpole-dqn study.objective.direction=up", "direction=up: expected maximise or minimise"),
     ("study", "study=cartpole-dqn study.budget.pruner=mean", "study.budget.pruner=mean: expected median or none"),
     ("study", "study=cartpole-dqn study.command=qwop-evaluate", "study.settings: "),
-    ("reestimate", "dataset=a", "out is not set: expected a text, such as out=data/kurodo-cloned"),
-    ("reestimate", "dataset=a out=b cloning.epohcs=3", "cloning.epohcs: no such setting; did you mean cloning.epochs?"),
     (
         "finetune",
         "schedule=kurodo schedule.phases.mixde.hours=1",
@@ -299,7 +296,6 @@ def test_a_wrong_command_line_is_one_line_and_writes_nothing(
     ("name", "arguments"),
     [
         ("pretrain", "out={}"),
-        ("reestimate", "dataset=a out={}"),
         ("evaluate", "policy=champion out={}"),
         ("finetune", "schedule=kurodo out={}"),
         ("record", "source=policy source.policy=champion dataset={}"),

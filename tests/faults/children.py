@@ -25,7 +25,6 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 MAINS = {
     "record": "recorder.command",
     "pretrain": "pretrain.command",
-    "reestimate": "pretrain.reestimate_command",
     "finetune": "finetune.main",
     "evaluate": "evaluation.command",
     "search": "search.command",
@@ -35,12 +34,12 @@ MAINS = {
 }
 
 WORK = (
-    "recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.training", "evaluation.main", "search.main",
+    "recorder.main", "pretrain.main", "pretrain.reestimate", "finetune.training", "evaluation.main", "search.main",
     "search.distil_main", "study.main", "population.run",
 )  # fmt: skip
 """Imports of the commands when they run."""
 
-VERBS = ("verify", "describe", "upgrade", "merge", "split", "drop", "relabel", "export", "import")
+VERBS = ("verify", "describe", "copy", "relabel", "reestimate", "export", "import")
 """Verbs of `qwop-dataset`; as the first word of a command each stands for it."""
 
 _PIPE = 2**20

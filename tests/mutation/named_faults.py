@@ -485,10 +485,6 @@ _BY_FILE = {
          "demonstrated = log_probabilities.gather(-1, actions[:, None])[:, 0]"),
         ("cloning: probabilities are not used", "rows.probabilities if settings.soft_targets else None", "None"),
     ),
-    "pretrain/dense_gradients.py": (
-        ("cloning by hand: weights of rows are not used", "v.to(log_pi) / v.sum()", "1 / v.numel()"),
-        ("cloning by hand: labels are not smoothed away from the action", "log_pi[:1], 1 - smoothing)", "log_pi[:1], 1.0)"),
-    ),
 }  # fmt: skip
 """By file: the name of each fault, what it replaces, and what by."""
 

@@ -40,7 +40,7 @@ print("all of it")
     assert done.stdout == "all of it\n", done.stderr
 
 
-@pytest.mark.parametrize("command", ["record", "pretrain", "reestimate", "finetune", "evaluate"])
+@pytest.mark.parametrize("command", ["record", "pretrain", "finetune", "evaluate"])
 def test_a_command_without_its_extra_ends_with_one_line(command: str, tmp_path: Path) -> None:
     assert PROJECT["scripts"][f"qwop-{command}"] == f"qwop.commands:{command}.script"
     done = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}.script()", tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from qwop.commands import finetune
 from qwop.envs.spec import EnvironmentSpec
 from qwop.pretrain.advice import next_step, worth
-from qwop.pretrain.held_out import CLONE, REPEAT_LAST
+from qwop.pretrain.measures import CLONE, REPEAT_LAST
 
 
 @pytest.mark.parametrize(("finishes", "schedule"), [(3, "from-person"), (0, "beginner")])

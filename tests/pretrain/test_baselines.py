@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from qwop.pretrain.held_out import majority, repeat_last
+from qwop.pretrain.measures import majority, repeat_last
 from qwop.pretrain.rows import NONE, Rows
 
 

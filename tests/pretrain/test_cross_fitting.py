@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.datasets import Episode
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.pretrain.reestimate_main import ActionProbabilities, cross_fitted
+from qwop.pretrain.reestimate import ActionProbabilities, cross_fitted
 
 
 class Frequencies:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.commands import reestimate as main
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.pretrain.reestimate_main import run
+from qwop.pretrain.reestimate import run
+from qwop.pretrain.reestimate_command import command as main
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
 
 def reestimate(*overrides: str) -> None:
-    """`qwop-reestimate` without a process of its own."""
+    """`qwop-dataset reestimate` without a process of its own."""
     run(main.read(["cloning.epochs=8", *overrides]))
 
 

@@ -1,4 +1,4 @@
-"""Cloning's gradient by hand: updates equal those of autograd, in float64."""
+"""Cloning's gradient below the logits by hand: updates equal those of autograd, in float64."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import torch
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.networks import Actor, ActorCritic, TrunkedPolicy
 from qwop.pretrain.cloning import cloning_epochs, drawn_units
-from qwop.pretrain.dense_gradients import DenseGradients
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
@@ -45,7 +44,7 @@ def test_passes_by_hand_and_with_autograd_end_in_the_same_weights(
     for by_hand in (True, False):
         with monkeypatch.context() as patched:
             if not by_hand:
-                patched.setattr(DenseGradients, "of", lambda network, label_smoothing: None)
+                patched.setattr(kind, "dense_layers", lambda network: None)
             made, few = network(kind), CloningSettings(**{**vars(settings), "epochs": 3, "batch_size": 20})
             losses = list(cloning_epochs(made, rows(soft, weighted), few, seed=3))
         ends.append((losses, made.state_dict()))
@@ -66,4 +65,4 @@ def test_units_are_dropped_at_random_and_the_others_make_up_for_them() -> None:
 
 def test_networks_with_convolutions_are_left_to_autograd() -> None:
     pictures = ActorCritic(ObservationSpec((36, 36, 3), "uint8"), ACTIONS, (8,))
-    assert DenseGradients.of(pictures, 0.0) is None
+    assert pictures.dense_layers() is None

@@ -1,4 +1,4 @@
-"""`qwop-reestimate`: copy a dataset with behaviour probabilities re-estimated by cloning its player.
+"""`qwop-dataset reestimate`: copy a dataset with behaviour probabilities re-estimated by cloning its player.
 
 Each episode's come from a clone that never saw it (cross-fitting).
 """
