@@ -222,7 +222,10 @@ class _Steps:
             if not (known and self.names["action"][0] in texts):
                 raise
             own = texts[self.names["action"][0]]
-            strange = next(one for one in own.tolist() if one and one not in known)
+            words = [one for one in own.tolist() if one and one not in known and one[0] not in "+-.,0123456789"]
+            strange = next(iter(words), None)
+            if strange is None:
+                raise
             raise BadInput(
                 f"column {quoted(self.names['action'][0])} holds {quoted(strange)}, expected only numbers, or only "
                 f"names of actions ({quoted(', '.join(known), LONGEST_REASON)})"

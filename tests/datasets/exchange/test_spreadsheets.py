@@ -146,11 +146,7 @@ def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
     ("change", "said"),
     [
         (lambda one: one.assign(x=["0,5", "1.5", *["1"] * 5]), "has numbers with a point and with a comma"),
-        (
-            lambda one: one.assign(x=["1.002,5", *["1"] * 6]),
-            "holds 1.002,5, expected numbers; write thousands",
-        ),
-        (lambda one: one.assign(x=["1 002", *["1"] * 6]), "column x holds 1 002, expected numbers; write thousands"),
+        (lambda one: one.assign(x=["1 00", *["1"] * 6]), "column x holds 1 00, expected numbers"),
         (lambda one: one.assign(x=["#DIV/0!", *["1"] * 6]), r"column x holds #DIV/0!, expected numbers"),
         (lambda one: one.assign(x=["", *["1"] * 6]), "observations hold a number that is not finite in row 0"),
         (lambda one: one.assign(x=["2026-01-01", *["1"] * 6]), "column x holds 2026-01-01, expected numbers"),
