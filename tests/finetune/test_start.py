@@ -139,9 +139,9 @@ def test_demonstrations_may_be_rewarded_but_not_played_in_another_way_than_the_p
     tmp_path: Path, make_episode: Callable[..., Episode], setting: str, value: object, refused: bool
 ) -> None:
     task = {"frames_per_step": 3, "reward": "shaped"}
-    shown = DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((4,)), 2)
-    DatasetWriter(tmp_path / "shown", shown).write(make_episode(9, actions=2, shape=(4,)))
-    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7))
+    shown = DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((4,)), 11)
+    DatasetWriter(tmp_path / "shown", shown).write(make_episode(9, actions=11, shape=(4,)))
+    network = ActorCritic(4, 11, (16,), torch.Generator().manual_seed(7))
     own = Policy(network, EnvironmentSpec("QWOP-v1", {**task, setting: value}), ObservationSpec((4,)))
     save_policy(tmp_path / "policy.safetensors", own)
     named = {"policy": str(tmp_path / "policy.safetensors"), "demonstrations": str(tmp_path / "shown")}

@@ -117,7 +117,7 @@ _BY_FILE = {
     ),
     "finetune/agents/optimisers.py": (
         ("acer: the average network is the network", "1.0 - alpha)", "1.0)"),
-        ("rmsprop: the gradient of the step before", "if v is not square or g is not one.grad:", "if v is None:"),
+        ("rmsprop: the gradient of the step before", "v is not square or g is not one.grad:", "v is not square:"),
     ),
     "finetune/agents/dqn/agent.py": (
         ("dqn: priorities are never updated", "self.memory.update(sample.slots, errors.cpu().numpy())", "pass"),

@@ -24,7 +24,8 @@ def pretrain(*overrides: str) -> None:
 
 def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    pretrain(f"dataset={make_dataset(12)}", f"out={out}", "splits=2")
+    dataset = make_dataset(12)
+    pretrain(f"dataset={dataset}", f"out={out}", "splits=2")
     found = json.loads((out / "pretraining.json").read_text())
     clone, majority = found["held_out"]["clone"], found["held_out"]["majority"]
     assert clone["accuracy"] > majority["accuracy"] + 0.2
@@ -39,12 +40,12 @@ def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path
     assert (out / "config.yaml").is_file()
     assert list((out / "tensorboard").iterdir())
     page = (out / "report.html").read_text()
-    assert f"out={out} splits=2 games=3 epochs=15" in page
+    assert f"qwop-pretrain epochs=15 games=3 dataset={dataset} out={out} splits=2" in page  # as it was typed
     assert "splits: 2" in page
     for title in (
         "training loss",
         "nats on the validation episodes",
-        "accuracy, by confidence",
+        "accuracy on the validation episodes",
         "share of games, by return",
     ):
         assert f'aria-label="{title}"' in page

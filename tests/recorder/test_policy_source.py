@@ -198,7 +198,7 @@ def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) 
 
 
 def test_a_setting_that_the_environment_does_not_have_is_refused(tmp_path: Path, runner: str) -> None:
-    with pytest.raises(BadInput, match="no setting rewards"):
+    with pytest.raises(BadInput, match="rewards: no such setting; did you mean reward"):
         record(tmp_path, policy=runner, environment={"rewards": "speed"})
 
 

@@ -138,5 +138,5 @@ def test_actions_and_settings_that_are_none_are_refused(env: QWOPOriginalEnv, fa
     with pytest.raises(BadInput, match="reward=money"):
         QWOPOriginalEnv(folder=str(fake), reward="money")
     settings: dict[str, Any] = {"folder": str(fake), "speed": 3}
-    with pytest.raises(BadInput, match="no setting speed"):
+    with pytest.raises(BadInput, match="speed: no such setting"):
         EnvironmentSpec("QWOPOriginal-v1", settings).make()

@@ -236,7 +236,7 @@ def test_teams_see_their_own_first() -> None:
         (3, {}, "num_envs=3: expected a multiple of 2, the runners of a race"),
         (2, {"teams": 0}, "QWOPRace-v1: teams=0: expected"),
         (2, {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
-        (2, {"reward": "speed"}, "unexpected keyword argument 'reward'"),
+        (2, {"reward": "speed"}, "QWOPRace-v1: reward: no such setting"),
     ],
 )
 def test_wrong_settings_are_refused(num_envs: int, task: dict[str, Any], said: str) -> None:
