@@ -8,7 +8,7 @@ from ..datasets.origin import Origin
 from ..envs.qwop.keys_file import read_game
 from .person import info_for
 from .published.source import find_files
-from .settings import KeysSettings, PersonSettings
+from .settings import ME, KeysSettings
 from .source import Source, require_new
 
 EXPECTED = "expected files of keys, such as those that qwop-play saves"
@@ -32,7 +32,7 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
             episode_from_keys(
                 keys,
                 info,
-                player=settings.player or (said.name if said else PersonSettings.player),
+                player=settings.player or (said.name if said else ME),
                 source=path.name,
                 epsilon=settings.epsilon,
                 origin=Origin(sha256=digest),

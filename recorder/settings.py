@@ -17,6 +17,9 @@ from ..common.shared_settings import (
 )
 from ..envs.names import Reward
 
+ME = "me"
+"""Name of a player of whom nothing is known."""
+
 
 class SharedControlSettings(Settings):
     """Shared by the sources in which a person may correct a policy."""
@@ -44,7 +47,7 @@ class LocalPageSettings(SharedControlSettings):
 class PersonSettings(Settings):
     """Shared by the sources in which a person plays QWOP."""
 
-    player: str = "me"
+    player: str = ME
     """Your name in the dataset."""
     frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
     """Game frames (30 a second) per decision of the dataset; 3 is about the recordings' rate."""

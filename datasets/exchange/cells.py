@@ -228,12 +228,13 @@ class Cells:
         column = _plain(column)
         if pa.types.is_nested(column.type):
             column = pa.chunked_array([pa.array([one[0] if one else None for one in column.to_pylist()])])
-        words = np.char.lower(np.char.strip(Cells({name: column}).texts(name)))
+        texts = np.char.strip(Cells({name: column}).texts(name))
+        words = np.char.lower(texts)
         words = np.where(np.isin(words, [one.lower() for one in MISSING]), "", words)
         true, empty = np.isin(words, [*TRUE]), words == ""
         if len(strange := np.flatnonzero(~(true | empty | np.isin(words, [*FALSE])))):
             raise BadInput(
-                f"column {quoted(name)} holds {quoted(str(words[strange[0]]))} in row {strange[0]}, expected true or "
+                f"column {quoted(name)} holds {quoted(str(texts[strange[0]]))} in row {strange[0]}, expected true or "
                 "false (1 or 0)"
             )
         marks_ends = true.any() and (true | empty).all()

@@ -90,7 +90,7 @@ def test_states_along_an_episode_continue_it(frames: Path) -> None:
 
 
 def test_the_report_has_a_row_for_every_game(frames: Path) -> None:
-    rows = json.loads((frames / "recordings" / "reconstruction.json").read_text())
+    rows = json.loads((frames / "aside" / "reconstruction.json").read_text())
     assert [row["source"][-1] for row in rows] == ["0", "1", "2"]
     assert all(row["explained"] == row["samples"] and row["error"] == 0 for row in rows)
     assert [row["earlier_games"] for row in rows] == [0, 1, 2]
@@ -100,14 +100,15 @@ def test_an_interrupted_reconstruction_goes_on(imported: Path, frames: Path, tmp
     out = tmp_path / "out"
     whole = command.read([f"dataset={imported}", f"out={out}", "frames_per_step=2"])
     run(whole)
-    (out / "episode-000002.parquet").unlink()
-    (out / "SHA256SUMS").unlink()
-    report = out / "recordings" / "reconstruction.json"
+    *kept, last = sorted((out / "episodes").iterdir())
+    last.unlink()
+    report = out / "aside" / "reconstruction.json"
     rows = json.loads(report.read_text())
     report.write_text(json.dumps(rows[:2]))
-    kept = [path.read_bytes() for path in sorted(out.glob("*.parquet"))]
+    content = [path.read_bytes() for path in kept]
     run(whole)
-    assert [path.read_bytes() for path in sorted(out.glob("*.parquet"))][:2] == kept
+    assert sorted((out / "episodes").iterdir())[:2] == kept
+    assert [path.read_bytes() for path in kept] == content
     for one, other in zip(open_dataset(out), open_dataset(frames), strict=True):
         np.testing.assert_array_equal(one.observations, other.observations)
         assert one.label == other.label
