@@ -117,8 +117,9 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     if METADATA not in metadata:
         raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
+        description = parse_json(metadata[METADATA])
         require_whole(BytesIO(data))
-        return _build(parse_json(metadata[METADATA]), tensors, given)
+        return _build(description, tensors, given)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:

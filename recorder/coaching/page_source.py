@@ -6,9 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...datasets.schema import Episode
@@ -64,7 +61,6 @@ def _rehearse(recording: Recording) -> None:
 
 def _rescuing(source: Source, recording: Recording, journals: Journals) -> Source:
     """The source, with the games that killed recorders left first, and journals of its own games."""
-    pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, rather than while the first line is left
     begun: list[bool] = []
 
     def episodes() -> Iterator[Episode]:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from ...common.show_page import forwarding, open_page
 from ...datasets.schema import DatasetInfo, Episode
 from ..source import Source
@@ -40,6 +43,7 @@ def page_source(
 
 
 def _episodes(server: LocalServer, open_browser: bool) -> Iterator[Episode]:
+    pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
     server.start()
     if open_browser:
         open_page(server.address)
