@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
+from ...envs.observed import rounded_number
 
 TRUE = frozenset(
     "true t yes y on 1 1.0 wahr vrai verdadero verdadeiro vero waar sant sand prawda".split()  # noqa: SIM905
@@ -34,23 +35,24 @@ _GROUPED = r"[-+]?[1-9]\d{{0,2}}({}\d{{3}})+"
 
 
 class Cells:
-    """Columns, by name: those of Arrow, and NumPy's arrays. separator: that of a `.csv`.
+    """Columns, by name: those of Arrow, and NumPy's arrays. separator: that of a `.csv`. words: columns whose cells are
+    no numbers, though they may look like some.
 
     Decimals may have a point or a comma, and thousands any mark: all numbers of a table decide. BadInput where they can
     be read in two ways.
     """
 
-    def __init__(self, columns: Mapping[str, Any], separator: str = "") -> None:
-        self._columns, self._separator = columns, separator
+    def __init__(self, columns: Mapping[str, Any], separator: str = "", words: Collection[str] = ()) -> None:
+        self._columns, self._separator, self._words = columns, separator, words
         self._numbers: dict[str, NDArray[Any]] = {}
 
     @cached_property
     def _decimal(self) -> str:
         """The mark of decimals."""
         found: set[str] = set()
-        for column in self._columns.values():
+        for column in [column for name, column in self._columns.items() if name not in self._words]:
             if not isinstance(column, np.ndarray) and _is_text(_plain(column).type):
-                texts = pc.unique(pc.utf8_trim_whitespace(_plain(column)).combine_chunks()).drop_null()
+                texts = pc.unique(_trimmed(_plain(column)).combine_chunks()).drop_null()
                 numbers = texts.filter(pc.match_substring_regex(texts, f"^{_DIGITS}$"))
                 found |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
         last = {max(".,", key=text.rfind) for text in found if "." in text and "," in text}
@@ -69,7 +71,7 @@ class Cells:
         if last:
             return last.pop()
         marks = {mark for text in found for mark in ".," if mark in text}
-        if len(marks) > 1 or (marks == {","} and self._separator == ","):
+        if len(marks) > 1 or (marks, self._separator) in (({","}, ","), ({"."}, ";")):
             raise BadInput(f"{quoted(sorted(found)[0])} can be read in two ways; write thousands without a mark")
         return marks.pop() if marks else "."
 
@@ -109,6 +111,13 @@ class Cells:
             found = np.where(np.isin(found, missing), "", found)
         return found
 
+    def marks(self, name: str) -> NDArray[np.str_]:
+        """The cells as texts that tell them apart: whole numbers without their decimals."""
+        texts = pa.array(self.texts(name))
+        return np.asarray(
+            pc.replace_substring_regex(texts, r"^(-?\d+)[.,]0+$", r"\1").to_numpy(zero_copy_only=False), str
+        )
+
     def missing(self, name: str, rows: int) -> NDArray[np.bool_]:
         """The rows in which a column of numbers has none; an array has one in each."""
         column = self._columns[name]
@@ -126,6 +135,15 @@ class Cells:
         if len({len(one) for one in found}) > 1:
             raise BadInput(f"{quoted(', '.join(names), 120)} have different numbers of rows")
         return np.column_stack([one.reshape(len(one), -1) for one in found])
+
+    def require_exact(self, names: Sequence[str]) -> None:
+        """Raise BadInput for columns of whole numbers that float32 rounds."""
+        for name in names:
+            column = self.numbers(name)
+            there = np.where(np.isfinite(column), column, 0) if column.dtype.kind == "f" else column
+            whole = there.dtype.kind in "iu" or (there.dtype.kind == "f" and (there == np.rint(there)).all())
+            if whole and (rounded := rounded_number(there)):
+                raise BadInput(f"column {quoted(name)}: row {rounded}")
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""
@@ -161,7 +179,7 @@ class Cells:
             raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them") from None
 
     def _of_texts(self, name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        texts = pc.utf8_trim_whitespace(column)
+        texts = _trimmed(column)
         texts = pc.if_else(pc.is_in(texts, pa.array(MISSING, texts.type)), pa.scalar(None, texts.type), texts)
         known = texts.drop_null()
         if len(known) and str(known[0]).startswith(("[", "(")):
@@ -172,8 +190,9 @@ class Cells:
             return np.array(truths.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         point, comma = (".", ",") if self._decimal == "." else (",", ".")
         mark = rf"(?:{re.escape(comma)}|{_SPACES})"
-        number = rf"[-+]?(\d{{1,3}}({mark}\d{{3}})+|\d+)?({re.escape(point)}\d*)?([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?)"
-        fits = pc.and_(pc.match_substring_regex(known, f"^({number})$"), pc.not_equal(known, point))
+        whole, decimals = rf"(\d{{1,3}}({mark}\d{{3}})+|\d+)", re.escape(point)
+        number = rf"[-+]?({whole}({decimals}\d*)?|{decimals}\d+)([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?)"
+        fits = pc.match_substring_regex(known, f"^({number})$")
         if len(known) and not pc.all(fits).as_py():
             raise BadInput(
                 f"column {quoted(name)} holds {quoted(str(known.filter(pc.invert(fits))[0]))}, expected numbers"
@@ -259,6 +278,11 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.string()) if _is_text(column.type) and not pa.types.is_string(column.type) else column
+
+
+def _trimmed(column: Any) -> Any:
+    """Texts without spaces around them, with a hyphen where Swedish spreadsheets have a minus."""
+    return pc.replace_substring(pc.utf8_trim_whitespace(column), "\N{MINUS SIGN}", "-")
 
 
 def _listed(text: str) -> NDArray[np.float64]:

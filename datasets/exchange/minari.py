@@ -148,6 +148,8 @@ def _episodes(found: Any, form: ArrayForm, defaults: ImportDefaults, path: Path)
         metadata = [*found.storage.get_episode_metadata(found.episode_indices)]
         for number, (one, about) in enumerate(zip(found.iterate_episodes(), metadata, strict=True)):
             with naming(f"{path}: episode {number}"):
+                if len(one.rewards) != about.get("total_steps", len(one.rewards)):
+                    raise BadInput(f"{len(one.rewards)} steps, but its metadata say {about['total_steps']}")
                 yield _episode(one, about, form, defaults, path.name, number)
     except BadInput:
         raise

@@ -10,7 +10,7 @@ import lzma
 import re
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +56,15 @@ Columns = dict[str, "pa.ChunkedArray | NDArray[Any]"]
 class TableFiles:
     """The files of a table, as columns. columns: a row each, by name; an array of `.npz` may have other lengths.
     starts: first row of each file. files: their names. index: columns that are pandas' index. notes: to be printed.
-    lerobot: the features of LeRobot's description, by name."""
+    rows: their number. lerobot: true for LeRobot's folder. separator: that of a `.csv`."""
 
     columns: Columns
     starts: Sequence[int]
     files: Sequence[Path]
     index: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
-    lerobot: dict[str, Any] = field(default_factory=dict)
+    rows: int = 0
+    lerobot: bool = False
     separator: str = ""
 
 
@@ -119,18 +120,19 @@ def read_files(path: Path, chosen: Callable[[Sequence[str], frozenset[str]], Seq
     starts = [0, *np.cumsum(lengths)[:-1].tolist()]
     with naming(path), _foreign():
         joined: Columns = {name: _joined([one[name] for one in found]) for name in found[0]}
-    more = tuple(dict.fromkeys(notes)), lerobot_features(path), "".join(separators[:1])
+    more = tuple(dict.fromkeys(notes)), sum(lengths), _is_lerobot(path), "".join(separators[:1])
     return TableFiles(joined, starts, files, index, *more)
 
 
-def lerobot_features(path: Path) -> dict[str, Any]:
-    """The features that LeRobot's `meta/info.json` describes; empty for any other path."""
+def lerobot_info(path: Path) -> dict[str, Any]:
+    """LeRobot's `meta/info.json`, which has the type of each of `features`; empty for any other path."""
     file = path / "meta" / "info.json"
     if not _is_lerobot(path):
         return {}
     try:
-        features = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))["features"]
-        return {str(name): {"dtype": str(one["dtype"]), **one} for name, one in features.items()}
+        found = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))
+        features = {str(name): {"dtype": str(one["dtype"]), **one} for name, one in found["features"].items()}
+        return {**found, "features": features}
     except CannotBeRead:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -166,7 +168,7 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: list[str], separators: list[str]) -> Columns:
     """Columns of a `.csv`, as texts; an empty cell is null."""
-    text = _text(path, notes)
+    text = _text(path, notes).lstrip("\r\n")
     first = text[: LONGEST_LINE + 1].splitlines()[:1]
     marked = re.fullmatch(r'"?sep=(.)"?', first[0]) if first else None
     if marked:
@@ -226,12 +228,12 @@ def _text(path: Path, notes: list[str]) -> str:
 
 
 def _names(text: str, separator: str | None) -> tuple[list[str], str]:
-    """The names in the first line, and the separator: the one that gives the most names."""
+    """The names in the first line, before which NumPy writes `# `, and the separator: the one that gives the most."""
     line = text[: LONGEST_LINE + 1]
     if len(line) > LONGEST_LINE and not re.search(r"[\r\n]", line):
         raise BadInput(f"its first line is longer than {LONGEST_LINE:,} characters, expected the names of columns")
     read = {
-        one: next(csv.reader(line.splitlines(), delimiter=one, skipinitialspace=True), [])
+        one: next(csv.reader(line.removeprefix("# ").splitlines(), delimiter=one, skipinitialspace=True), [])
         for one in ([separator] if separator else SEPARATORS)
     }
     best = max(read, key=lambda one: len(read[one]))

@@ -7,52 +7,25 @@ decide; `action` may hold names, too. An `.npz` has arrays in place of columns, 
 each episode.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict
 from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
-from ...envs.actions import Space
 from ..arrays import ArrayForm
-from ..columns import COLUMN_MEANINGS
 from ..origin import Origin
 from ..schema import Episode
 from .cells import Cells
+from .column_names import ALIASES, DONE, by_part, names_of, pictures_of
 from .imported import ImportDefaults, Imported, filled_in, with_observation_names
-from .table_files import UNNAMED, TableFiles, files_of, lerobot_features, read_files
-
-ALIASES = {
-    "action_name": ("action_name",),
-    "action": ("action", "actions", "acts", "act"),
-    "reward": ("reward", "rewards", "rews", "rew", "next.reward"),
-    "episode": ("episode", "episode_index", "episode_id"),
-    "step": ("step", "step_index", "frame_index", "index"),
-    "terminated": ("terminated", "terminations", "terminal", "terminals", "done", "dones", "next.done"),
-    "truncated": ("truncated", "truncations", "timeout", "timeouts", "done", "dones", "next.done"),
-    "begins": ("episode_starts",),
-    "following": ("next_observations", "next_obs", "obs_next", "next_observation", "final_observation"),
-}
-"""Names of the parts of a decision, taken in this order where `columns` gives none, each for one part: beside
-`terminated`, `done` has the other endings."""
-
-GIVEN = ("action", "reward", "episode", "terminated", "truncated", "observation")
-"""Parts that the setting `columns` may name."""
-
-DONE = ("done", "dones", "next.done")
-"""Columns that say that an episode ended, but not why."""
-
-OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {
-    "observation"
-}
-"""Columns that are no part of an observation."""
+from .table_files import UNNAMED, TableFiles, files_of, lerobot_info, read_files
 
 REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
 
@@ -75,12 +48,20 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
 
     def chosen(found: Sequence[str], index: frozenset[str]) -> list[str]:
         here = [name for name in found if name not in pictures]
-        names = [name for part in names_of(here, columns, index).values() for name in part]
-        left_out.update(dict.fromkeys(one for one in found if one not in names and not UNNAMED.fullmatch(one)))
-        return names
+        names = names_of(here, columns, index)
+        kept = [name for part, names_of_part in names.items() if part != "clock" for name in names_of_part]
+        left_out.update(dict.fromkeys(one for one in found if one not in kept and not UNNAMED.fullmatch(one)))
+        return [*kept, *names["clock"]]
 
-    pictures = _pictures(lerobot_features(path), columns, path)
+    described = lerobot_info(path)
+    pictures = pictures_of(described.get("features", {}), columns, path)
     table = read_files(path, chosen)
+    most = described.get("total_frames", table.rows)
+    if most != table.rows:
+        raise BadInput(
+            f"{path}: meta/info.json says {quoted(most)} frames, but the files in data have {table.rows:,}; download "
+            "the dataset again, whole"
+        )
     with naming(path):
         steps = _Steps(table, names_of([*table.columns], columns, table.index), form)
         parts = steps.parts()
@@ -112,42 +93,6 @@ def _episodes(parts: Sequence[Part], form: ArrayForm, defaults: ImportDefaults, 
             yield form.episode(defaults, **vars(part), source=path.name, origin=Origin(game=number))
 
 
-def names_of(
-    found: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
-) -> dict[str, list[str]]:
-    """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
-    if strange := [name for name in columns if name not in GIVEN]:
-        raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
-    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
-        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
-    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
-    taken = {name for names in given.values() for name in names}
-    for name in taken:
-        if name not in found:
-            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found), LONGEST_REASON)}")
-    made: dict[str, list[str]] = {}
-    for part, aliases in ALIASES.items():
-        made[part] = given.get(part) or [one for one in aliases if one in found and one not in taken][:1]
-        if part == "action" and not made[part]:
-            made[part] = _by_number([one for one in found if one.startswith("action.") and one not in taken])
-        taken |= {*made[part]}
-    if "action" in given:
-        made["action_name"] = []
-    made["step"] = made["step"] or [one for one in found if UNNAMED.fullmatch(one)][:1]
-    if not (made["action"] or made["action_name"]):
-        raise BadInput(
-            f"has no column action, but {quoted(', '.join(found), LONGEST_REASON)}; name it with columns.action=…"
-        )
-    known = {one for names in ALIASES.values() for one in names}
-    rest = [one for one in found if one not in taken | known | OTHERS | index and not UNNAMED.fullmatch(one)]
-    seen = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
-    seen = [one for one in seen if one != "observation" or len(seen) == 1] or rest
-    made["observation"] = given.get("observation") or _by_number(seen)
-    if not made["observation"]:
-        raise BadInput("has no columns of observations; name them with columns.observation=[…]")
-    return made
-
-
 class _Steps:
     """The rows of a table. used: the parts that it has. is_flat: true if an observation is a number a column."""
 
@@ -155,7 +100,8 @@ class _Steps:
         self.table, self.names, self.form = table, names, form
         self.used = {part for part, columns in names.items() if columns}
         self.notes: list[str] = []
-        self._cells = Cells(table.columns, table.separator)
+        words = {*names["episode"], *names["action_name"], *names["clock"]}
+        self._cells = Cells(table.columns, table.separator, words)
         self._decisions, self._actions = self._taken()
         self._rows = len(self._decisions)
         if not self._rows:
@@ -164,7 +110,8 @@ class _Steps:
         if names["truncated"] and names["truncated"][0] in DONE:
             self._ends["truncated"] &= ~self._ends["terminated"]
         self._end = self._ends["terminated"] | self._ends["truncated"]
-        self._observations = self._cells.stacked(_by_part(names["observation"], form.observations))
+        self._cells.require_exact(names["observation"])
+        self._observations = self._cells.stacked(by_part(names["observation"], form.observations))
         rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None
         self._rewards = None if rewards is None else rewards.reshape(len(rewards), -1)[:, 0]
         self._following = self._cells.stacked(names["following"]) if names["following"] else None
@@ -217,7 +164,7 @@ class _Steps:
             strange = next(one for one in texts[columns[0]] if one and one not in known)
             raise BadInput(f"column {columns[0]} holds {quoted(strange)}, expected names of actions")
         try:
-            numbers = cells.stacked(_by_part(self.names["action"], self.form.actions))
+            numbers = cells.stacked(by_part(self.names["action"], self.form.actions))
         except BadInput:
             if not (known and self.names["action"][0] in texts):
                 raise
@@ -252,7 +199,7 @@ class _Steps:
         if not self.names["episode"]:
             parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
         else:
-            marks = self._cells.texts(self.names["episode"][0])
+            marks = self._marks
             if self.table.lerobot and steps is not None:
                 parts = self._sorted(marks, steps)
             else:
@@ -261,7 +208,44 @@ class _Steps:
             self._require_together(parts, marks)
         if steps is not None:
             self._require_order(parts, steps)
+        elif self.names["clock"]:
+            self._require_clock(parts, self.names["clock"][0])
         return parts
+
+    @cached_property
+    def _marks(self) -> NDArray[np.str_]:
+        """The episode of each row; BadInput for a row without one. A whole number may be written as 3 and as 3.0."""
+        marks = self._cells.marks(self.names["episode"][0])
+        if len(missing := np.flatnonzero(marks == "")):
+            raise BadInput(f"{self._at(missing[0])}: {self.names['episode'][0]} is missing, expected an episode's mark")
+        return marks
+
+    def _require_clock(self, parts: Sequence[NDArray[np.int64]], name: str) -> None:
+        """BadInput for rows whose times show two games in one episode, where nothing counts the steps."""
+        clock = Cells({name: self.table.columns[name]}, self.table.separator)
+        if not clock.holds_numbers(name):  # dates
+            return
+        times = clock.numbers(name).reshape(self._rows, -1)[:, 0]
+        for part in parts:
+            change = np.diff(times[part])
+            if len(back := np.flatnonzero(change < 0)):
+                row = part[back[0] + 1]
+                raise BadInput(
+                    f"{self._at(row)}: {name} goes back from {times[row - 1]:g} to {times[row]:g} within an episode; "
+                    "give each game an episode of its own, with a column episode"
+                )
+            _, counts = np.unique(times[part], return_counts=True)
+            if len(part) > 2 and (counts == 2).all():
+                raise BadInput(
+                    f"{self._at(part[0])}: each {name} is there twice within episode {self._mark(part)}; two games, or "
+                    "each row twice"
+                )
+            usual = np.median(change) if len(change) else 0.0
+            if usual > 0 and (abs(change - usual) < usual / 10).mean() > 0.5 and (change > 1.9 * usual).any():
+                row = part[change.argmax() + 1]
+                self.notes.append(
+                    f"{self._at(row)}: {name} jumps; if rows are missing, the game is not what was played"
+                )
 
     def _step_numbers(self) -> NDArray[np.float64] | None:
         name = self.names["step"]
@@ -383,7 +367,7 @@ class _Steps:
     def _mark(self, rows: NDArray[np.int64]) -> str:
         if not self.names["episode"]:
             return f"from row {rows[0]}"
-        return quoted(str(self._cells.texts(self.names["episode"][0])[rows[0]]))
+        return quoted(str(self._marks[rows[0]]))
 
     def _at(self, row: Any) -> str:
         """A row, with its file where there are several."""
@@ -397,46 +381,3 @@ def _digest(key: bytes) -> bytes:
     from hashlib import sha256
 
     return sha256(key).digest()
-
-
-def _pictures(features: Mapping[str, Any], columns: Mapping[str, Any], path: Path) -> list[str]:
-    """LeRobot's features that are pictures, unless columns are named; BadInput if there is nothing else to see."""
-    seen = [name for name in features if name.startswith("observation.")]
-    pictures = [name for name in seen if features[name]["dtype"] in ("image", "video")]
-    if "observation" in columns:
-        return []
-    if pictures and len(pictures) == len(seen):
-        found = ", ".join(pictures)
-        raise BadInput(
-            f"{path}: has only pictures ({quoted(found, 120)}), which are not imported; name numbers with "
-            "columns.observation=[…]"
-        )
-    return pictures
-
-
-def _by_number(names: list[str]) -> list[str]:
-    """The columns obs.0, obs.1, …, obs.10 or obs_0_0, … in the order of their numbers, where a tool has sorted them as
-    texts; others in the file's order."""
-    parts = {name: re.split(r"(\d+)", name) for name in names}  # text, number, text, …
-    alike = len({tuple(part[::2]) for part in parts.values()}) == 1
-    return sorted(names, key=lambda name: [int(number) for number in parts[name][1::2]]) if alike else names
-
-
-def _by_part(names: Sequence[str], space: Space) -> Sequence[str]:
-    """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
-    several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
-    pattern = r"((obs|observation|action)[._])?{}([._]\d+)?"
-    found = [
-        name
-        for part in _part_names(space)
-        for name in _by_number([one for one in names if re.fullmatch(pattern.format(re.escape(part)), one)])
-    ]
-    return found if sorted(found) == sorted(names) else names
-
-
-def _part_names(space: Space, place: str = "") -> list[str]:
-    """Names of all parts of a `Dict`, with dots between them where it holds another."""
-    if not isinstance(space, Dict):
-        return [place] if place else []
-    before = f"{place}." if place else ""
-    return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]

@@ -84,8 +84,13 @@ def text(folder: Path, content: str, encoding: str = "utf-8", name: str = "d.csv
     return folder / name
 
 
-def lerobot(folder: Path, *files: pd.DataFrame) -> Path:
-    """A dataset in LeRobot's layout, a file for each table."""
+def timed(table: pd.DataFrame) -> pd.DataFrame:
+    """The times of the rows instead of their steps."""
+    return table.assign(time=table["step"] / 30).drop(columns="step")
+
+
+def lerobot(folder: Path, *files: pd.DataFrame, total: int | None = None) -> Path:
+    """A dataset in LeRobot's layout, a file for each table. total: rows in its description, if not all."""
     data = folder / "d" / "data" / "chunk-000"
     data.mkdir(parents=True)
     (folder / "d" / "meta").mkdir()
@@ -93,7 +98,8 @@ def lerobot(folder: Path, *files: pd.DataFrame) -> Path:
     whole = ("episode_index", "frame_index", "index", "task_index")
     shapes |= {name: ("int64", [1]) for name in whole} | {"timestamp": ("float32", [1])}
     features = {name: {"dtype": kind, "shape": shape} for name, (kind, shape) in shapes.items()}
-    info = {"codebase_version": "v3.0", "fps": 30, "features": features}
+    total = sum(map(len, files)) if total is None else total
+    info = {"codebase_version": "v3.0", "fps": 30, "total_frames": total, "features": features}
     (folder / "d" / "meta" / "info.json").write_text(json.dumps(info))
     for number, table in enumerate(files):
         table.to_parquet(data / f"file-{number:03d}.parquet", index=False)
@@ -136,6 +142,12 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "a step without a number": lambda at: csv(at, rows().astype({"step": object}).replace({"step": {2: None}})),
     "LeRobot: a gap": lambda at: lerobot(at, robot(steps=[0, 1, 4, 5])),
     "LeRobot: a gap between files": lambda at: lerobot(at, robot(steps=[0, 1], done=False), robot(steps=[4, 5])),
+    "LeRobot: a file that is not there": lambda at: lerobot(at, robot(), total=8),
+    "a row without an episode": lambda at: csv(
+        at, rows().astype({"episode": object}).assign(episode=[0, 0, None, None])
+    ),
+    "times that go back, and no steps": lambda at: csv(at, timed(pd.concat([rows(), rows(x=9.0)]))),
+    "every row twice, with times": lambda at: csv(at, timed(rows().loc[rows().index.repeat(2)])),
     # Files that were put together or cut.
     "two tables with their headings": lambda at: text(at, 2 * rows().to_csv(index=False)),
     "a line that was cut": lambda at: text(at, rows().to_csv(index=False)[:-9]),
@@ -148,6 +160,10 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "a formula that failed": lambda at: csv(at, rows(v=["0", "#DIV/0!", "0", "0"])),
     "an action between two": lambda at: csv(at, rows().assign(action=[0.0, 0.5, 1.0, 0.0])),
     "an action that there is not": lambda at: csv(at, rows().assign(action=[0, 1, 2, 0])),
+    "whole numbers that float32 rounds": lambda at: csv(at, rows(x=[2**24 + 1, 0, 0, 0])),
+    "whole numbers among others, in Parquet": lambda at: tables(at, d=rows(x=[2**53 + 1, 0, 0, 0])),
+    "a rule of a table in Markdown": lambda at: text(at, typed("-", "0", "1", "2", separator="|")),
+    "thousands or decimals": lambda at: text(at, typed("1.234", "2.345", "3.456", "4.567")),
     "a spreadsheet": lambda at: text(at, "PK\3\4", name="d.xlsx"),
 }
 """Data that are not what they seem: one line that names the file, exit code 2, and nothing is written."""
@@ -221,6 +237,15 @@ READ: dict[str, tuple[Callable[[Path], Path], Sequence[float]]] = {
                               [1234.5, 0.5, -2000.25, 9.0]),
     "thousands with apostrophes": (lambda at: text(at, typed("1'234.5", "0.5", "-2’000.25", "9.0")),
                                    [1234.5, 0.5, -2000.25, 9.0]),
+    "the minus of Swedish spreadsheets": (lambda at: text(at, typed("\N{MINUS SIGN}0,25", "0,5", "0,75", "1,5")),
+                                          [-0.25, 0.5, 0.75, 1.5]),
+    "NumPy's first line": (lambda at: text(at, "# " + rows().to_csv(index=False)), X),
+    "an empty line before the names": (lambda at: text(at, "\n" + rows().to_csv(index=False)), X),
+    "an episode written as 0 and as 0.0": (
+        lambda at: text(at, rows().to_csv(index=False).replace("\n0,2", "\n0.0,2").replace("\n0,3", "\n0.0,3")), X,
+    ),
+    "an episode that looks like a number with marks": (lambda at: csv(at, rows().assign(episode="1.2.3")), X),
+    "times instead of steps": (lambda at: csv(at, timed(rows())), X),
     "three decimals after a comma": (lambda at: text(at, typed("0,125", "1,500", "2,25", "-0,750")),
                                      [0.125, 1.5, 2.25, -0.75]),
     # Tables of databases and of data frames.
@@ -314,12 +339,11 @@ def test_done_at_the_time_limit_of_the_environment_is_no_termination(tmp_path: P
     assert "next.done" in found.said
 
 
-@pytest.mark.parametrize("form", ["hdf5", "arrow", "parquet"])
-def test_minaris_datasets_are_read_however_they_are_stored(tmp_path: Path, form: str, monkeypatch: Any) -> None:
+def minari_dataset(folder: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     minari = pytest.importorskip("minari")
     from minari.data_collector import EpisodeBuffer
 
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(folder / "minari"))
     env = gymnasium.make("CartPole-v1")
     buffer = EpisodeBuffer(
         id=0,
@@ -333,11 +357,31 @@ def test_minaris_datasets_are_read_however_they_are_stored(tmp_path: Path, form:
     minari.create_dataset_from_buffers(
         "pole-v0", buffer=[buffer], env=env, observation_space=env.observation_space, data_format=form
     )
-    found = bring(tmp_path / "minari" / "pole-v0")
+    return folder / "minari" / "pole-v0"
+
+
+@pytest.mark.parametrize("form", ["hdf5", "arrow", "parquet"])
+def test_minaris_datasets_are_read_however_they_are_stored(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bring(minari_dataset(tmp_path, form, monkeypatch))
     assert found.code == 0, found.said
     (game,) = found.games
     assert game.observations[:, 0].tolist() == [*X, 2.0]
     assert (game.actions.tolist(), game.terminated) == (ACTIONS, True)
+
+
+def test_an_episode_of_minari_that_was_cut_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = minari_dataset(tmp_path, "hdf5", monkeypatch)
+    import h5py
+
+    with h5py.File(folder / "data" / "main_data.hdf5", "a") as file:
+        for name in ("observations", "actions", "rewards", "terminations", "truncations"):
+            whole = file["episode_0"][name][:]
+            del file["episode_0"][name]
+            file["episode_0"][name] = whole[:-2]
+    found = bring(folder)
+    assert (found.code, "2 steps, but its metadata say 4" in found.said) == (2, True)
 
 
 MEGABYTES = 500

@@ -1,0 +1,119 @@
+"""The columns of each part of a decision, by their names, which every tool chooses its own way."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gymnasium.spaces import Dict
+
+from ...common.checks import LONGEST_REASON, quoted
+from ...common.errors import BadInput
+from ...envs.actions import Space
+from ..columns import COLUMN_MEANINGS
+from .table_files import UNNAMED
+
+ALIASES = {
+    "action_name": ("action_name",),
+    "action": ("action", "actions", "acts", "act"),
+    "reward": ("reward", "rewards", "rews", "rew", "next.reward"),
+    "episode": ("episode", "episode_index", "episode_id"),
+    "step": ("step", "step_index", "frame_index", "index"),
+    "terminated": ("terminated", "terminations", "terminal", "terminals", "done", "dones", "next.done"),
+    "truncated": ("truncated", "truncations", "timeout", "timeouts", "done", "dones", "next.done"),
+    "begins": ("episode_starts",),
+    "clock": ("timestamp", "time"),
+    "following": ("next_observations", "next_obs", "obs_next", "next_observation", "final_observation"),
+}
+"""Names of the parts of a decision, taken in this order where `columns` gives none, each for one part: beside
+`terminated`, `done` has the other endings."""
+
+GIVEN = ("action", "reward", "episode", "terminated", "truncated", "observation")
+"""Parts that the setting `columns` may name."""
+
+DONE = ("done", "dones", "next.done")
+"""Columns that say that an episode ended, but not why."""
+
+OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {
+    "observation"
+}
+"""Columns that are no part of an observation."""
+
+
+def names_of(
+    found: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
+) -> dict[str, list[str]]:
+    """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
+    if strange := [name for name in columns if name not in GIVEN]:
+        raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
+    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
+        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
+    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
+    taken = {name for names in given.values() for name in names}
+    for name in taken:
+        if name not in found:
+            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found), LONGEST_REASON)}")
+    made: dict[str, list[str]] = {}
+    for part, aliases in ALIASES.items():
+        made[part] = given.get(part) or [one for one in aliases if one in found and one not in taken][:1]
+        if part == "action" and not made[part]:
+            made[part] = _by_number([one for one in found if one.startswith("action.") and one not in taken])
+        taken |= {*made[part]}
+    if "action" in given:
+        made["action_name"] = []
+    made["step"] = made["step"] or [one for one in found if UNNAMED.fullmatch(one)][:1]
+    if not (made["action"] or made["action_name"]):
+        raise BadInput(
+            f"has no column action, but {quoted(', '.join(found), LONGEST_REASON)}; name it with columns.action=…"
+        )
+    known = {one for names in ALIASES.values() for one in names}
+    rest = [one for one in found if one not in taken | known | OTHERS | index and not UNNAMED.fullmatch(one)]
+    seen = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
+    seen = [one for one in seen if one != "observation" or len(seen) == 1] or rest
+    made["observation"] = given.get("observation") or _by_number(seen)
+    if not made["observation"]:
+        raise BadInput("has no columns of observations; name them with columns.observation=[…]")
+    return made
+
+
+def pictures_of(features: Mapping[str, Any], columns: Mapping[str, Any], path: Path) -> list[str]:
+    """LeRobot's features that are pictures, unless columns are named; BadInput if there is nothing else to see."""
+    seen = [name for name in features if name.startswith("observation.")]
+    pictures = [name for name in seen if features[name]["dtype"] in ("image", "video")]
+    if "observation" in columns:
+        return []
+    if pictures and len(pictures) == len(seen):
+        found = ", ".join(pictures)
+        raise BadInput(
+            f"{path}: has only pictures ({quoted(found, 120)}), which are not imported; name numbers with "
+            "columns.observation=[…]"
+        )
+    return pictures
+
+
+def _by_number(names: list[str]) -> list[str]:
+    """The columns obs.0, obs.1, …, obs.10 or obs_0_0, … in the order of their numbers, where a tool has sorted them as
+    texts; others in the file's order."""
+    parts = {name: re.split(r"(\d+)", name) for name in names}  # text, number, text, …
+    alike = len({tuple(part[::2]) for part in parts.values()}) == 1
+    return sorted(names, key=lambda name: [int(number) for number in parts[name][1::2]]) if alike else names
+
+
+def by_part(names: Sequence[str], space: Space) -> Sequence[str]:
+    """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
+    several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
+    pattern = r"((obs|observation|action)[._])?{}([._]\d+)?"
+    found = [
+        name
+        for part in _part_names(space)
+        for name in _by_number([one for one in names if re.fullmatch(pattern.format(re.escape(part)), one)])
+    ]
+    return found if sorted(found) == sorted(names) else names
+
+
+def _part_names(space: Space, place: str = "") -> list[str]:
+    """Names of all parts of a `Dict`, with dots between them where it holds another."""
+    if not isinstance(space, Dict):
+        return [place] if place else []
+    before = f"{place}." if place else ""
+    return [name for key, part in space.spaces.items() for name in _part_names(part, f"{before}{key}")]
