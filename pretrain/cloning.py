@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..policies.devices import WEIGHTS
+from ..policies.leaf_gradients import LeafGradients
 from ..policies.networks import TrunkedPolicy
 from ..policies.threads import ahead
 from .rows import Rows
@@ -124,28 +125,19 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
         lr=settings.learning_rate,
         fused=True,
     )
-    dense = network.dense_layers()  # whose gradient by hand is quicker than autograd's with small layers
-    gradients = [] if dense is None else [torch.zeros_like(one) for one in dense.parameters]
-    for parameter, gradient in zip(() if dense is None else dense.parameters, gradients, strict=True):
-        parameter.grad = gradient
+    dense = LeafGradients.of(network.dense_layers())
     updates = math.ceil(len(rows) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.epochs * updates)
     batches = ahead(cloning_batches(network, rows, settings, seed))
     for _ in range(settings.epochs):
         losses = []
         for inputs, kept, a, mu, v in islice(batches, updates):
-            if dense is None:
-                optimiser.zero_grad()
-                logits = policy_logits(network, inputs, kept)
-            else:
-                with torch.no_grad():
-                    logits = dense.forward(inputs, kept).t().clone()
-                logits.requires_grad_()
+            optimiser.zero_grad()
+            logits = policy_logits(network, inputs, kept) if dense is None else dense.outputs(inputs, kept=kept)[0]
             loss = cloning_loss(logits, a, settings.label_smoothing, mu, v)
             loss.backward()
-            if dense is not None and logits.grad is not None:
-                with torch.no_grad():
-                    dense.backward(logits.grad.t(), gradients)
+            if dense is not None:
+                dense.backward()
             losses.append(loss.item())
             optimiser.step()
             schedule.step()

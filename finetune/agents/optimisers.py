@@ -1,6 +1,6 @@
 """Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -147,13 +147,7 @@ class CentredRMSprop(RMSpropTF):
         return variances
 
 
-def as_one_vector(parameters: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """A vector of zeros for the gradients of all these parameters, and its parts in their shapes."""
-    sizes = [one.numel() for one in parameters]
-    vector = parameters[0].new_zeros(sum(sizes), requires_grad=False)
-    return vector, [part.view_as(one) for part, one in zip(vector.split(sizes), parameters, strict=True)]
-
-
+@torch.no_grad()
 def clip(gradient: Tensor, longest: float) -> Tensor:
     """Scale the gradient of all parameters, a vector, down to this norm; return the norm before."""
     norm: Tensor = torch.linalg.vector_norm(gradient)

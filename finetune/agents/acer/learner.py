@@ -10,13 +10,14 @@ from torch import Tensor
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers
 from ....policies.devices import undisturbed
+from ....policies.leaf_gradients import as_one_vector
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part, autocast
 from ..losses import final_values
-from ..optimisers import FusedRMSprop, as_one_vector, clip, update_average
+from ..optimisers import FusedRMSprop, clip, update_average
 from .gradients import Array, Steps, loss_gradient
 from .losses import EPSILON, trace_lengths
 from .returns import lstd

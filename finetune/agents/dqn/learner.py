@@ -1,6 +1,7 @@
 """The DQN learner: network, target network, optimiser, and one update on a weighted batch of transitions."""
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from ....common.errors import BadInput
 from ....policies.cuda_graphs import CudaGraphs
+from ....policies.leaf_gradients import LeafGradients
 from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
@@ -17,8 +19,16 @@ from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part
 from ..optimisers import CentredRMSprop, FusedAdam
 from . import losses as dqn
-from .dense_gradients import DenseGradients, StepResult
 from .settings import ADAM, DqnSettings
+
+
+class StepResult(NamedTuple):
+    """TD errors δ and Q(s, a), [B], the loss, and the norm of the gradient before it was clipped."""
+
+    errors: Tensor
+    taken: Tensor
+    loss: Tensor
+    norm: Tensor
 
 
 class DqnLearner(Learner[QNetwork, DqnSettings]):
@@ -33,7 +43,10 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._parameters: list[Tensor] = list(self.network.parameters())
-        self._dense = DenseGradients.of(self.network, self.target, settings)
+        self._dense = LeafGradients.of(self.network.dense_layers())
+        self._dense_target = LeafGradients.of(self.target.dense_layers())
+        if self._dense is not None and self._dense_target is not None:
+            self._dense_target.stacks[0].share_buffers(self._dense.stacks[0])
         self._graphs = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
@@ -53,18 +66,15 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         weights: importance weights w, float32 [B]. Returns the TD errors δ, float32 [B], and, with `diagnose`, update
         statistics.
         """
-        step = self._autograd if self._dense is None else self._dense.step
-        found = step(batch, weights, now.imitation)
+        imitation = now.imitation * (batch.source == DEMONSTRATIONS).astype(weights.dtype) if now.imitation else None
+        arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
+        shown = None if imitation is None else self._tensor(imitation)
+        found = self._graphs(None, *map(self._tensor, arrays), shown)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         return found.errors, self._stats(batch, weights, found) if diagnose else None
 
-    def _autograd(self, batch: Transitions, weights: NDArray[np.floating], imitation: float) -> StepResult:
-        """`DenseGradients.step` for any network and device, by autograd."""
-        shown = imitation * (batch.source == DEMONSTRATIONS).astype(weights.dtype) if imitation else None
-        arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
-        return self._graphs(None, *map(self._tensor, arrays), None if shown is None else self._tensor(shown))
-
+    @torch.enable_grad()
     def _set_gradients(
         self,
         key: None,
@@ -77,30 +87,61 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         imitation: Tensor | None,
     ) -> StepResult:
         """Set the clipped gradients of the loss. imitation: the weight of J_E of each transition, [B]."""
-        rewards = rewards * self.settings.reward_scale
         following = next_observations.flatten(1)
-        quantiles = self.network.quantile_values(observations.flatten(1))
         with torch.no_grad():
-            next_target = self.target.quantile_values(following)
-            q_next_target = next_target.mean(-1)
-        q = quantiles.mean(-1)
+            next_target = self._target_values(following)
+            choosing = self._q_next(following) if self.settings.double else next_target.mean(-1)
+        quantiles = self._values(observations.flatten(1))  # last, because the layers keep what its gradient needs
+        scaled = rewards * self.settings.reward_scale
+        losses, errors, taken = self.losses(quantiles, next_target, choosing, actions, scaled, discounts, imitation)
+        loss = dqn.weighted_mean(losses, weights)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        if self._dense is not None:
+            self._dense.backward()
+        return StepResult(errors, taken, loss.detach(), self._clip())
+
+    def losses(
+        self,
+        quantiles: Tensor,
+        next_target: Tensor,
+        choosing: Tensor,
+        actions: Tensor,
+        rewards: Tensor,
+        discounts: Tensor,
+        imitation: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """L_i = Huber(δ_i) + imitation_i·J_E,i, [B]; with quantiles, the loss of Dabney et al. 2018 for Huber's.
+
+        Also δ and Q(s, a), [B], without gradients. quantiles: of Q(s, ·), next_target: of Q⁻(s', ·), [B, A, N], N = 1
+        without. choosing: Q(s', ·) of the network that selects a*, [B, A]. rewards: scaled.
+        """
+        q = quantiles.squeeze(-1) if self.network.quantiles == 1 else quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        choosing = self._q_next(following) if self.settings.double else q_next_target
         if self.network.quantiles > 1:
             targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
-            target = dqn.double_target(rewards, discounts, choosing, q_next_target)
+            target = dqn.double_target(rewards, discounts, choosing, next_target.squeeze(-1))
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
         if imitation is not None:
             losses = losses + imitation * dqn.margin_loss(q, actions, self.settings.margin)
-        loss = dqn.weighted_mean(losses, weights)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        return StepResult(errors, taken.detach(), loss.detach(), self._clip())
+        return losses, errors, taken.detach()
+
+    def _values(self, observations: Tensor) -> Tensor:
+        """Quantiles of Q(s, ·), to be learned, [B, A, N]."""
+        if self._dense is None:
+            return self.network.quantile_values(observations)
+        return self._dense.outputs(self.network.layer_input(observations))[0].unsqueeze(-1)
+
+    def _target_values(self, following: Tensor) -> Tensor:
+        """Quantiles of Q⁻(s', ·), [B, A, N]."""
+        if self._dense_target is None:
+            return self.target.quantile_values(following)
+        return self._dense_target.without_gradient(self.target.layer_input(following)).unsqueeze(-1)
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -110,6 +151,8 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
     @torch.no_grad()
     def _q_next(self, following: Tensor) -> Tensor:
         """Q(s', ·) of the online network, [B, A], used to select actions."""
+        if self._dense is not None:
+            return self._dense.without_gradient(self.network.layer_input(following))
         q: Tensor = self.network(following)
         return q
 

@@ -1,6 +1,5 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -10,7 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.cuda_graphs import CudaGraphs
-from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
+from ....policies.dense_layers import DenseLayers
+from ....policies.leaf_gradients import LeafGradients
+from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
@@ -18,10 +19,9 @@ from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner, Part, autocast
 from ..losses import final_values, kickstarting_loss
-from ..optimisers import FusedAdam
+from ..optimisers import FusedAdam, clip
 from ..running_scale import RunningScale
 from . import losses as ppo
-from .dense_gradients import DenseGradients
 from .minibatch import Demonstrated, Minibatch, StepStats
 from .return_scale import ReturnScale
 from .settings import PpoSettings
@@ -34,8 +34,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     """Trains the policy's network in place, and V(s) in a separate network or in the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's. Dense
-    layers get their gradients from `DenseGradients`, others from autograd.
+    What is learned is `loss`, differentiated by autograd; below the outputs of dense layers by `LeafGradients`.
     """
 
     def __init__(
@@ -60,12 +59,13 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
         self._return_scale = ReturnScale(head) if settings.scale_returns else None
-        self._dense = DenseGradients.of(self.network, self.values, settings)
+        low = settings.precision == "bfloat16"
+        self._dense = None
+        if self.values is not None:
+            critic = DenseLayers.of([*self.values.trunk, self.values.head], low)
+            self._dense = LeafGradients.of(critic, self.network.dense_layers(low))
         self._graphs = CudaGraphs(self._of_tensors, self._parameters())
         self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
-        # Otherwise MKL would start one thread per core from that thread.
-        threads = (torch.get_num_threads(),)
-        self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are sampled anew for each step."""
@@ -135,8 +135,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         if now.imitation and self._demonstrated is not None:
             size = self.settings.imitation_minibatch
             demonstrated = self._to_imitate(self._shuffle.integers(len(self._demonstrated), size=size))
-        if self._dense is not None:
-            stats = self._dense.step(batch, demonstrated, now, self._beside)
+        if self._device.type != "cuda":
+            stats = self._set_gradients(batch, demonstrated, now)
         else:
             ramps = now.entropy, now.imitation, now.kickstarting
             weights = torch.tensor(ramps, dtype=self.network.policy_head.weight.dtype, device=self._device)
@@ -145,53 +145,85 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return stats
 
     def _of_tensors(self, critic_only: bool, weights: Tensor, *columns: Any) -> StepStats:
-        """`_autograd` of tensors alone, for a graph.
+        """`_set_gradients` of tensors alone, for a graph.
 
         weights: of entropy, imitation and kickstarting, [3]. columns: of a minibatch, and of decisions to imitate."""
         own = len(Minibatch._fields)
         batch, shown = Minibatch._make(columns[:own]), columns[own:]
         named: dict[str, Any] = dict(zip(("entropy", "imitation", "kickstarting"), weights.unbind(), strict=True))
         now = PhaseValues(gamma=1.0, critic_only=critic_only, **named)
-        return self._autograd(batch, Demonstrated._make(shown) if shown else None, now)
+        return self._set_gradients(batch, Demonstrated._make(shown) if shown else None, now)
 
-    def _autograd(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
-        """`DenseGradients.step` for any network, by autograd."""
-        self._optimiser.zero_grad(set_to_none=True)
-        critic = None
-        if self.values is not None and self._device.type == "cuda":  # a graph is recorded in one thread
-            self._add_critic_gradient(self.values, batch)
-        elif self.values is not None:
-            critic = self._beside.submit(self._add_critic_gradient, self.values, batch)
-        with torch.set_grad_enabled(not now.critic_only):
-            features = self._features(batch.inputs)
-            log_pi = torch.log_softmax(self.network.policy_head(features), dim=-1)
-            log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
-            bonus = ppo.entropy(log_pi)
-        losses: list[Tensor] = []
+    def loss(
+        self,
+        batch: Minibatch,
+        log_pi: Tensor,
+        log_ratio: Tensor,
+        entropy: Tensor,
+        values: Tensor,
+        demonstrated: Demonstrated | None,
+        shown: Tensor | None,
+        now: PhaseValues,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Equation 9 of Schulman et al. 2017, to be minimised:
+
+            L = −mean min(ρÂ, clamp(ρ, 1 − ε, 1 + ε)Â) + c_V·mean (V − R)² − c_H·mean H
+
+        plus imitation·L_BC of demonstrated decisions and kickstarting·H(π_T ‖ π). With `critic_only`, c_V's term alone.
+
+        log_pi: log π(·|s) [m, A]. log_ratio, entropy, values: log ρ, H and V(s) [m]. shown: logits [m', A] of the
+        demonstrated decisions. Also returns the losses of imitation and of a teacher, by name.
+        """
+        loss = self.settings.value_coefficient * ppo.value_loss(values, batch.returns)
         named: dict[str, Tensor] = {}
-        if isinstance(self.network, ValuedActor):
-            losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), batch.returns))
-        if not now.critic_only:
-            weight = now.entropy * self.settings.entropy_coefficient
-            gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
-            losses.append(-gain.mean() - weight * bonus.mean())
-            if demonstrated is not None:
-                logits = self.network.policy_head(self._features(demonstrated.inputs))
-                named["imitation_loss"] = cloning_loss(
-                    logits, demonstrated.actions, probabilities=demonstrated.probabilities
-                )
-                losses.append(now.imitation * named["imitation_loss"])
-            if batch.teacher is not None:
-                named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
-                losses.append(now.kickstarting * named["kickstarting"])
-        if losses:
-            torch.stack(losses).sum().backward()
-        if critic is not None:
-            critic.result()
-        norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
-        return StepStats(
-            log_ratio.detach(), bonus.detach(), norm, {name: loss.detach() for name, loss in named.items()}
-        )
+        if now.critic_only:
+            return loss, named
+        gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
+        weight = now.entropy * self.settings.entropy_coefficient
+        loss = loss - (gain + weight * entropy).mean()  # the weight is a tensor in a CUDA graph
+        if demonstrated is not None and shown is not None:
+            probabilities = demonstrated.probabilities
+            named["imitation_loss"] = cloning_loss(shown, demonstrated.actions, probabilities=probabilities)
+            loss = loss + now.imitation * named["imitation_loss"]
+        if batch.teacher is not None:
+            named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+            loss = loss + now.kickstarting * named["kickstarting"]
+        return loss, named
+
+    @torch.enable_grad()
+    def _set_gradients(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
+        """Set the clipped gradients of a minibatch."""
+        m, imitated = len(batch.actions), None if now.critic_only else demonstrated
+        # Demonstrated decisions go through the layers behind the others.
+        inputs = batch.inputs if imitated is None else torch.cat([batch.inputs, imitated.inputs])
+        logits, values = self._outputs(inputs, batch.inputs, now.critic_only)
+        shown = None
+        if imitated is not None:
+            logits, shown = logits.split([m, len(logits) - m])
+        log_pi = torch.log_softmax(logits, dim=-1)
+        log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
+        entropy, longest = ppo.entropy(log_pi), self.settings.max_gradient_norm
+        loss, named = self.loss(batch, log_pi, log_ratio, entropy, values, imitated, shown, now)
+        if self._dense is not None:
+            loss.backward()
+            norm = clip(self._dense.backward(), longest)
+        else:
+            self._optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(self._parameters(), longest)
+        losses = {name: one.detach() for name, one in named.items()}
+        return StepStats(log_ratio.detach(), entropy.detach(), norm, losses)
+
+    def _outputs(self, inputs: Tensor, own: Tensor, critic_only: bool) -> tuple[Tensor, Tensor]:
+        """Logits of inputs of the trunk, and V(s) [m] of those of the batch's own steps, which come first."""
+        if self._dense is not None:
+            learned = 1 if critic_only else None
+            values, logits = self._dense.outputs(bounded(own, self.network.observation), inputs, learned=learned)
+            return logits, values.squeeze(-1)
+        with torch.set_grad_enabled(not critic_only):
+            features = self._features(inputs)
+            logits = self.network.policy_head(features)
+        return logits, self._value_of(features[: len(own)], own)
 
     @torch.no_grad()
     def _summary(self, steps: list[StepStats]) -> dict[str, float]:
@@ -213,13 +245,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
         return Demonstrated(inputs, self._tensor(rows.actions), probabilities)
 
-    def _add_critic_gradient(self, critic: Values, batch: Minibatch) -> None:
-        """Compute the gradient of the separate value network."""
-        self._critic_loss(self._own_value(critic, batch.inputs), batch.returns).backward()
-
-    def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
-        return self.settings.value_coefficient * ppo.value_loss(values, returns)
-
     def _features(self, inputs: Tensor) -> Tensor:
         """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
         with autocast(self.settings.precision, self._device):
@@ -229,18 +254,20 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
 
+    @torch.no_grad()
     def _value(self, inputs: Tensor) -> Tensor:
         """V(s), [...], of inputs of the policy's trunk [..., size]."""
         if self._dense is not None:
-            return self._dense.value(inputs)
-        if self.values is not None:
-            return self._own_value(self.values, inputs)
-        assert isinstance(self.network, ValuedActor)
-        values: Tensor = self.network.value_head(self._features(inputs)).squeeze(-1)
-        return values
+            return self._dense.values(bounded(inputs, self.network.observation))
+        return self._value_of(self._features(inputs) if self.values is None else inputs, inputs)
 
-    def _own_value(self, critic: Values, inputs: Tensor) -> Tensor:
+    def _value_of(self, features: Tensor, inputs: Tensor) -> Tensor:
+        """V(s) by the head on the policy's features, or of inputs by the network of its own."""
+        if self.values is None:
+            assert isinstance(self.network, ValuedActor)
+            shared: Tensor = self.network.value_head(features).squeeze(-1)
+            return shared
         with autocast(self.settings.precision, self._device):
-            features = critic.features(inputs)
-        values: Tensor = critic.head(features.to(critic.head.weight.dtype)).squeeze(-1)
+            own = self.values.features(inputs)
+        values: Tensor = self.values.head(own.to(self.values.head.weight.dtype)).squeeze(-1)
         return values

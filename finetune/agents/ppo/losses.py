@@ -6,6 +6,7 @@ estimate of the advantage of an action.
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..losses import entropy as entropy
 
@@ -48,7 +49,7 @@ def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
 
 def value_loss(values: Tensor, returns: Tensor) -> Tensor:
     """mean (V(s) − R)², with R = Â + V(s) from before the update."""
-    return (values - returns).square().mean()
+    return functional.mse_loss(values, returns)
 
 
 def kl_estimate(log_ratio: Tensor) -> Tensor:

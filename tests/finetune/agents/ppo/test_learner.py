@@ -11,10 +11,12 @@ from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.policies.networks import Actor, ActorCritic, Values
+from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
+from qwop.pretrain.rows import Rows
 from torch import Tensor, nn
 
 from ...runs import NOW
+from ..live_play import make_batch
 
 SMALL = PpoSettings(hidden=(16,), minibatch=10)
 
@@ -186,3 +188,31 @@ def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[
         found.append(weights(one.values))
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_gpu_learns_as_the_cpu_does(shared: bool) -> None:
+    found = []
+    for device in ("cpu", "cuda"):
+        generator = torch.Generator().manual_seed(0)
+        network = (ValuedActor if shared else Actor)(2, 3, (16,), generator)
+        values = None if shared else Values(2, (16,), generator)
+        settings = PpoSettings(minibatch=10, target_kl=100.0)
+        random = np.random.default_rng(0)
+        shown = Rows(
+            random.normal(size=(30, 2)).astype(np.float32), random.integers(3, size=30), np.zeros(30, np.int64)
+        )
+        learner = PpoLearner(network, values, settings, torch.device(device), np.random.default_rng(0), shown)
+        phases = (
+            NOW,
+            NOW._replace(critic_only=True),
+            NOW._replace(imitation=0.5),
+            NOW._replace(imitation=0.2, entropy=3),
+        )
+        for number, now in enumerate((*phases, *phases)):
+            learner.update(make_batch(number), now)
+        found.append([one.detach().cpu() for one in learner._parameters()])
+    for mine, other in zip(*found, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-4)
