@@ -19,6 +19,16 @@ def kickstarting_loss(log_policy: Tensor, teacher: Tensor) -> Tensor:
     return -(teacher * log_policy).sum(-1).mean()
 
 
+def backward_sums(terms: Tensor, factors: Tensor) -> Tensor:
+    """x_t = e_t + f_t·x_{t+1} with x_k = 0, [n, k], of terms e and factors f [n, k]: advantages and targets of k steps,
+    from the last one backwards."""
+    found = [torch.zeros_like(terms[:, 0])]
+    # Rows of steps, because columns are slow to read.
+    for term, factor in zip(*(one.t().contiguous().flip(0) for one in (terms, factors)), strict=True):
+        found.append(torch.addcmul(term, factor, found[-1]))
+    return torch.stack(found[:0:-1], dim=1)
+
+
 def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: torch.device) -> Tensor:
     """V of the observations at which a time limit ended an episode, placed at their steps: float32 [n, k], 0 elsewhere.
 

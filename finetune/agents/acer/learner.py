@@ -1,6 +1,9 @@
 """The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
 
 import copy
+import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +13,7 @@ from torch import Tensor
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers
 from ....policies.devices import undisturbed
-from ....policies.leaf_gradients import as_one_vector
+from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
@@ -18,10 +21,43 @@ from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part, autocast
 from ..losses import final_values
 from ..optimisers import FusedRMSprop, clip, update_average
-from .gradients import Array, Steps, loss_gradient
+from . import losses as acer
 from .losses import EPSILON, trace_lengths
 from .returns import lstd
 from .settings import AcerSettings
+
+AveragePolicy = Callable[[Tensor, Tensor], Tensor]
+"""π_avg, [m, A], of m states: step t of sequence i, by tensors of i and t, int64 [m]."""
+
+
+class Played(NamedTuple):
+    """A batch of n sequences of k steps as tensors, rewards and returns scaled.
+
+    mu, player: [n, k, A]; demonstrated, True for demonstrations: [n, 1]; the others: [n, k]. achieved: returns of
+    demonstrations, and True where they are known.
+    """
+
+    actions: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    mu: Tensor
+    final_values: Tensor
+    demonstrated: Tensor
+    player: Tensor | None
+    achieved: tuple[Tensor, Tensor] | None
+
+
+class Steps(NamedTuple):
+    """Numbers of every step, [n, k]: ρ and Q of the action taken, its target, V; outside: True where V was clipped;
+    limited: True where the trust region shortened the policy's gradient."""
+
+    rho: Tensor
+    q_taken: Tensor
+    q_ret: Tensor
+    values: Tensor
+    outside: Tensor
+    limited: Tensor
 
 
 class AcerLearner(Learner[ActorCritic, AcerSettings]):
@@ -39,11 +75,11 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
         low = settings.precision == "bfloat16"
         self._dense, self._dense_average = (
-            DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
+            LeafGradients.of(DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head))
+            for one in (self.network, self.average)
         )
         self._averages: list[Tensor] = list(self.average.parameters())
         self._parameters: list[Tensor] = list(self.network.parameters())
-        self._gradient, self._gradients = as_one_vector(self._parameters)
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
         self._below_q_size = sum(one.numel() for one in self._below_q)
         self._optimiser = FusedRMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
@@ -80,31 +116,86 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         cross-entropy with the demonstrator's policy.
         """
         n, k = batch.actions.shape
-        with torch.inference_mode(self._dense is not None):
-            finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next
-            # Rows are in the order of steps, so those of the last observations, without gradient, are the last ones.
-            inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
-            outputs = self._outputs(self.network, self._dense, inputs)
-            logits, values = outputs.detach().chunk(2)
-            pi, q = (_on_cpu(one).reshape(-1, k + 1, n) for one in (torch.softmax(logits, dim=0), values))
-            averages = self._average_policy(inputs[: n * k]) if diagnose else None
+        played = self._played(batch)
+        # Rows in the order of steps, so that rows of equal steps are read together.
+        inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
 
-            def average(states: NDArray[np.int64]) -> Array:
-                return self._average_policy(inputs[states]) if averages is None else averages.take(states, axis=1)
+        def average(sequence: Tensor, step: Tensor) -> Tensor:
+            return self._average_policy(inputs[step * n + sequence])
 
-            gradient, steps = loss_gradient(
-                batch, pi, q, average, _on_cpu(finals), self.bounds,
-                self.tolerance * self.settings.reward_scale, self.settings, now,
-            )  # fmt: skip
-            norm = self._set_gradients(
-                outputs[:, : n * k], self._tensor(gradient).view(2 * len(pi), -1), now.critic_only
-            )
+        with torch.enable_grad():
+            outputs = self._outputs(self.network, self._dense, inputs, learned=True)
+            logits, q = outputs.t().reshape(2, -1, k + 1, n).permute(0, 3, 2, 1).unbind()
+            if diagnose:
+                logits.retain_grad()
+            loss, steps = self.loss(logits, q, played, average, now)
+            norm = self._set_gradients(loss, now.critic_only)
+        stats = self._stats(batch, played, logits, steps, norm, average, now) if diagnose else None
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
-        if averages is None:
-            return None
-        return self._stats(batch, pi[:, :-1], None if now.critic_only else averages.reshape(-1, k, n), steps, norm)
+        return stats
+
+    def loss(
+        self, logits: Tensor, q: Tensor, played: Played, average: AveragePolicy, now: PhaseValues
+    ) -> tuple[Tensor, Steps]:
+        """The mean over all steps, to be minimised, of
+
+            c_Q·½(Qret − Q(s, a))² − z*·logits − imitation·w·Σ_a p(a|s)·log π(a|s),
+
+        z* the gradient of the actor's gain within the trust region, the last term for demonstrations. With
+        `critic_only`, the critic's term alone. With `achieved_returns`, demonstrations have no z*, and their targets
+        are the returns where known.
+
+        logits, q: [n, k + 1, A]. average: called only for states that the trust region may limit.
+        """
+        settings = self.settings
+        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), played, now.gamma)
+        logits, q = logits[:, :-1], q[:, :-1]
+        q_taken = q.gather(-1, played.actions.unsqueeze(-1)).squeeze(-1)
+        loss = settings.q_coefficient * acer.critic_loss(q_taken, steps.q_ret)
+        if now.critic_only:
+            return loss, steps
+        entropy_weight = now.entropy * settings.entropy_coefficient
+        free = logits.detach().requires_grad_()
+        gain = acer.gain(
+            free, played.mu, played.actions, q.detach(), steps.values, steps.q_ret, settings.truncation, entropy_weight
+        )
+        (g,) = torch.autograd.grad(gain.sum(), free)
+        reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
+        if len(reached[0]):
+            pi = torch.softmax(free.detach()[reached], -1)
+            g[reached], steps.limited[reached] = acer.to_trust_region(g[reached], pi, average(*reached), settings.delta)
+        if settings.achieved_returns:
+            g = g.masked_fill(played.demonstrated.unsqueeze(-1), 0.0)
+        loss = loss - (g * logits).sum(-1).mean()
+        if now.imitation and played.player is not None:
+            weights = now.imitation * played.demonstrated.to(q.dtype)
+            if settings.achieved_returns and played.achieved is not None:
+                returns, known = played.achieved
+                w = acer.imitation_weight(returns, steps.values, self.tolerance * settings.reward_scale)
+                weights = weights * torch.where(known, w, 1.0)
+            loss = loss + acer.imitation_loss(logits, played.player, weights)
+        return loss, steps
+
+    @torch.no_grad()
+    def _steps(self, pi: Tensor, q: Tensor, played: Played, gamma: float) -> Steps:
+        """ρ, Q, its targets and V, of π and Q of all actions, [n, k + 1, A]."""
+        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds
+        taken = played.actions.unsqueeze(-1)
+        exact = (pi * q).sum(-1)
+        values = exact.clamp(low, high)
+        pi_taken, q_taken = pi[:, :-1].gather(-1, taken).squeeze(-1), q[:, :-1].gather(-1, taken).squeeze(-1)
+        rho = acer.importance_weights(pi_taken, played.mu.gather(-1, taken).squeeze(-1))
+        q_ret = acer.retrace(
+            played.rewards, played.terminated, played.truncated, q_taken, values,
+            played.final_values.clamp(low, high), rho, gamma,
+        )  # fmt: skip
+        if self.settings.achieved_returns and played.achieved is not None:
+            returns, known = played.achieved
+            q_ret = torch.where(known, returns, q_ret)
+        outside = (exact != values)[:, :-1]
+        return Steps(rho, q_taken, q_ret.clamp(low, high), values[:, :-1], outside, torch.zeros_like(outside))
 
     @undisturbed
     @torch.no_grad()
@@ -127,74 +218,102 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
-    @torch.no_grad()
-    def _average_policy(self, inputs: Tensor) -> Array:
-        """π_avg, [A, rows], of the trunk's inputs."""
-        logits, _ = self._outputs(self.average, self._dense_average, inputs).chunk(2)
-        return _on_cpu(torch.softmax(logits, dim=0))
+    def _played(self, batch: Sequences) -> Played:
+        kind, scale = self.network.q_head.weight.dtype, self.settings.reward_scale
+        achieved = None
+        if batch.known is not None and batch.returns is not None:
+            achieved = self._tensor(batch.returns).to(kind) * scale, self._tensor(batch.known)
+        return Played(
+            self._tensor(batch.actions),
+            self._tensor(batch.rewards).to(kind) * scale,
+            self._tensor(batch.terminated),
+            self._tensor(batch.truncated),
+            self._tensor(batch.behaviour_probabilities).to(kind),
+            final_values(batch, self._value, self._device),  # before the outputs, which hold until the next
+            self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1),
+            None if batch.player is None else self._tensor(batch.player).to(kind),
+            achieved,
+        )
 
-    def _set_gradients(self, outputs: Tensor, gradient: Tensor, critic_only: bool) -> Tensor:
-        """Set the clipped gradients of the parameters from that with respect to the first rows of the outputs; return
-        the norm before they were clipped."""
+    @torch.no_grad()
+    def _average_policy(self, inputs: Tensor) -> Tensor:
+        """π_avg, [rows, A], of the trunk's inputs."""
+        return torch.softmax(self._outputs(self.average, self._dense_average, inputs).chunk(2, -1)[0], -1)
+
+    def _set_gradients(self, loss: Tensor, critic_only: bool) -> Tensor:
+        """Set the clipped gradients of the parameters; return their norm before."""
         longest = self.settings.max_gradient_norm
-        if self._dense is None:
-            self._optimiser.zero_grad(set_to_none=True)
-            outputs.backward(gradient)
-        else:
-            self._dense.backward(gradient, self._gradients)
-            for parameter, one in zip(self._parameters, self._gradients, strict=True):
-                parameter.grad = one
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        vector = None if self._dense is None else self._dense.backward()
         if critic_only:
             for parameter in self._below_q:
                 parameter.grad = None
-        if self._dense is None:
+        if vector is None:
             return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
-        return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
+        return clip(vector[self._below_q_size :] if critic_only else vector, longest)
 
-    def _stats(self, batch: Sequences, pi: Array, pi_average: Array | None, steps: Steps, norm: Tensor) -> UpdateStats:
-        """Statistics of an update; pi, pi_average: [A, k, n], the latter None if the actor did not learn."""
+    @torch.no_grad()
+    def _stats(
+        self,
+        batch: Sequences,
+        played: Played,
+        logits: Tensor,
+        steps: Steps,
+        norm: Tensor,
+        average: AveragePolicy,
+        now: PhaseValues,
+    ) -> UpdateStats:
+        """Statistics of an update, before its step. logits: [n, k + 1, A], with their gradient."""
+        pi = torch.softmax(logits[:, :-1], -1)
         scalars = {
-            "q_error": np.sqrt(np.square(steps.q_ret - steps.q_taken).mean()),
+            "q_error": (steps.q_ret - steps.q_taken).square().mean().sqrt(),
             "value": steps.values.mean(),
-            "entropy": -(pi * np.log(pi + EPSILON)).sum(0).mean(),
+            "entropy": -(pi * (pi + EPSILON).log()).sum(-1).mean(),
             "gradient_norm": norm,
         }
         if self.bounds is not None:
-            scalars["values_outside"] = steps.outside.mean()
-        if pi_average is not None:
-            scalars["kl_to_average"] = (pi_average * np.log((pi_average + 1e-8) / (pi + 1e-8))).sum(0).mean()
-            scalars["trust_region_active"] = steps.limited.mean()
+            scalars["values_outside"] = steps.outside.float().mean()
+        if not now.critic_only:
+            pi_average = average(*torch.ones_like(played.terminated).nonzero(as_tuple=True)).view_as(pi)
+            scalars["kl_to_average"] = (pi_average * ((pi_average + 1e-8) / (pi + 1e-8)).log()).sum(-1).mean()
+            scalars["trust_region_active"] = steps.limited.float().mean()
+        lengths = trace_lengths(steps.rho, played.terminated | played.truncated)
         by_source = means_by_source(
             batch.source,
-            importance_weight=steps.rho,
-            truncated_share=steps.rho > self.settings.truncation,
-            trace_length=trace_lengths(steps.rho, batch.terminated | batch.truncated),
+            importance_weight=steps.rho.cpu(),
+            truncated_share=(steps.rho > self.settings.truncation).float().cpu(),
+            trace_length=lengths.cpu(),
         )
         if "demonstrations" in by_source:
-            by_source["demonstrations"] |= self._demonstrated(batch, pi, pi_average is not None, steps)
+            slopes = None if now.critic_only else logits.grad
+            by_source["demonstrations"] |= self._of_demonstrations(played, pi, slopes, steps)
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
-    def _demonstrated(self, batch: Sequences, pi: Array, acts: bool, steps: Steps) -> dict[str, float]:
+    def _of_demonstrations(self, played: Played, pi: Tensor, slopes: Tensor | None, steps: Steps) -> dict[str, float]:
         """Statistics of the demonstrations in a batch: V of their states and the return achieved from there (scaled),
-        −log π of their actions, and the share of these actions that the update makes less probable."""
-        mine = batch.source == DEMONSTRATIONS
-        taken = np.take_along_axis(pi.T, batch.actions[..., np.newaxis], axis=-1).squeeze(-1)
-        figures = {"nats": -np.log(taken + EPSILON)[mine].mean()}
-        if batch.known is not None and batch.returns is not None and batch.known.any():
-            achieved = batch.returns[batch.known].mean() * self.settings.reward_scale
-            figures |= {"value": steps.values[batch.known].mean(), "achieved": achieved}
-        if acts:
-            figures["pushed_down"] = (steps.to_action > 0)[mine].mean()
+        −log π of their actions, and the share of these actions that the update makes less probable. slopes: the
+        gradient of the logits, [n, k + 1, A]."""
+        mine, taken = played.demonstrated.squeeze(-1), played.actions.unsqueeze(-1)
+        figures = {"nats": -(pi.gather(-1, taken)[mine] + EPSILON).log().mean()}
+        if played.achieved is not None:
+            returns, known = played.achieved
+            if known.any():
+                figures |= {"value": steps.values[known].mean(), "achieved": returns[known].mean()}
+        if slopes is not None:
+            figures["pushed_down"] = (slopes[:, :-1].gather(-1, taken)[mine] > 0).float().mean()
         return {name: float(figure) for name, figure in figures.items()}
 
-    def _outputs(self, network: ActorCritic, dense: DenseLayers | None, inputs: Tensor) -> Tensor:
-        """Policy logits and Q values, [2A, rows], of the trunk's inputs; the heads in float32 whatever the precision
-        of the trunk."""
+    def _outputs(
+        self, network: ActorCritic, dense: LeafGradients | None, inputs: Tensor, learned: bool = False
+    ) -> Tensor:
+        """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads in float32 whatever the precision
+        of the trunk. learned: with gradient."""
         if dense is not None:
-            return dense.forward(inputs)
+            return dense.outputs(inputs)[0] if learned else dense.without_gradient(inputs)
         with autocast(self.settings.precision, self._device):
             features = network.trunk(inputs).to(network.policy_head.weight.dtype)
-        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
+        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1)
 
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
@@ -205,10 +324,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     @torch.no_grad()
     def _value(self, observations: Tensor) -> Tensor:
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
-        logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
-        return (torch.softmax(logits, dim=0) * q).sum(0)
-
-
-def _on_cpu(tensor: Tensor) -> Array:
-    array: Array = tensor.contiguous().cpu().numpy()
-    return array
+        inputs = self.network.trunk_input(observations)
+        logits, q = self._outputs(self.network, self._dense, inputs).chunk(2, dim=-1)
+        return (torch.softmax(logits, dim=-1) * q).sum(-1)

@@ -6,146 +6,124 @@ Qret the Retrace target, δ the size of the trust region.
 The trust region is defined on the logits. stable-baselines defines it on the probabilities, where the gradient of an
 almost impossible action is of order 1/π(a), and the part that the projection removes is added to the other actions.
 
-All are compiled, of one sequence or of one state. pi, mu, pi_average, q, player and g are arrays [A] over the actions
-of a state; functions with g or gradient write into it. Everything else is held constant.
+logits, pi, mu, pi_average, q and g are of all actions, [..., A]; everything else is of steps, [...] or [n, k].
 """
 
-import math
-from typing import Any
+import torch
+from torch import Tensor
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from ..losses import backward_sums
 
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
 
-formula = njit(nogil=True, error_model="numpy")
 
-
-@formula
-def importance_weight(pi, mu, epsilon=EPSILON):  # type: ignore[no-untyped-def]
-    """ρ = π(a|s) / (μ(a|s) + ε) of one action."""
+def importance_weights(pi: Tensor, mu: Tensor, epsilon: float = EPSILON) -> Tensor:
+    """ρ = π(a|s) / (μ(a|s) + ε)."""
     return pi / (mu + epsilon)
 
 
-@formula
-def retrace(  # type: ignore[no-untyped-def]
-    q_ret, rewards, terminated, truncated, q_taken, values, final_values, rho, gamma
-):  # fmt: skip
-    """Write the Retrace targets Qret [k] of a sequence of k steps into q_ret.
+def retrace(
+    rewards: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    q_taken: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    rho: Tensor,
+    gamma: float,
+) -> Tensor:
+    """The Retrace targets Qret [n, k] of n sequences of k steps.
 
-    Backwards from Q̄ = V(s_k): Qret_t = r_t + γ·Q̄, then Q̄ ← min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t). Q̄ is 0 after a
-    terminal step, and V of the final observation where a time limit stopped the episode.
+        Qret_t = r_t + γ·Q̄_{t+1},    Q̄_t = min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t),    Q̄_k = V(s_k)
 
-    rewards, terminated, truncated (bool), q_taken Q(s_t, a_t), rho ρ_t(a_t), final_values (V where truncated, else
-    anything): [k]; values V(s_t), bootstrap included: [k + 1].
+    Q̄ is 0 after a terminal step, and V of the final observation where a time limit stopped the episode.
+
+    rewards, terminated, truncated, q_taken Q(s_t, a_t), rho ρ_t(a_t): [n, k]. values V(s_t): [n, k + 1]. final_values:
+    V of the final observations of truncated steps, [n, k].
     """
-    q_bar = float(values[-1])
-    for t in range(len(rewards) - 1, -1, -1):
-        if terminated[t]:
-            q_bar = 0.0
-        elif truncated[t]:
-            q_bar = float(final_values[t])
-        q_ret[t] = rewards[t] + gamma * q_bar
-        q_bar = min(1.0, rho[t]) * (q_ret[t] - q_taken[t]) + values[t]
+    over = terminated | truncated
+    following = torch.where(over, final_values.masked_fill(terminated, 0.0), values[:, 1:])
+    errors = rewards + gamma * following - q_taken
+    # Qret_t − Q_t = error_t + γ·[the episode continues]·min(1, ρ_{t+1})·(Qret_{t+1} − Q_{t+1})
+    carried = (gamma * rho[:, 1:].clamp(max=1.0)).masked_fill(over[:, :-1], 0.0)
+    return q_taken + backward_sums(errors, torch.nn.functional.pad(carried, (0, 1)))
 
 
-@formula
-def policy_gradient(g, pi, mu, action, q, value, q_ret, c, epsilon=EPSILON):  # type: ignore[no-untyped-def]
-    """g = ∂G/∂φ of the actor's gain with truncated importance weights and bias correction (equation 9).
+def gain(
+    logits: Tensor,
+    mu: Tensor,
+    actions: Tensor,
+    q: Tensor,
+    values: Tensor,
+    q_ret: Tensor,
+    c: float,
+    entropy_weight: float,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """The actor's gain with truncated importance weights and bias correction (equation 9), and an entropy bonus:
 
-    G = min(c, ρ_t)·log(φ(a_t) + ε)·(Qret_t − V) + Σ_a [1 − c/ρ(a)]₊·π(a)·log(φ(a) + ε)·(Q(s, a) − V) of probabilities
-    φ, differentiated at φ = π. value V(s_t).
+        G = min(c, ρ_t)·log π(a_t|s)·(Qret_t − V(s)) + Σ_a [1 − c/ρ(a)]₊·π̂(a)·log π(a|s)·(Q(s, a) − V(s)) + w·H(π)
+
+    To be maximised over the logits; π̂, the policy as it is now, and all else are constant. The bonus is part of the
+    gain that the trust region limits; stable-baselines adds it to the loss of the logits, where it has no effect.
     """
-    for a in range(len(pi)):
-        rho = importance_weight(pi[a], mu[a], epsilon)
-        slope = max(0.0, 1.0 - c / rho) * pi[a] * (q[a] - value) if rho > c else 0.0
-        if a == action:
-            slope += min(c, rho) * (q_ret - value)
-        g[a] = slope / (pi[a] + epsilon)
+    policy = torch.softmax(logits, -1)
+    pi, taken = policy.detach(), actions.unsqueeze(-1)
+    rho = importance_weights(pi, mu, epsilon)
+    weights = (1.0 - c / rho).clamp(min=0.0) * pi * (q - values.unsqueeze(-1))
+    truncated = rho.gather(-1, taken).clamp(max=c) * (q_ret - values).unsqueeze(-1)
+    weights = weights.scatter_add(-1, taken, truncated)
+    log_policy = (policy + epsilon).log()
+    # The derivative of H with respect to π is −log π − 1, whose constant has no effect on the logits.
+    return (weights * log_policy - entropy_weight * policy * log_policy.detach()).sum(-1)
 
 
-@formula
-def add_entropy_gradient(g, pi, weight, epsilon=EPSILON):  # type: ignore[no-untyped-def]
-    """g += w·(∂H/∂φ + 1) = −w·log φ of the entropy H = −Σ φ log φ, at φ = π.
-
-    The constant −1 does not affect the gradient with respect to the logits. The bonus is part of the gain that the
-    trust region limits; stable-baselines adds it to the loss of the logits, where it has no effect.
-    """
-    for a in range(len(pi)):
-        g[a] -= weight * math.log(pi[a] + epsilon)
-
-
-@formula
-def to_logits(g, pi):  # type: ignore[no-untyped-def]
-    """g ← (∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)): from a gradient with respect to π to that with respect to the
-    logits."""
-    mean = 0.0
-    for b in range(len(pi)):
-        mean += pi[b] * g[b]
-    for a in range(len(pi)):
-        g[a] = pi[a] * (g[a] - mean)
-
-
-@formula
-def within_reach(g, delta):  # type: ignore[no-untyped-def]
+def within_reach(g: Tensor, delta: float) -> Tensor:
     """False where the trust region cannot limit g, whatever π_avg: k·g ≤ max g − min g, because k = π − π_avg sums to 0
     and its positive part to 1 at most."""
-    return g.max() - g.min() > delta
+    return g.amax(-1) - g.amin(-1) > delta
 
 
-@formula
-def to_trust_region(g, pi, pi_average, delta, epsilon=EPSILON):  # type: ignore[no-untyped-def]
-    """g ← z* = g − max(0, (k·g − δ)/‖k‖²)·k, with k = ∂KL[π_avg ‖ π]/∂logits = π − π_avg: the vector closest to g that
-    changes KL[π_avg ‖ π] by at most δ (equation 12). Return True where that is another vector."""
-    along, square = 0.0, 0.0
-    for a in range(len(pi)):
-        k = pi[a] - pi_average[a]
-        along += k * g[a]
-        square += k * k
-    if along <= delta:
-        return False
-    excess = (along - delta) / (square + epsilon)
-    for a in range(len(pi)):
-        g[a] -= excess * (pi[a] - pi_average[a])
-    return True
+def to_trust_region(
+    g: Tensor, pi: Tensor, pi_average: Tensor, delta: float, epsilon: float = EPSILON
+) -> tuple[Tensor, Tensor]:
+    """z* = g − max(0, (k·g − δ)/‖k‖²)·k, with k = ∂KL[π_avg ‖ π]/∂logits = π − π_avg: the vector closest to g that
+    changes KL[π_avg ‖ π] by at most δ (equation 12). Also True where that is another vector, [...]."""
+    k = pi - pi_average
+    excess = (k * g).sum(-1) - delta
+    z = g - (excess.clamp(min=0.0) / (k.square().sum(-1) + epsilon)).unsqueeze(-1) * k
+    return z, excess > 0.0
 
 
-@formula
-def critic_gradient(q_taken, q_ret):  # type: ignore[no-untyped-def]
-    """∂/∂Q(s_t, a_t) of ½(Qret_t − Q(s_t, a_t))², Qret held constant."""
-    return q_taken - q_ret
+def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
+    """mean ½(Qret_t − Q(s_t, a_t))²."""
+    return 0.5 * (q_ret - q_taken).square().mean()
 
 
-@formula
-def imitation_weight(achieved, value, tolerance):  # type: ignore[no-untyped-def]
+def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
+    """−mean w·Σ_a p(a|s)·log π(a|s), with p the demonstrator's probabilities, one-hot where only its action is known.
+
+    weights: w of each step, 0 for live play.
+    """
+    return -(weights * (player * torch.log_softmax(logits, -1)).sum(-1)).mean()
+
+
+def imitation_weight(achieved: Tensor, value: Tensor, tolerance: float) -> Tensor:
     """Imitation weight w = clamp(1 + (G − V)/s, 0, 1) of a decision: 1 where the demonstrator achieved at least V(s), 0
     where its return G is lower by the tolerance s or more.
 
     Self-imitation learning (Oh et al. 2018) uses (G − V)₊ instead, which is zero for a demonstrator who is as good as
     the learner.
     """
-    return min(max(1.0 + (achieved - value) / tolerance, 0.0), 1.0)
+    return (1.0 + (achieved - value) / tolerance).clamp(0.0, 1.0)
 
 
-@formula
-def add_imitation_gradient(gradient, pi, player, weight):  # type: ignore[no-untyped-def]
-    """gradient += ∂L/∂logits = w·(π·Σ_a p(a) − p) of L = −w·Σ_a p(a|s)·log π(a|s), with p the demonstrator's
-    probabilities, one-hot where only its action is known."""
-    total = 0.0
-    for a in range(len(pi)):
-        total += player[a]
-    for a in range(len(pi)):
-        gradient[a] += weight * (pi[a] * total - player[a])
-
-
-def trace_lengths(rho: NDArray[np.floating[Any]], done: NDArray[np.bool_]) -> NDArray[np.floating[Any]]:
+def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
     """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: effective lookahead, in steps, of the first target of a sequence.
 
     The first step counts as 1, whatever ρ_0, because Qret_0 = r_0 + … contains the full first reward. rho ρ_t(a_t),
-    done (bool, the step ended an episode): [n, k].
+    done (the step ended an episode): [n, k].
     """
-    carried = np.minimum(rho[:, 1:], 1.0) * ~done[:, :-1]
-    lengths: NDArray[np.floating[Any]] = 1.0 + carried.cumprod(axis=1).sum(axis=1)
-    return lengths
+    carried = rho[:, 1:].clamp(max=1.0).masked_fill(done[:, :-1], 0.0)
+    return 1.0 + carried.cumprod(dim=1).sum(dim=1)

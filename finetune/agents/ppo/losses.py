@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..losses import backward_sums
 from ..losses import entropy as entropy
 
 
@@ -34,12 +35,7 @@ def advantages(
     over = terminated | truncated
     following = torch.where(over, final_values, values[:, 1:]).masked_fill(terminated, 0.0)
     delta = rewards + gamma * following - values[:, :-1]
-    kept = gamma * lam * (~over).to(delta.dtype)
-    estimates = [torch.zeros_like(delta[:, 0])]
-    # Rows of steps, because columns are slow to read.
-    for here, further in zip(*(one.t().contiguous().flip(0) for one in (delta, kept)), strict=True):
-        estimates.append(torch.addcmul(here, further, estimates[-1]))
-    return torch.stack(estimates[:0:-1], dim=1)
+    return backward_sums(delta, gamma * lam * (~over).to(delta.dtype))
 
 
 def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..losses import backward_sums
+
 
 class VTrace(NamedTuple):
     """targets: v_t, regression targets of V(s_t); advantages: of the actions; both [n, k], without gradients."""
@@ -45,13 +47,7 @@ def vtrace(
     stopped_at = final_values.masked_fill(terminated, 0.0)
     following = torch.where(over, stopped_at, values[:, 1:])
     delta = clipped * (rewards + gamma * following - values[:, :-1])
-    kept = gamma * traces * (~over).to(delta.dtype)
-    correction = torch.empty_like(delta)  # v_t − V(s_t)
-    last = torch.zeros_like(delta[:, 0])
-    for t in reversed(range(delta.shape[1])):
-        last = delta[:, t] + kept[:, t] * last
-        correction[:, t] = last
-    targets = values[:, :-1] + correction
+    targets = values[:, :-1] + backward_sums(delta, (gamma * traces).masked_fill(over, 0.0))
     later = torch.cat([targets[:, 1:], values[:, -1:]], dim=1)
     advantages = clipped * (rewards + gamma * torch.where(over, stopped_at, later) - values[:, :-1])
     return VTrace(targets, advantages)

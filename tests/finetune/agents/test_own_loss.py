@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DqnSettings
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import LIVE
 from qwop.finetune.experience.transitions import Transitions
-from qwop.policies.networks import Actor, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.q_networks import QNetwork
 from torch import Tensor
 
@@ -36,6 +38,17 @@ def ppo(factor: float, shared: bool = False) -> tuple[PpoLearner, Callable[[], o
     return learner, lambda: learner.update(make_batch(0), NOW)
 
 
+def acer(factor: float) -> tuple[AcerLearner, Callable[[], object]]:
+    class Own(AcerLearner):
+        def loss(self, *arguments: Any) -> tuple[Tensor, Any]:
+            loss, steps = super().loss(*arguments)
+            return factor * loss, steps
+
+    network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
+    learner = Own(network, AcerSettings(max_gradient_norm=1e9), CPU)
+    return learner, lambda: learner.update(make_batch(0), NOW)
+
+
 def dqn(factor: float, **network: bool) -> tuple[DqnLearner, Callable[[], object]]:
     class Own(DqnLearner):
         def losses(self, *arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -54,8 +67,8 @@ def dqn(factor: float, **network: bool) -> tuple[DqnLearner, Callable[[], object
 
 @pytest.mark.parametrize(
     "make",
-    [ppo, lambda factor: ppo(factor, shared=True), dqn, lambda factor: dqn(factor, dueling=True)],
-    ids=["ppo", "ppo, shared layers", "dqn", "dqn, dueling"],
+    [acer, ppo, lambda factor: ppo(factor, shared=True), dqn, lambda factor: dqn(factor, dueling=True)],
+    ids=["acer", "ppo", "ppo, shared layers", "dqn", "dqn, dueling"],
 )
 def test_a_learner_learns_what_its_loss_is(make: Callable[[float], tuple[Any, Callable[[], object]]]) -> None:
     moved = {}

@@ -1,4 +1,4 @@
-"""The formulas of ACER, on numbers worked out by hand and against autograd."""
+"""The formulas of ACER, on numbers worked out by hand."""
 
 import math
 from typing import Any
@@ -8,14 +8,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from qwop.finetune.agents.acer import losses as acer
 from torch import Tensor
 
 GAMMA = 0.9
 NEVER = (False, False, False)
 
-Array = NDArray[np.float64]
+
+def doubles(numbers: Any) -> Tensor:
+    return torch.as_tensor(numbers, dtype=torch.float64)
 
 
 def retrace(
@@ -23,30 +24,36 @@ def retrace(
     truncated: Any = NEVER,
     final_values: Any = (0.0, 0.0, 0.0),
 ) -> list[float]:
-    targets = np.empty(3)
-    acer.retrace(
-        targets,
-        rewards=np.array([1.0, 0.0, 2.0]),
-        terminated=np.array(terminated),
-        truncated=np.array(truncated),
-        q_taken=np.array([0.5, 1.0, 1.5]),
-        values=np.array([0.4, 0.8, 1.2, 2.0]),
-        final_values=np.array(final_values),
-        rho=np.array([2.0, 0.5, 1.0]),
+    targets = acer.retrace(
+        rewards=doubles([[1.0, 0.0, 2.0]]),
+        terminated=torch.tensor([terminated]),
+        truncated=torch.tensor([truncated]),
+        q_taken=doubles([[0.5, 1.0, 1.5]]),
+        values=doubles([[0.4, 0.8, 1.2, 2.0]]),
+        final_values=doubles([final_values]),
+        rho=doubles([[2.0, 0.5, 1.0]]),
         gamma=GAMMA,
     )
-    found: list[float] = targets.tolist()
+    found: list[float] = targets[0].tolist()
     return found
 
 
-def policy_gradient(pi: Array, mu: Array, action: int, q: Array, value: float, q_ret: float, c: float) -> Array:
-    g = np.full_like(pi, np.nan)
-    acer.policy_gradient(g, pi, mu, action, q, value, q_ret, c)
-    return g
+def slope(loss: Tensor, of: Tensor) -> Tensor:
+    (found,) = torch.autograd.grad(loss, of)
+    return found
 
 
-def probabilities(random: np.random.Generator, size: int = 4) -> Array:
-    return random.dirichlet(np.full(size, 0.5)) * 0.98 + 0.02 / size
+def slope_of_gain(pi: Tensor, mu: Tensor, action: int, q: Tensor, q_ret: float, c: float, **more: float) -> Tensor:
+    """The gradient of the gain with respect to the logits of π."""
+    logits = pi.log().requires_grad_()
+    gain = acer.gain(
+        logits, mu, torch.tensor(action), q, (pi * q).sum(), doubles(q_ret), c, **{"entropy_weight": 0.0, **more}
+    )
+    return slope(gain, logits)
+
+
+def probabilities(random: np.random.Generator, size: int = 4) -> Tensor:
+    return doubles(random.dirichlet(np.full(size, 0.5)) * 0.98 + 0.02 / size)
 
 
 def test_retrace_targets() -> None:
@@ -75,54 +82,41 @@ def test_a_sequence_cut_at_a_time_limit_does_not_bootstrap_from_the_next_episode
 
 def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
     random = np.random.default_rng(0)
-    rewards, values, nothing, targets = random.random(6), random.random(7), np.zeros(6, dtype=np.bool_), np.empty(6)
-    acer.retrace(targets, rewards, nothing, nothing, values[:-1], values, np.zeros(6), np.ones(6), GAMMA)
-    n_step = sum(GAMMA**t * rewards[t] for t in range(6)) + GAMMA**6 * values[6]
-    assert targets[0] == pytest.approx(n_step, abs=1e-12)
+    rewards, values = doubles(random.random((1, 6))), doubles(random.random((1, 7)))
+    nothing = torch.zeros(1, 6, dtype=torch.bool)
+    ones = torch.ones_like(rewards)
+    targets = acer.retrace(rewards, nothing, nothing, values[:, :-1], values, 0 * ones, ones, GAMMA)
+    n_step = sum(GAMMA**t * float(rewards[0, t]) for t in range(6)) + GAMMA**6 * float(values[0, 6])
+    assert float(targets[0, 0]) == pytest.approx(n_step, abs=1e-12)
 
 
-def test_policy_gradient_truncates_and_corrects() -> None:
-    pi, mu, q = np.array([0.5, 0.3, 0.2]), np.array([0.02, 0.9, 0.08]), np.array([1.0, 2.0, 3.0])
-    value = float(pi @ q)
-    assert value == pytest.approx(1.7)
-    assert [acer.importance_weight(*each, 0.0) for each in zip(pi, mu, strict=True)] == pytest.approx([25, 1 / 3, 2.5])
-    g = np.empty(3)
-    acer.policy_gradient(g, pi, mu, 0, q, value, 4.0, 10.0, epsilon=0.0)
-    assert g == pytest.approx([45.58, 0, 0], abs=1e-4)
-    acer.to_logits(g, pi)
-    assert g == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
+def test_the_gain_truncates_and_corrects() -> None:
+    pi, mu, q = doubles([0.5, 0.3, 0.2]), doubles([0.02, 0.9, 0.08]), doubles([1.0, 2.0, 3.0])
+    assert acer.importance_weights(pi, mu, 0.0).tolist() == pytest.approx([25, 1 / 3, 2.5])
+    # With respect to π: 46 − 0.42 for the action taken, whose advantages are 4 − 1.7 and 1 − 1.7; 0 for the others.
+    found = slope_of_gain(pi, mu, 0, q, 4.0, 10.0, epsilon=0.0)
+    assert found.tolist() == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**31))
-def test_policy_gradient_is_the_derivative_of_the_gain(seed: int) -> None:
+def test_the_gain_is_that_of_the_paper_with_everything_else_constant(seed: int) -> None:
     random = np.random.default_rng(seed)
-    pi, mu, q = probabilities(random), probabilities(random), random.normal(size=4)
-    action, q_ret, value, c = int(random.integers(4)), random.normal(), float(pi @ q), 1.5
-    phi = torch.tensor(pi, requires_grad=True)
-    rho, log_phi = torch.from_numpy(pi / (mu + acer.EPSILON)), torch.log(phi + acer.EPSILON)
-    gain = rho[action].clamp(max=c) * log_phi[action] * (q_ret - value)
-    gain = gain + ((1 - c / rho).clamp(min=0) * torch.from_numpy(pi * (q - value)) * log_phi).sum()
-    (expected,) = torch.autograd.grad(gain, phi)
-    assert policy_gradient(pi, mu, action, q, value, q_ret, c) == pytest.approx(expected.numpy(), rel=1e-10, abs=1e-13)
+    pi, mu, q = probabilities(random), probabilities(random), doubles(random.normal(size=4))
+    action, q_ret, c = int(random.integers(4)), random.normal(), 1.5
+    logits, rho, advantage = pi.log().requires_grad_(), pi / (mu + acer.EPSILON), q - (pi * q).sum()
+    log_pi = torch.log(torch.softmax(logits, -1) + acer.EPSILON)
+    gain = rho[action].clamp(max=c) * log_pi[action] * (q_ret - (pi * q).sum())
+    gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_pi * advantage).sum()
+    torch.testing.assert_close(slope_of_gain(pi, mu, action, q, q_ret, c), slope(gain, logits), rtol=1e-9, atol=1e-12)
 
 
 def test_an_action_that_the_behaviour_never_takes_is_finite() -> None:
-    assert np.isfinite(
-        policy_gradient(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0, np.array([1.0, 2.0]), 1.0, 3.0, 10.0)
-    ).all()
-
-
-@settings(deadline=None)
-@given(st.integers(0, 2**31))
-def test_the_gradient_reaches_the_logits_as_by_autograd(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    logits = torch.tensor(random.normal(size=4), requires_grad=True)
-    phi, g = logits.softmax(-1), random.normal(size=4)
-    (expected,) = torch.autograd.grad(phi, logits, torch.from_numpy(g))
-    found = g.copy()
-    acer.to_logits(found, phi.detach().numpy())
-    assert found == pytest.approx(expected.numpy(), rel=1e-10, abs=1e-14)
+    logits = doubles([0.0, -1e4]).requires_grad_()
+    gain = acer.gain(
+        logits, doubles([0.0, 1.0]), torch.tensor(0), doubles([1.0, 2.0]), doubles(1.0), doubles(3.0), 10.0, 0.1
+    )
+    assert torch.isfinite(slope(gain, logits)).all()
 
 
 @pytest.mark.parametrize(
@@ -130,100 +124,88 @@ def test_the_gradient_reaches_the_logits_as_by_autograd(seed: int) -> None:
     [([0.6, 0.0, -0.2], [0.6, 0.0, -0.2]), ([-2.0, 0.5, -1.0], [-1.7815345, 0.8641092, -0.7269181])],
 )
 def test_trust_region(g: list[float], expected: list[float]) -> None:
-    k, pi = np.array([-0.8, -4 / 3, -1.0]), np.array([0.2, 0.3, 0.5])
-    z = np.array(g)
-    limited = acer.to_trust_region(z, pi, pi - k, 1.0, epsilon=0.0)
-    assert limited is (g != expected)
-    assert z == pytest.approx(expected, abs=1e-6)
-    assert k @ z <= 1 + 1e-6
+    k, pi = doubles([-0.8, -4 / 3, -1.0]), doubles([0.2, 0.3, 0.5])
+    z, limited = acer.to_trust_region(doubles(g), pi, pi - k, 1.0, epsilon=0.0)
+    assert bool(limited) is (g != expected)
+    assert z.tolist() == pytest.approx(expected, abs=1e-6)
+    assert float((k * z).sum()) <= 1 + 1e-6
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**31))
 def test_the_trust_region_bounds_the_change_of_the_divergence(seed: int) -> None:
     random = np.random.default_rng(seed)
-    average, logits, g = probabilities(random), torch.tensor(random.normal(size=4), requires_grad=True), np.empty(4)
-    g[:] = 5 * random.normal(size=4)
-    pi, other = logits.softmax(-1), torch.from_numpy(average)
-    (direction,) = torch.autograd.grad((other * (other / pi).log()).sum(), logits)
-    k, z = direction.numpy(), g.copy()
-    limited = acer.to_trust_region(z, pi.detach().numpy(), average, 0.5)
-    assert limited == (k @ g > 0.5)
-    assert k @ z <= 0.5 + 1e-4
-    assert g - z == pytest.approx(max(0.0, k @ g - 0.5) / (k @ k + acer.EPSILON) * k, rel=1e-9, abs=1e-12)
+    average, g = probabilities(random), doubles(5 * random.normal(size=4))
+    logits = doubles(random.normal(size=4)).requires_grad_()
+    pi = logits.softmax(-1)
+    k = slope((average * (average / pi).log()).sum(), logits)
+    z, limited = acer.to_trust_region(g, pi.detach(), average, 0.5)
+    assert bool(limited) == bool((k * g).sum() > 0.5)
+    assert float((k * z).sum()) <= 0.5 + 1e-4
+    along = max(0.0, float((k * g).sum()) - 0.5) / (float(k.square().sum()) + acer.EPSILON)
+    torch.testing.assert_close(g - z, along * k, rtol=1e-9, atol=1e-12)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**31))
 def test_only_states_within_reach_of_the_trust_region_can_be_limited(seed: int) -> None:
     random = np.random.default_rng(seed)
-    pi, average = random.dirichlet(np.full(4, 0.1)), random.dirichlet(np.full(4, 0.1))
-    g = random.normal(size=4) * random.choice([0.1, 1.0])
-    reached = acer.within_reach(g, 0.5)
-    assert reached or not acer.to_trust_region(g, pi, average, 0.5)
+    pi, average = (doubles(random.dirichlet(np.full(4, 0.1))) for _ in range(2))
+    g = doubles(random.normal(size=4) * random.choice([0.1, 1.0]))
+    _, limited = acer.to_trust_region(g, pi, average, 0.5)
+    assert acer.within_reach(g, 0.5) or not limited
 
 
 def test_the_reach_of_the_trust_region_is_that_of_opposite_policies() -> None:
-    g = np.array([0.3, 0.0, -0.3])
+    g = doubles([0.3, 0.0, -0.3])
     assert acer.within_reach(g, 0.59)
-    assert acer.to_trust_region(g.copy(), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]), 0.59)
+    assert acer.to_trust_region(g, doubles([1.0, 0.0, 0.0]), doubles([0.0, 0.0, 1.0]), 0.59)[1]
     assert not acer.within_reach(g, 0.61)
 
 
 def test_an_all_but_impossible_action_leaves_the_likely_ones_alone() -> None:
-    pi, average = np.array([0.6, 0.4 - 1e-5, 1e-5]), np.array([0.5, 0.5 - 1e-5, 1e-5])
-    g = np.array([0.0, 0.0, -1.0 / 1e-5])  # the gain of an unlikely action that went badly
-    acer.to_logits(g, pi)
-    acer.to_trust_region(g, pi, average, 1.0)
-    assert np.abs(g).max() < 1.1
+    pi, average = doubles([0.6, 0.4 - 1e-5, 1e-5]), doubles([0.5, 0.5 - 1e-5, 1e-5])
+    g = slope_of_gain(pi, pi, 2, doubles([0.0, 0.0, 0.0]), -1.0, 10.0)  # the action went badly
+    z, _ = acer.to_trust_region(g, pi, average, 1.0)
+    assert z.abs().max() < 1.1
 
 
 def test_the_entropy_bonus_pushes_the_logits_up_the_entropy() -> None:
-    logits = torch.tensor([2.0, 0.0, -1.0], dtype=torch.float64, requires_grad=True)
-    phi, g = logits.softmax(-1), np.zeros(3)
-    (expected,) = torch.autograd.grad(-0.7 * (phi * phi.log()).sum(), logits)
-    acer.add_entropy_gradient(g, phi.detach().numpy(), 0.7, epsilon=0.0)
-    acer.to_logits(g, phi.detach().numpy())
-    assert g == pytest.approx(expected.numpy(), rel=1e-12)
+    logits = doubles([2.0, 0.0, -1.0]).requires_grad_()
+    pi = logits.softmax(-1)
+    expected = slope(-0.7 * (pi * pi.log()).sum(), logits)
+    q = torch.zeros_like(pi)
+    found = slope_of_gain(pi.detach(), pi.detach(), 0, q, 0.0, 10.0, entropy_weight=0.7, epsilon=0.0)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0.0)
 
 
-def test_the_critics_gradient_is_that_of_half_the_square() -> None:
-    q = torch.tensor([1.0, 2.0], requires_grad=True)
-    (0.5 * (torch.tensor([3.0, 2.5]) - q).square()).sum().backward()
-    assert q.grad is not None
-    assert [acer.critic_gradient(1.0, 3.0), acer.critic_gradient(2.0, 2.5)] == q.grad.tolist()
+def test_the_critics_loss_is_half_the_mean_square() -> None:
+    q, q_ret = doubles([1.0, 2.0]).requires_grad_(), doubles([3.0, 2.5])
+    loss = acer.critic_loss(q, q_ret)
+    assert loss.item() == pytest.approx(0.5 * (4.0 + 0.25) / 2)
+    assert slope(loss, q).tolist() == pytest.approx([-1.0, -0.25])
 
 
 def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode() -> None:
-    rho, done = np.array([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), np.array([[False] * 3, [False, True, False]])
+    rho, done = doubles([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), torch.tensor([[False] * 3, [False, True, False]])
     assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1 + 0.5 + 0.25, 2.0])
 
 
 def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
     # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: ρ_0 is no part of it.
-    rho, done = np.array([[0.0, 0.5], [0.1, 1.0]]), np.array([[False, False]] * 2)
+    rho, done = doubles([[0.0, 0.5], [0.1, 1.0]]), torch.tensor([[False, False]] * 2)
     assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1.5, 2.0])
 
 
 def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_not_at_all() -> None:
-    found = [acer.imitation_weight(achieved, 2.0, 2.0) for achieved in (3.0, 2.0, 1.5, 1.0, 0.0, -5.0)]
-    assert found == [1.0, 1.0, 0.75, 0.5, 0.0, 0.0]
+    found = acer.imitation_weight(doubles([3.0, 2.0, 1.5, 1.0, 0.0, -5.0]), doubles(2.0), 2.0)
+    assert found.tolist() == [1.0, 1.0, 0.75, 0.5, 0.0, 0.0]
 
 
 def test_imitation_is_the_weighted_cross_entropy_with_the_player() -> None:
-    def gradients(logits: Tensor, player: list[float], weight: float) -> tuple[Array, Array]:
-        pi = torch.softmax(logits, dim=-1)
-        (expected,) = torch.autograd.grad(
-            -weight * (torch.tensor(player, dtype=torch.float64) * pi.log()).sum(), logits
-        )
-        found = np.ones(2)
-        acer.add_imitation_gradient(found, pi.detach().numpy(), np.array(player), weight)
-        return found - 1, expected.numpy()
-
-    even = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    likely = torch.tensor([math.log(4.0), 0.0], dtype=torch.float64, requires_grad=True)
-    for found, expected in (gradients(even, [0.25, 0.7], 1.0), gradients(likely, [1.0, 0.0], 0.5)):
-        assert found == pytest.approx(expected, abs=1e-12)
+    logits = doubles([[0.0, 0.0], [math.log(4.0), 0.0]]).requires_grad_()
+    player, weights = doubles([[0.25, 0.7], [1.0, 0.0]]), doubles([1.0, 0.5])
+    loss = acer.imitation_loss(logits, player, weights)
+    assert loss.item() == pytest.approx((0.95 * math.log(2.0) - 0.5 * math.log(0.8)) / 2)
     # ½·0.95 − 0.25 for even odds; ½·(0.8 − 1) for an action of probability 0.8, with half of the weight.
-    assert gradients(even, [0.25, 0.7], 1.0)[0][0] == pytest.approx(0.225)
-    assert gradients(likely, [1.0, 0.0], 0.5)[0][0] == pytest.approx(-0.1)
+    assert (2 * slope(loss, logits))[:, 0].tolist() == pytest.approx([0.225, -0.1])
