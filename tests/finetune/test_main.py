@@ -164,7 +164,7 @@ def test_the_best_policy_needs_evaluations(finetune: Finetune, workplace: Path) 
         (["policy=nowhere.safetensors", "demonstrations=demos"], "nowhere.safetensors"),
         (["policy=policy.safetensors", "demonstrations=nowhere"], "nowhere"),
         (["policy=policy.safetensors", "demonstrations=other"], "max_episode_steps"),
-        (["policy=wide.safetensors", "demonstrations=demos"], "observation_shape is"),
+        (["policy=wide.safetensors", "demonstrations=demos"], "observations is float32 [4], not float32 [5]"),
         (["policy=policy.safetensors", "demonstrations=demos", "behaviour.mode=guessed"], "behaviour.mode=guessed"),
         (["policy=policy.safetensors", "demonstrations=demos", "loop.capacity=7"], "loop.capacity=7"),
         (["policy=policy.safetensors", "demonstrations=demos", "+algorithm.lr=1"], "algorithm.lr"),
