@@ -66,6 +66,7 @@ def finished(finetune: Finetune, workplace: Path, kept: Path) -> Path:
         assert finetune(*RUN).code == 0
         for name in ("run", "demos"):
             shutil.copytree(workplace / name, kept / name)
+    shutil.rmtree(workplace / "demos")  # the same games, whose files have other names
     shutil.copytree(kept, workplace, dirs_exist_ok=True)
     return workplace / "run"
 
