@@ -8,7 +8,7 @@
 A row is a list of plain commands, printed so that they can be repeated alone. `run` leaves `RUNS/ROW-SEED.json`: greedy
 games from every start and 100 drawn ones after each phase, 300 more drawn ones of the final policy with another seed,
 decisions and processor seconds. Rows from a knee slider or from an amateur's clone use the published recordings, whose
-folder `prepare` takes (Reproducing): it makes `data/kurodo-contact` and `data/human-contact`, at 15 decisions a second.
+folder `prepare` takes: it makes `data/kurodo-contact` and `data/human-contact`, at 15 decisions a second.
 """
 
 import argparse

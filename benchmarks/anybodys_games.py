@@ -1,4 +1,4 @@
-"""From a person's games to a runner: one seed of a row of docs/notebook/anybodys-games.md, as one small JSON file.
+"""From a person's games to a runner: one seed of a row, as one small JSON file.
 
     python benchmarks/anybodys_games.py clone data/me --seed 0 --out clone-0.json
     python benchmarks/anybodys_games.py runner data/me --seed 0 --out runner-0.json

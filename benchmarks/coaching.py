@@ -1,5 +1,5 @@
 """Worth of a person's corrections: a start policy, play by a scripted person, learning, and drawn games before and
-after. One process, one row of docs/notebook/coaching.md, one seed:
+after. One process, one row, one seed:
 
     python benchmarks/coaching.py --row corrections --seed 0 --folder /tmp/coaching --out corrections-0.json
 

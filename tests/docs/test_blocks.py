@@ -281,7 +281,7 @@ def test_every_command_can_be_checked() -> None:
 
 
 def test_a_flag_that_a_script_does_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (call,) = calls_of("python benchmarks/way_there.py runs/champion --wide", tmp_path)
+    (call,) = calls_of("python benchmarks/race_picture.py runs/champion --wide", tmp_path)
     with pytest.raises(SystemExit):
         check(call, monkeypatch)
 
