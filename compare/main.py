@@ -13,11 +13,11 @@ import pandas as pd
 from ..common.checks import quoted
 from ..common.command import REPORT
 from ..common.command_line import override
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of
-from .runner import jobs_of, run_missing
+from .runner import jobs_of, require_commands, run_missing
 from .runs import Plain, Run, read_row
 
 Row = str | Sequence[str] | Mapping[str, Any]
@@ -31,14 +31,15 @@ class Comparison:
     """Rows compared.
 
     table: a line for each figure and row, with means, intervals and differences. results: these lines with each seed's
-    value, milestones, each run's figures, and the last lines of runs that failed. curves: the logs of all runs. page:
-    the report as HTML.
+    value, milestones, each run's figures, and the last lines of runs that failed. curves: the logs of all runs. page,
+    markdown: the report, and its tables.
     """
 
     table: pd.DataFrame
     results: Plain
     curves: pd.DataFrame
     page: str
+    markdown: str
 
 
 def compare(
@@ -61,8 +62,11 @@ def compare(
     """
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if out is None else out)
-        asked = {name: _asked(name, row, seeds) for name, row in rows.items()}
+        asked = {name: commands_of(name, row, seeds) for name, row in rows.items()}
         planned = jobs_of({name: row for name, row in asked.items() if _is_command(row[0][0])}, folder)
+        for name, every in planned.items():
+            with naming(name):
+                require_commands(every)
         failed = run_missing([job for every in planned.values() for job in every], jobs)
         places = {name: lines for name, (lines, _) in asked.items()}
         places |= {
@@ -86,16 +90,17 @@ def compare(
         },
         pd.concat(curves),
         page_of(title, compared, tables, notes),
+        markdown_of(compared, tables, notes),
     )
     if out is not None:
         write_atomic(folder / "results.json", dumps(found.results, indent=1) + "\n")
-        write_atomic(folder / "table.md", markdown_of(compared, tables, notes))
+        write_atomic(folder / "table.md", found.markdown)
         write_atomic(folder / "curves.csv", found.curves.to_csv(index=False))
         write_atomic(folder / REPORT, found.page)
     return found
 
 
-def _asked(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[str], list[int]]:
+def commands_of(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[str], list[int]]:
     """A row's command lines or places, and its seeds; BadInput for anything else."""
     if isinstance(row, Mapping):
         if unknown := sorted(row.keys() - {"command", "settings", "seeds"}):
@@ -103,7 +108,7 @@ def _asked(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[str], 
         seeds, given = row.get("seeds", seeds), row.get("settings", {})
         *before, last = [one] if isinstance(one := row.get("command", "qwop-finetune"), str) else one
         row = [*before, shlex.join([*shlex.split(last), *(override(key, value) for key, value in given.items())])]
-    lines = [row] if isinstance(row, str) else [*row]
+    lines = [*row] if isinstance(row, Sequence) and not isinstance(row, str) else [row]
     numbers = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     if not lines or not all(isinstance(line, str) and line for line in lines):
         raise BadInput(f"{name}: {quoted(row)}, expected folders of finished runs, or command lines")

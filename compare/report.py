@@ -6,25 +6,19 @@ from itertools import groupby, product
 
 from ..common.charts import STYLE, Interval, Points, line_chart
 from ..common.page import figures, page
-from .results import Rows, by_environment, on_a_track
+from .results import Rows, by_environment
 from .runs import Plain
 from .statistics import COVERAGE, mean_curve
 
 Table = tuple[str, list[str], list[list[str]]]
 """A heading, the names of the columns, and the rows."""
 
-TRACK_CURVES = {
-    "live/finish_share": "share of games finished",
-    "live/metres": "metres",
-    "live/seconds_of_finishers": "seconds to the finish",
-}
-RETURN_CURVES = {"live/return": "return of a game"}
+CURVES = {
+    "live/finish_share": "share of games finished", "live/metres": "metres",
+    "live/seconds_of_finishers": "seconds to the finish", "live/return": "return of a game",
+}  # fmt: skip
+"""Columns of the logs that are drawn; the return where games have no metres."""
 AXES = {"decisions": "decisions", "time/seconds": "seconds of computing"}
-
-CHOSEN = (
-    "Some runs kept the best of several evaluations, by these very games, so their figures are a little too good; "
-    "qwop-evaluate with another seed plays fresh ones."
-)
 MILESTONES = ["milestone", "row", "reached", "seeds", "decisions", "seconds"]
 
 
@@ -60,7 +54,10 @@ def notes_of(rows: Rows, lines: Sequence[Plain]) -> Iterator[str]:
     if any(line.get("paired") is False for line in lines):
         yield "Differences marked * are of unpaired runs: the rows share fewer than two seeds."
     if any(run.chosen for runs in rows.values() for run in runs):
-        yield CHOSEN
+        yield (
+            "Some runs kept the best of several evaluations, by these very games, so their figures are a little too "
+            "good; qwop-evaluate with another seed plays fresh ones."
+        )
 
 
 def page_of(title: str, rows: Rows, tables: Sequence[Table], notes: Sequence[str]) -> str:
@@ -93,17 +90,20 @@ def _commands(rows: Rows) -> dict[str, str]:
 
 
 def _charts(group: Rows) -> Iterator[str]:
-    curves = TRACK_CURVES if on_a_track(group) else RETURN_CURVES
-    for (column, title), (axis, x_name) in product(curves.items(), AXES.items()):
+    for (column, title), (axis, x_name) in product(CURVES.items(), AXES.items()):
         lines: dict[str, Points] = {}
         around: dict[str, list[Interval]] = {}
         for name, runs in group.items():
-            logs = [[(row[axis], row[column]) for row in run.log if column in row] for run in runs]
-            if logs := [log for log in logs if log]:
+            if logs := [one for run in runs if (one := _curve(run.log, axis, column))]:
                 curve = mean_curve(logs)
                 lines[name] = [(x, y) for x, y, _, _ in curve]
                 around |= {name: [(x, low, high) for x, _, low, high in curve]} if len(logs) > 1 else {}
         yield line_chart(title, lines, [], x_name, around=around)
+
+
+def _curve(log: Sequence[Plain], axis: str, column: str) -> Points:
+    hidden = column == "live/return" and any("live/metres" in row for row in log)
+    return [] if hidden else [(row[axis], row[column]) for row in log if column in row]
 
 
 def _each(line: Plain) -> str:

@@ -14,9 +14,11 @@ from .statistics import Estimate, difference, improvement, interquartile_mean, m
 
 Rows = Mapping[str, Sequence[Run]]
 
-TRACK = {"finish_share": "share of games finished", "mean_metres": "metres", "median_seconds": "seconds to the finish"}
-RETURN = {"mean_return": "mean return"}
-LESS_IS_BETTER = "median_seconds"
+FIGURES = {
+    "finish_share": "share of games finished", "mean_metres": "metres", "median_seconds": "seconds to the finish",
+    "mean_return": "mean return", "solved": "share of games with a return of {:g} or more",
+}  # fmt: skip
+"""Figures of an evaluation; the mean return where games have no metres, and the last one with a goal."""
 
 MARKS = {
     "the first finish": ("live/finish_share", 1e-9, 1), "half of the games finished": ("live/finish_share", 0.5, 1),
@@ -37,11 +39,6 @@ def by_environment(rows: Rows) -> dict[str, dict[str, Sequence[Run]]]:
     return found
 
 
-def on_a_track(group: Rows) -> bool:
-    """True for runs of QWOP, whose games have metres."""
-    return any("finishes" in figures for runs in group.values() for run in runs for figures in run.figures.values())
-
-
 def lines_of(rows: Rows, against: str | None = None, goal: float | None = None) -> Iterator[Plain]:
     """Yield a line for each figure and row: `mean`, `iqm`, the `difference` from another row and the probability of
     `improvement` on it, with the ends of their intervals (`mean_low`, …), and `values` by seed.
@@ -53,19 +50,20 @@ def lines_of(rows: Rows, against: str | None = None, goal: float | None = None) 
         raise BadInput(f"against={against}: no such row; expected one of {', '.join(rows)}")
     for environment, group in by_environment(rows).items():
         control = against if against in group else [*group][-1]
-        labels = dict(TRACK if on_a_track(group) else RETURN)
-        labels |= {} if goal is None else {"solved": f"share of games with a return of {goal:g} or more"}
-        for key, games in ((key, games) for key in labels for games in KINDS):
-            values = {row: _values(runs, games, key, goal) for row, runs in group.items()}
+        for key, games in ((key, games) for key in FIGURES for games in KINDS):
+            values = {
+                row: {run.seed: one for run in runs for one in _value(run, games, key, goal)}
+                for row, runs in group.items()
+            }
             for row, by_seed in values.items() if any(values.values()) else ():
-                line: Plain = {"environment": environment, "figure": labels[key], "games": games, "row": row}
+                ours, theirs, label = [*by_seed.values()], [*values[control].values()], FIGURES[key].format(goal)
+                line: Plain = {"environment": environment, "figure": label, "games": games, "row": row}
                 line |= {"seeds": len(by_seed), "runs": len(group[row]), "values": by_seed}
-                ours, theirs = [*by_seed.values()], [*values[control].values()]
                 if ours:
                     line |= _ends("mean", mean(ours)) | _ends("iqm", interquartile_mean(ours))
                 if row != control and ours and theirs:
                     paired, gap = difference(by_seed, values[control])
-                    better = (theirs, ours) if key == LESS_IS_BETTER else (ours, theirs)
+                    better = (theirs, ours) if key == "median_seconds" else (ours, theirs)
                     line |= {"against": control, "paired": paired, **_ends("difference", gap)}
                     line |= _ends("improvement", improvement(*better))
                 yield line
@@ -81,28 +79,25 @@ def milestones_of(rows: Rows, goal: float | None = None) -> Iterator[Plain]:
         own = goal
         with suppress(Error):  # the module that registers it may not be imported here
             own = gymnasium.spec(environment).reward_threshold if own is None else own
-        elsewhere = {} if own is None else {f"return of {own:g}": ("live/return", own, inf)}
-        for mark, (column, low, high) in (MARKS if on_a_track(group) else elsewhere).items():
+        more = {} if own is None else {f"return of {own:g}": ("live/return", own, inf)}
+        for mark, (column, low, high) in {**MARKS, **more}.items():
             firsts: dict[str, list[Plain]] = {row: [] for row in group}
             for row, run in ((row, run) for row, runs in group.items() for run in runs):
                 firsts[row] += [one for one in run.log if low <= one.get(column, nan) <= high][:1]
             for row, found in firsts.items() if any(firsts.values()) else ():
                 line = {"environment": environment, "milestone": mark, "row": row, "reached": len(found)}
-                columns = {"decisions": "decisions", "seconds": "time/seconds"}
-                medians = {
-                    to: float(np.median([one[name] for one in found])) if found else None
-                    for to, name in columns.items()
-                }
-                yield {**line, "seeds": len(group[row]), **medians}
+                columns = [[one[name] for one in found] for name in ("decisions", "time/seconds")]
+                decisions, seconds = (float(np.median(column)) if found else None for column in columns)
+                yield {**line, "seeds": len(group[row]), "decisions": decisions, "seconds": seconds}
 
 
-def _values(runs: Sequence[Run], games: str, key: str, goal: float | None) -> dict[int, float]:
-    """A figure by seed, of the runs that have it."""
-    found = {run.seed: run.figures.get(games, {}) for run in runs}
-    if key == "solved":
-        every = {seed: [one["reward"] for one in figures.get("games", ())] for seed, figures in found.items()}
-        return {seed: float(np.mean(np.array(rewards) >= goal)) for seed, rewards in every.items() if rewards}
-    return {seed: float(figures[key]) for seed, figures in found.items() if figures.get(key) is not None}
+def _value(run: Run, games: str, key: str, goal: float | None) -> list[float]:
+    """A figure of a run, if it has it."""
+    figures = run.figures.get(games, {})
+    if key == "solved" and goal is not None and "games" in figures:
+        return [float(np.mean([one["reward"] >= goal for one in figures["games"]]))]
+    shown = figures.get(key) is not None and not (key == "mean_return" and "mean_metres" in figures)
+    return [float(figures[key])] if shown else []
 
 
 def _ends(name: str, estimate: Estimate) -> Plain:

@@ -20,8 +20,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 
+from ..commands import COMMANDS
+from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.files import make_missing, write_atomic
+from ..common.files import file_name, make_missing, write_atomic
 from ..finetune.reports.run_log import METRICS
 from .runs import Plain, made_by, note_of
 
@@ -57,15 +59,30 @@ def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) 
                 for name, jobs in found.items()
                 if jobs
             }
-            names = {**above, "seed": seed, "run": out / f"{row}-{seed}", "out": out}
+            folder = out / f"{file_name(row)}-{seed}"
+            names = {**above, "seed": seed, "run": folder, "out": out}
             commands = tuple(tuple(_words(line, {name: str(one) for name, one in names.items()})) for line in lines)
-            after = frozenset(folder for name, folder in above.items() if f"{{{name}}}" in " ".join(lines))
-            found[row].append(Job(seed, out / f"{row}-{seed}", tuple(lines), commands, after))
+            after = frozenset(one for name, one in above.items() if f"{{{name}}}" in " ".join(lines))
+            found[row].append(Job(seed, folder, tuple(lines), commands, after))
     return found
 
 
+def require_commands(jobs: Sequence[Job]) -> None:
+    """Raise BadInput for a command line that is wrong, before anything is run."""
+    for program, *words in (words for job in jobs for words in job.commands):
+        if program in COMMANDS:
+            COMMANDS[program].read(words)
+        elif program not in ("python", "qwop-dataset"):
+            raise BadInput(f"{quoted(program)}: no such command; expected one of {', '.join(COMMANDS)}")
+
+
 def _words(line: str, names: Mapping[str, str]) -> list[str]:
-    words = shlex.split(re.sub(r"\{([\w.-]+)\}", lambda found: names.get(found[1], found[0]), line))
+    try:
+        words = [
+            re.sub(r"\{([\w.-]+)\}", lambda found: names.get(found[1], found[0]), word) for word in shlex.split(line)
+        ]
+    except ValueError as error:
+        raise BadInput(f"{line}: {error}") from None
     given = {word.partition("=")[0] for word in words}
     own = {"seed": names["seed"], "out": names["run"]} if words[0] in GIVEN else {}
     return [*words, *(f"{name}={value}" for name, value in own.items() if name not in given)]

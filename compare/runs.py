@@ -9,7 +9,7 @@ from typing import Any
 from ..commands import evaluate, finetune, pretrain
 from ..common.command import CONFIGURATION, REPORT, Command, read_settings
 from ..common.command_line import command_line
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.reading import MEGABYTE, read_json
 from ..common.settings import read
 from ..finetune.reports.model_selection import best_policy
@@ -19,6 +19,7 @@ from ..finetune.reports.run_log import METRICS, read_metrics
 Plain = dict[str, Any]
 
 KINDS = GREEDY, DRAWN = ("greedy", "drawn")
+OWN = ("seed", "seeds", "out", "resume")
 EVALUATION, CLONE, POLICY, START = "evaluation.json", "pretraining.json", "policy.safetensors", "start.safetensors"
 
 
@@ -55,7 +56,7 @@ def read_row(name: str, places: Sequence[str]) -> list[Run]:
     runs = [read_run(folder) for folder in folders]
     for place, run in enumerate(runs):
         for other in runs[:place]:
-            if run.settings | {"out": ""} == other.settings | {"out": ""}:
+            if run.seed == other.seed and run.settings | {"out": ""} == other.settings | {"out": ""}:
                 raise BadInput(f"{run.folder}: the run of {other.folder} again, with the same settings and seed")
     if len({run.seed for run in runs}) < len(runs):
         numbers = [folder.name.rpartition("-")[2] for folder in folders]
@@ -92,8 +93,10 @@ def read_run(folder: Path) -> Run:
         raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")
     if not any("mean_return" in one for one in figures.values()):
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
-    settings, made = read_settings(folder / CONFIGURATION), made_by(folder)
-    line = command_line(command.program, read(command.settings, settings), without=("seed", "out", "resume"))
+    made, path = made_by(folder), folder / CONFIGURATION
+    settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
+    with naming(path):
+        line = "" if made else command_line(command.program, read(command.settings, settings), without=OWN)
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(

@@ -13,7 +13,7 @@ from ..common.checks import one_of, quoted
 from ..common.command import option_settings
 from ..common.declared import Files, declared
 from ..common.errors import BadInput
-from ..common.settings import HomePath, OutFolder, Settings, Whole, changes, read, to_plain
+from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
 from ..common.typed import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
@@ -104,6 +104,8 @@ class FinetuneSettings(Settings):
     """Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added."""
     seed: Seed = 0
     """Decides everything random."""
+    seeds: Count = 1
+    """Runs, with the seeds from seed on: more than one go into folders of their own in out, and are compared."""
     device: Device = "auto"
     tracker: TrackerName = "tensorboard"
     threads: Annotated[int, Field(ge=1, le=1024)] = 1

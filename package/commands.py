@@ -56,7 +56,7 @@ pretrain: Command[Any] = Command(
 finetune: Command[Any] = Command(
     "finetune",
     "qwop.finetune.settings:FinetuneSettings",
-    "qwop.finetune.main:run",
+    "qwop.compare.command:finetune",
     about="Continue a policy by reinforcement learning, with demonstrations in its replay memory that a schedule mixes "
     "in and removes.",
     examples=[
@@ -196,10 +196,22 @@ study: Command[Any] = Command(
     extra="study",
 )
 
+compare: Command[Any] = Command(
+    "compare",
+    "qwop.compare.command:CompareSettings",
+    "qwop.compare.command:run",
+    about="Compare rows of runs over seeds; run what is missing. A word that is no setting names a row.",
+    examples=[
+        ("qwop-compare 'with=runs/with-*' 'without=runs/without-*'", "finished runs"),
+        ("qwop-compare rows=my/rows.yaml jobs=2", "rows of command lines; repeat the command to continue"),
+        ("qwop-compare 'ppo=qwop-finetune environment=CartPole-v1 schedule.decisions=20000'", "one row, three seeds"),
+    ],
+)
+
 COMMANDS: Mapping[str, Command[Any]] = {
     one.program: one
     for one in (
-        record, pretrain, finetune, evaluate, watch, search, distil, play, population, coach, study,
+        record, pretrain, finetune, evaluate, watch, search, distil, play, population, coach, study, compare,
     )
 }  # fmt: skip
 """The commands by program."""

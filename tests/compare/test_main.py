@@ -92,3 +92,25 @@ def test_the_package_and_its_function_share_a_name(before: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("nothing to compare")
+
+
+FOREIGN = """
+import json, pathlib, sys
+given = dict(word.split("=") for word in sys.argv[1:])
+reward = 10.0 * int(given["seed"])
+found = {"environment": {"id": "CartPole-v1"}, "settings": {"greedy": True}, "episodes": 1, "mean_return": reward,
+         "games": [{"reward": reward}], "decisions": 500}
+folder = pathlib.Path(given["out"])
+folder.mkdir(parents=True)
+(folder / "evaluation.json").write_text(json.dumps(found))
+"""
+
+
+def test_the_evaluations_of_other_programs_are_compared(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(FOREIGN)
+    row = f"python {tmp_path}/other.py seed={{seed}} out={{run}}"
+    found = compare({"theirs": row}, seeds=[1, 2, 4], out=tmp_path / "out", goal=20)
+    line, solved = found.results["lines"]
+    assert (line["values"], solved["values"]) == ({1: 10.0, 2: 20.0, 4: 40.0}, {1: 0.0, 2: 1.0, 4: 1.0})
+    assert found.results["rows"]["theirs"][0]["decisions"] == 500
+    assert f"<pre>python {tmp_path}/other.py seed={{seed}} out={{run}}</pre>" in found.page

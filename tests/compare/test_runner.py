@@ -148,3 +148,12 @@ def test_an_interrupted_training_is_resumed(monkeypatch: pytest.MonkeyPatch) -> 
     Path("tuned/metrics.jsonl").touch()
     assert runner._resumed(words) == ["resume=true"]
     assert runner._resumed(("qwop-pretrain", *words[1:])) == []
+
+
+def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:
+    found = jobs_of({"_o's/a b": (["python work.py out={run}"], [0])}, Path("my out"))
+    (job,) = found["_o's/a b"]
+    assert job.folder == Path("my out/_o's-a b-0")
+    assert job.commands == (("python", "work.py", "out=my out/_o's-a b-0"),)
+    with pytest.raises(BadInput, match="it's: No closing quotation"):
+        jobs(row="python it's")

@@ -34,6 +34,8 @@ from qwop.commands import COMMANDS
 from qwop.common import imports
 from qwop.common.errors import BadInput
 from qwop.common.settings import read
+from qwop.compare.main import commands_of
+from qwop.compare.runner import jobs_of, require_commands
 from qwop.datasets.main import VERBS, with_names
 from qwop.finetune.schedules.phase import parse_phases
 from qwop.study.runs import CommandRun
@@ -311,11 +313,14 @@ def test_skipped_blocks_are_python_that_compiles(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", of_language("yaml"), ids=str)
-def test_schedules_and_studies_are_accepted(block: Block) -> None:
+def test_schedules_studies_and_rows_are_accepted(block: Block) -> None:
     node: Any = OmegaConf.to_container(OmegaConf.create(block.code))
     if "space" in node:
         study = read(StudySettings, node, "study")
         CommandRun(COMMANDS[study.command], study.settings, study.objective, keep_checkpoints=False).check(study.space)
+    elif "rows" in node:
+        planned = jobs_of({name: commands_of(name, row, 1) for name, row in node["rows"].items()}, Path("out"))
+        require_commands([job for every in planned.values() for job in every])
     else:
         assert parse_phases(node["phases"])
 

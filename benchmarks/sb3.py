@@ -1,0 +1,48 @@
+"""A learner of Stable-Baselines3 with its defaults, in a row of `qwop-compare`: benchmarks/small.yaml.
+
+    python benchmarks/sb3.py PPO environment=CartPole-v1 decisions=30000 seed=0 out=runs/ppo-0
+
+Leaves `evaluation.json`: 100 greedy games, the first with the seed 1,000,000.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import stable_baselines3
+
+EPISODES, SEED = 100, 1_000_000
+
+
+def main() -> None:
+    name, *words = sys.argv[1:]
+    given = dict(word.split("=", 1) for word in words)
+    learner = getattr(stable_baselines3, name)
+    model = learner("MlpPolicy", given["environment"], seed=int(given["seed"]), device="cpu")
+    model.learn(int(given["decisions"]))
+    env, games = gymnasium.make(given["environment"]), []
+    for episode in range(EPISODES):
+        seen, _ = env.reset(seed=SEED + episode)
+        total, over = 0.0, False
+        while not over:
+            action, _ = model.predict(seen, deterministic=True)
+            seen, reward, terminated, truncated, _ = env.step(int(action))
+            total, over = total + float(reward), terminated or truncated
+        games.append({"reward": total})
+    found = {
+        "environment": {"id": given["environment"]},
+        "settings": {"greedy": True},
+        "episodes": EPISODES,
+        "mean_return": float(np.mean([game["reward"] for game in games])),
+        "games": games,
+        "decisions": int(given["decisions"]),
+    }
+    folder = Path(given["out"])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "evaluation.json").write_text(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

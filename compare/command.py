@@ -1,0 +1,97 @@
+"""`qwop-compare`: its settings, and its work."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..common.checks import quoted
+from ..common.command import CONFIGURATION, require_no_other_run, to_yaml
+from ..common.command_line import command_line
+from ..common.cores import cores
+from ..common.errors import BadInput
+from ..common.files import write_atomic
+from ..common.folder_lock import exclusive_lock
+from ..common.reading import MEGABYTE, parse_yaml, read_text
+from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings, declared, nearest
+from ..finetune.settings import FinetuneSettings
+
+WRITES = ("results.json", "table.md", "curves.csv")
+
+
+class CompareSettings(Settings):
+    """The settings of `qwop-compare`. A word with another name is a row: `with=runs/with-*`."""
+
+    rows: HomePath | None = None
+    """File of rows (YAML): `rows` by name, and seeds, against, goal and title. Folders of finished runs need no file:
+    with=runs/with-* without=runs/without-* names two rows."""
+    out: OutFolder = "runs/compare"
+    """Folder of the runs, the tables and the report."""
+    jobs: Count = 1
+    """Runs side by side, each with one thread on a core of its own."""
+    seeds: Count | None = None
+    """Runs of each row, with the seeds 0, 1, …; null: 3."""
+    against: str | None = None
+    """Row that the others are compared with. null: the last one of each environment."""
+    goal: float | None = None
+    """Return from which a game counts as solved; the share of such games is then a figure, too."""
+    title: str | None = None
+    """Title of the page."""
+    row: Mapping[str, Any] = {}
+    """The rows of the command line, by name: folders of finished runs (a list, or a pattern), or a command line."""
+
+    @classmethod
+    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
+        for name in [name for name in node if name not in declared(cls)]:
+            if nearest(name, known := [*declared(cls)]) is not None:
+                raise NoSuchSetting(name, known)
+            node.setdefault("row", {})[name] = node.pop(name)
+
+
+def run(settings: CompareSettings) -> None:
+    """Compare the rows, run what is missing, and leave tables and report in `out`."""
+    from .main import compare  # with PyTorch
+
+    names, out = ("seeds", "against", "goal", "title"), Path(settings.out)
+    asked = _rows_of(settings.rows, names) if settings.rows is not None else {}
+    asked |= {name: one for name in names if (one := getattr(settings, name)) is not None}
+    rows = {**asked.pop("rows", {}), **settings.row}
+    if not rows:
+        raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or rows=FILE.yaml")
+    with exclusive_lock(out, "out"):
+        require_no_other_run(out, CompareSettings, WRITES)
+        try:
+            found = compare(rows, jobs=settings.jobs, out=out, **asked)
+        except KeyboardInterrupt:
+            print("stopped; the same command goes on with the runs that are missing")
+            raise
+        write_atomic(out / CONFIGURATION, to_yaml(settings))
+    print(found.markdown.partition("```")[0].rstrip(), f"\nreport: {out / 'report.html'}", sep="\n")
+    if failed := found.results["failed"]:
+        name, last = next(iter(failed.items()))
+        raise BadInput(f"{name} failed: {last}; {len(failed)} in all, which the same command tries again")
+
+
+def finetune(settings: FinetuneSettings) -> None:
+    """Carry out `qwop-finetune`: one training, or with seeds=3 as many, and a comparison of their figures."""
+    from ..finetune.main import run as train
+
+    if settings.seeds == 1:
+        train(settings)
+        return
+    line = command_line("qwop-finetune", settings, without=("seeds", "seed", "out", "resume"))
+    seeds = [*range(settings.seed, settings.seed + settings.seeds)]
+    run(CompareSettings(out=settings.out, jobs=cores(), row={"run": {"command": line, "seeds": seeds}}))
+
+
+def _rows_of(path: str, names: Sequence[str]) -> dict[str, Any]:
+    """The content of a file of rows; BadInput for anything else."""
+    text = read_text(Path(path), MEGABYTE, "expected a file of rows")
+    try:
+        found = parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"rows={path}: {error}") from None
+    if unknown := found.keys() - {"rows", *names}:
+        raise BadInput(f"{path}: {quoted(sorted(unknown)[0])} is unknown; expected rows, {', '.join(names)}")
+    if not isinstance(found.get("rows"), dict):
+        raise BadInput(f"{path}: no rows; expected rows by name, each a command line or folders of finished runs")
+    return found

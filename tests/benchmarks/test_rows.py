@@ -1,0 +1,22 @@
+"""The files of rows are accepted by the commands that they name."""
+
+from pathlib import Path
+
+import pytest
+from qwop.common.reading import parse_yaml
+from qwop.compare.main import commands_of
+from qwop.compare.runner import jobs_of, require_commands
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_file_of_rows_is_accepted(path: Path) -> None:
+    found = parse_yaml(path.read_text())
+    assert found.keys() <= {"title", "seeds", "against", "goal", "rows"}
+    assert found.get("against", next(iter(found["rows"]))) in found["rows"]
+    planned = jobs_of({name: commands_of(name, row, 1) for name, row in found["rows"].items()}, Path("out"))
+    for jobs in planned.values():
+        require_commands(jobs)
+    left = [word for jobs in planned.values() for job in jobs for words in job.commands for word in words]
+    assert not [word for word in left if "{" in word and ":" not in word], "a name that no row above has"

@@ -1,0 +1,87 @@
+"""The command line of comparisons."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qwop.commands import compare, finetune
+from qwop.compare import command
+
+from .conftest import BRIEF
+
+
+def test_words_that_are_no_settings_name_rows() -> None:
+    settings = compare.read(["with=runs/with-*", "jobs=2", "more=[a,b]", "own=qwop-finetune seed=1 'x={a: 1}'"])
+    assert settings.jobs == 2
+    assert settings.row == {
+        "with": "runs/with-*", "more": ["a", "b"], "own": "qwop-finetune seed=1 'x={a: 1}'",
+    }  # fmt: skip
+
+
+def test_rows_of_folders_are_compared(finished: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
+    out = f"out={tmp_path / 'out'}"
+    done = run_command(compare, f"fast={finished}/fast-*", f"slow={finished}/slow-*", "against=fast", out)
+    assert (done.code, done.err) == (0, "")
+    assert "| fast | 2 of 2 | " in done.out
+    assert f"report: {tmp_path}/out/report.html" in done.out
+    lines = json.loads((tmp_path / "out/results.json").read_text())["lines"]
+    assert {line["row"]: line.get("against") for line in lines} == {"fast": None, "slow": "fast"}
+
+
+def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
+    finished: Path, tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(f"title: From a file\ngoal: 9\nrows:\n  slow: {finished}/slow-*\n  fast: {finished}/fast-*\n")
+    run_command(compare, f"rows={rows}", "goal=10", f"out={tmp_path / 'out'}")
+    table = (tmp_path / "out/table.md").read_text()
+    assert "share of games with a return of 10 or more" in table
+    assert "<h1>From a file</h1>" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "no rows: give folders of finished runs"),
+        (["job=2"], "job: no such setting; did you mean jobs?"),
+        (["with=3"], "with: 3, expected folders of finished runs, or command lines"),
+        (["with=nowhere/*"], "with=nowhere/*: no such folder"),
+        (["a=qwop-fintune seed=1"], "a: qwop-fintune: no such command"),
+        (["a=qwop-finetune sed=1"], "a: sed: no such setting; did you mean seed?"),
+        (["rows=nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, seeds, against, goal, title"),
+        (["rows=list.yaml"], "rows=list.yaml: "),
+        (["rows=empty.yaml"], "empty.yaml: no rows"),
+    ],
+)
+def test_a_wrong_line_is_one_sentence_and_nothing_is_written(
+    words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text("row: {}\n")
+    Path("list.yaml").write_text("- a\n")
+    Path("empty.yaml").write_text("seeds: 3\n")
+    done = run_command(compare, *words)
+    assert done.code == 2
+    assert done.err.startswith(f"qwop-compare: {complaint}")
+    assert done.err.count("\n") == 1
+    assert not Path("runs/compare").exists()
+
+
+def test_a_failed_run_is_named_at_the_end(tmp_path: Path, run_command: Callable[..., Any], finished: Path) -> None:
+    bad = f"bad=qwop-evaluate policy={tmp_path}/none.safetensors"
+    done = run_command(compare, f"fast={finished}/fast-*", bad, "seeds=1", f"out={tmp_path / 'out'}")
+    assert done.code == 2
+    assert done.err.startswith("qwop-compare: bad-0 failed: qwop-evaluate: ")
+    assert "Failed: bad-0: qwop-evaluate: " in (tmp_path / "out/table.md").read_text()
+
+
+def test_fine_tuning_with_several_seeds_is_a_comparison_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    monkeypatch.setattr(command, "run", given.append)
+    finetune.run(finetune.read([*BRIEF, "seeds=3", "seed=5", "out=runs/three"]))
+    (settings,) = given
+    assert settings.out == "runs/three"
+    assert settings.row == {"run": {"command": f"qwop-finetune {' '.join(BRIEF)}", "seeds": [5, 6, 7]}}
