@@ -4,6 +4,7 @@ A command line chooses options of groups (`schedule=kurodo`) and gives settings 
 options that are files of `conf/`, and its grammar reads all values but texts; pydantic checks the result.
 """
 
+import copy
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from .checks import one_of, quoted
@@ -114,10 +116,14 @@ class Command(Generic[S]):
         with one_line_end(self.program):
             self._work(settings)
 
-    def read(self, words: Sequence[str]) -> S:
-        """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        settings = self.checked(self.compose(words), words)
-        settings.__dict__["words"] = tuple(words)  # in the place of the cached property
+    def read(self, words: Sequence[str], given: Mapping[str, Any] = MappingProxyType({})) -> S:
+        """The checked settings of a command line, without running anything; BadInput for a wrong one.
+
+        given: settings of groups as plain data, in place of an option.
+        """
+        settings = self.checked(self.compose(words, given), words)
+        if not given:
+            settings.__dict__["words"] = tuple(words)  # in the place of the cached property
         return settings
 
     def checked(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
@@ -132,12 +138,17 @@ class Command(Generic[S]):
         except BadInput as error:
             raise self._in_file(files, error) from None
 
-    def compose(self, words: Sequence[str]) -> dict[str, Any]:
-        """The settings that a command line gives, as plain data, unchecked and without defaults."""
+    def compose(self, words: Sequence[str], whole: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+        """The settings that a command line gives, as plain data, unchecked and without defaults.
+
+        whole: settings of groups, in place of an option.
+        """
         chosen, given = self._sorted(import_asked(words))
-        node: dict[str, Any] = {}
+        node: dict[str, Any] = copy.deepcopy(dict(whole))
         typed = {one.name: one.value for one in given}
         for group, one in self.groups.items():
+            if group in whole:
+                continue
             if chosen.get(group, "") is None and not one.of(Files):
                 words = f"choose one of {', '.join(options_of(group, one))}, such as {group}={one.chosen({})}"
                 raise BadInput(f"{group} is not set: {words}")
@@ -212,8 +223,7 @@ class Command(Generic[S]):
         return BadInput(f"{path}: {error}") if path.endswith(OWN_FILE) else error
 
     def _work(self, settings: S) -> None:
-        for place, folder in _written(settings):
-            require_writable_folder(Path(folder), place)
+        require_writable(settings)
         self.run(settings)
 
 
@@ -313,6 +323,12 @@ def require_working_folder() -> None:
         Path.cwd()
     except OSError as error:
         raise BadInput(f"the working folder cannot be read ({reason(error)}); go to another one with cd") from None
+
+
+def require_writable(settings: Settings) -> None:
+    """Raise BadInput unless the command can write its folders."""
+    for place, folder in _written(settings):
+        require_writable_folder(Path(folder), place)
 
 
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:

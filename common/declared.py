@@ -155,6 +155,11 @@ def declared(cls: type[BaseModel]) -> Mapping[str, Declared]:
     return _DECLARED[cls]
 
 
+def forget_declared(cls: type[BaseModel]) -> None:
+    """Read the settings of a class again: its options have changed."""
+    _DECLARED.pop(cls, None)
+
+
 def _declarations(cls: type[BaseModel]) -> Mapping[str, Declared]:
     made = {name: _declared(name, one) for name, one in cls.model_fields.items() if not one.exclude}
     own = [

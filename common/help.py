@@ -81,7 +81,10 @@ def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _below(cls: type) -> Iterator[tuple[str, str]]:
-    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
+    except (OSError, TypeError, SyntaxError):  # typed into a terminal, or made while running
+        return
     for one, after in pairwise(body):
         text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(text, str):

@@ -5,19 +5,22 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package.
 
-    modules: for each public name, the module that defines it, relative to the package ('.envs.spec').
+    modules: for each public name, the module that defines it, relative to the package ('.envs.spec'). A module of the
+    same name is itself the value (`make_callable`).
     """
 
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            value = getattr(import_module(modules[name], package), name)
+            module = import_module(modules[name], package)
+            value = module if modules[name] == f".{name}" else getattr(module, name)
         except ModuleNotFoundError as error:
             error.add_note(f"{package}.{name} needs the extra 'train': pip install 'qwop[train]'")
             raise
@@ -28,6 +31,30 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
         return sorted({*vars(sys.modules[package]), *modules})
 
     return get, names
+
+
+def make_callable(module: str, place: str) -> None:
+    """Let a module be called as the function at this place ('qwop.api:finetune'): both have one name.
+
+    Python puts a subpackage in the place of a function of the same name whenever it imports the subpackage.
+    """
+
+    def function() -> Callable[..., Any]:
+        where, _, name = place.partition(":")
+        found: Callable[..., Any] = getattr(import_module(where), name)
+        return found
+
+    class CallableModule(ModuleType):
+        def __call__(self, *arguments: Any, **settings: Any) -> Any:
+            return function()(*arguments, **settings)
+
+        @property
+        def __signature__(self) -> Any:
+            from inspect import signature
+
+            return signature(function())
+
+    sys.modules[module].__class__ = CallableModule
 
 
 def import_quickly(module: str) -> ModuleType:

@@ -49,9 +49,9 @@ class _PlainConsole(Console):
         super().print(*objects, soft_wrap=texts if soft_wrap is None else soft_wrap, **how)
 
 
-def plain_console() -> Console:
-    """A terminal that prints texts as they are: without markup, colours and line breaks of its own."""
-    return _PlainConsole(markup=False, emoji=False, highlight=False)
+def plain_console(*, quiet: bool = False) -> Console:
+    """A terminal that prints texts as they are: without markup, colours and line breaks of its own. quiet: nothing."""
+    return _PlainConsole(markup=False, emoji=False, highlight=False, quiet=quiet)
 
 
 def progress_bar(unit: str, console: Console | None = None) -> Progress:

@@ -3,9 +3,12 @@
 The actions' numbering and the observations' order are those of the published recordings.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 FRAMES_A_SECOND = 30
 """Frames per second of the game's clock."""
@@ -106,3 +109,19 @@ CONTACT_FEATURES = (
 
 HIDDEN_COLUMNS = ("head_torque", "left_hip_lower", "right_hip_lower")
 """Values of a frame beside its bodies and events: torque, N·m, and the hips' lower limits, radians."""
+
+
+def keys_of_decisions(
+    actions: NDArray[np.int16], frames: Sequence[int], late: Sequence[bool], idle: int
+) -> tuple[NDArray[np.uint8], ...]:
+    """The keys of every frame of each decision, bits as in `KEY_BITS`.
+
+    actions: int16 [T]. frames: of each decision. late: True for decisions whose first frame has the previous keys.
+    idle: frames before the first decision, without keys, which count as its own.
+    """
+    chosen = ACTION_KEYS[actions].astype(np.uint8)
+    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), np.repeat(chosen, frames)])
+    ends = [0, *(np.cumsum(frames) + idle).tolist()]
+    for decision in np.flatnonzero(late).tolist():
+        keys[ends[decision + 1] - frames[decision]] = chosen[decision - 1] if decision else 0
+    return tuple(keys[begin:end] for begin, end in pairwise(ends))

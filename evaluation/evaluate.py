@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from .figures import figures_of
 from .results import GameResult, rank_of, result_of
 from .settings import DRAWN, EvaluationSettings
 from .starts import Start, starts_up_to
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,13 @@ class Evaluation:
     def has_metres(self) -> bool:
         """True if the games are runs, with a distance and a time."""
         return all(result.metres is not None for result in self.results)
+
+    @property
+    def table(self) -> "pandas.DataFrame":
+        """A row for each game, with the fields of `GameResult`."""
+        import pandas
+
+        return pandas.DataFrame([asdict(result) for result in self.results])
 
     @property
     def seconds(self) -> NDArray[np.float64]:

@@ -33,6 +33,10 @@ class Progress:
     row: dict[str, Any]
 
 
+class Stopped(KeyboardInterrupt):
+    """An observer ended the run. The run can be resumed, as after Ctrl-C."""
+
+
 class Observer:
     """Callbacks of a run, called by `Loop`. They do nothing unless a subclass overrides them."""
 
@@ -45,8 +49,9 @@ class Observer:
     def checkpoint(self, loop: "Loop") -> None:
         """Handle a checkpoint that has been written."""
 
-    def progress(self, now: Progress) -> None:
-        """Handle the end of an iteration."""
+    def progress(self, now: Progress) -> bool:
+        """Handle the end of an iteration; False ends the run, which leaves a checkpoint."""
+        return True
 
     def aside(self, decisions: int) -> None:
         """Handle this many decisions so far that the schedule does not count."""
@@ -79,7 +84,8 @@ class Loop:
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
     is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. An
-    environment that fails leaves a checkpoint, too, from which the run goes on with new games.
+    environment that fails leaves a checkpoint, too, from which the run goes on with new games. An observer that ends
+    the run does the same as a signal, and raises `Stopped`.
     """
 
     def __init__(self, run: "Run[Discounted, LiveSettings]", agent: Agent, play: LivePlay) -> None:
@@ -103,6 +109,7 @@ class Loop:
         self._evaluation_due: tuple[int, bool] | None = None
         """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
         self._aside = 0
+        self._goes_on = True
         self._place = self._schedule.place
         self._logged = self.decisions
         iterations = self._schedule.planned // self._settings.decisions
@@ -127,9 +134,11 @@ class Loop:
                     self._evaluate(signals)
                     if self._at_barrier(0) or self._schedule.finished:
                         self._checkpoint()
-                    elif signals.received:
+                    elif signals.received or not self._goes_on:
                         self._interrupted()
                     signals.deliver()
+                    if not self._goes_on and not self._schedule.finished:
+                        raise Stopped
         finally:
             self._pool.shutdown(wait=True)
 
@@ -207,7 +216,7 @@ class Loop:
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
         left = 0 if self._schedule.finished else self._schedule.remaining
-        self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
+        self._goes_on = self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
 
     def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):

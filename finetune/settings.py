@@ -11,14 +11,14 @@ from pydantic import Field
 
 from ..common.checks import one_of, quoted
 from ..common.command import option_settings
-from ..common.declared import Files, declared
+from ..common.declared import Files, declared, forget_declared
 from ..common.errors import BadInput
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
 from ..common.typed import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
-from .agents.registry import ALGORITHMS, Algorithm
+from .agents.registry import ALGORITHMS, BUILT_IN, Algorithm, import_algorithms
 from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
@@ -44,6 +44,9 @@ else:
 class ScheduleSettings(Settings):
     """Phases of training, one after the other."""
 
+    phases: Phases
+    """Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by
+    '+schedule.phases.polish={hours: 10}'."""
     scale: Annotated[float, Field(gt=0, le=1000)] = 1.0
     """Factor of every phase's length."""
     decisions: Annotated[int, Field(ge=1, le=10**12)] | None = None
@@ -60,9 +63,6 @@ class ScheduleSettings(Settings):
     """Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best means
     most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest mean
     return)."""
-    phases: Phases
-    """Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by
-    '+schedule.phases.polish={hours: 10}'."""
 
     def check(self) -> None:
         if self.decisions is not None and self.scale != 1.0:
@@ -259,7 +259,7 @@ class FinetuneSettings(Settings):
         said = []
         if made_for is not None and made_for.partition("-")[0] != name:
             said.append(f"note: this schedule is made for algorithm={made_for}; the run learns by {name}")
-        if environment not in REGISTERED and self.algorithm == type(self.algorithm)():
+        if environment not in REGISTERED and name in BUILT_IN and self.algorithm == type(self.algorithm)():
             said.append(
                 f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
                 "environments, algorithm=ppo-atari those for pictures"
@@ -274,6 +274,15 @@ class FinetuneSettings(Settings):
     def uses_demonstrations(self) -> bool:
         """True if demonstrations enter the memory in some phase."""
         return any(phase.uses_demonstrations for phase in self.phases)
+
+
+def offer_algorithms() -> None:
+    """Let `algorithm=` choose among all algorithms that are registered now."""
+    for field, part in (("algorithm", "settings"), ("loop", "loop")):
+        kinds = [getattr(one, part) for one in ALGORITHMS.values()]
+        FinetuneSettings.model_fields[field].annotation = reduce(or_, kinds)
+    FinetuneSettings.model_rebuild(force=True)
+    forget_declared(FinetuneSettings)
 
 
 def has_length(phase: Phase) -> bool:
@@ -327,3 +336,6 @@ def _sets(typed: Sequence[tuple[str, Any]], place: str) -> bool:
 def _has(algorithm: str, group: str, name: str) -> bool:
     one = ALGORITHMS.get(algorithm)
     return one is not None and name in declared(one.settings if group == "algorithm" else one.loop)
+
+
+import_algorithms()  # at the end: they may import this module

@@ -61,6 +61,8 @@ def find_start(
     new_network: MakeNetwork,
     settings: Mapping[str, Any] | None = None,
     shown: Mapping[str, Any] | None = None,
+    loaded: Policy | None = None,
+    dataset: Dataset | None = None,
 ) -> Start:
     """Choose the initial policy and demonstrations; raise BadInput if they disagree.
 
@@ -68,6 +70,7 @@ def find_start(
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
     new_network makes the network of policy=scratch. settings: those of a new environment; a policy file may omit them.
     shown: the demonstrations of the run that is resumed (`Run.shown`); games recorded since then are left out.
+    loaded, dataset: the policy and the demonstrations that these names stand for, where they are not read from files.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(
@@ -78,10 +81,9 @@ def find_start(
     if policy is None and demonstrations is None and PRETRAINED.is_file():
         policy = str(PRETRAINED)
         notes.append(f"policy: {PRETRAINED}")
-    dataset = None
-    if demonstrations is not None:
+    if dataset is None and demonstrations is not None:
         dataset = open_dataset(demonstrations)
-    elif needs_demonstrations or policy is None:
+    elif dataset is None and (needs_demonstrations or policy is None):
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
     if dataset is not None and shown is not None:
@@ -91,6 +93,8 @@ def find_start(
     to_clone = None
     if policy == SCRATCH:
         start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
+    elif loaded is not None:
+        start = loaded
     elif policy is not None:
         start = load_policy(policy, given=(settings or {}).keys())
     else:

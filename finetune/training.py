@@ -1,7 +1,7 @@
 """One run of `qwop-finetune`: initial policy, training, and the files in its folder."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from rich.console import Console
 
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
@@ -18,6 +19,7 @@ from ..common.progress import plain_console, progress_bar
 from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
+from ..datasets.reader import Dataset
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
@@ -54,9 +56,22 @@ LONGER = 0.25
 class Training(Observer):
     """Trains along a schedule; shows progress, evaluates and saves results."""
 
-    def __init__(self, settings: FinetuneSettings) -> None:
+    def __init__(
+        self,
+        settings: FinetuneSettings,
+        *,
+        policy: Policy | None = None,
+        demonstrations: Dataset | None = None,
+        watch: Callable[[Progress], bool] = lambda now: True,
+        console: Console | None = None,
+    ) -> None:
+        """policy, demonstrations: in place of those that the settings name. watch: called after each iteration; False
+        ends the run."""
         self._settings, self._out = settings, Path(settings.out)
-        self._bar = progress_bar("decisions", plain_console())
+        self._policy, self._demonstrations, self._watch = policy, demonstrations, watch
+        self.verdict: str | None = None
+        """A sentence on what the training achieved; None before its end, and without evaluations."""
+        self._bar = progress_bar("decisions", console or plain_console())
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out, settings.tracker, to_plain(settings))
         self._results = PhaseEvaluator(
@@ -185,7 +200,7 @@ class Training(Observer):
     def checkpoint(self, loop: Loop) -> None:
         save_policy(self._out / POLICY, loop.policy_in(loop.phase_index))
 
-    def progress(self, now: Progress) -> None:
+    def progress(self, now: Progress) -> bool:
         self._background.check()
         if not self._warned and (warning := outside_warning(now)) is not None:
             self._warned = True
@@ -193,6 +208,7 @@ class Training(Observer):
         self._decisions, self._entropy = now.decisions, now.row.get("learner/entropy", self._entropy)
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
+        return self._watch(now)
 
     def aside(self, decisions: int) -> None:
         self._bar.update(self._task, description=f"fitting values: {decisions:,} decisions beside the schedule")
@@ -213,6 +229,8 @@ class Training(Observer):
             new_network=algorithm.new_network(settings.algorithm),
             settings=self._fitting(settings.environment)[0].phases[0].environment,
             shown=None if state is None else state.get("demonstrations"),
+            loaded=None if resumed else self._policy,
+            dataset=self._demonstrations,
         )
 
     def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, tuple[str, ...]]:
@@ -259,8 +277,8 @@ class Training(Observer):
             if said is not None:
                 self._say(f"{title}: {said}")
         if self._results.ends is not None:
-            said = verdict(*self._results.ends, self._decisions, self._entropy, self._results.solved_at)
-            self._say(f"verdict: {said}")
+            self.verdict = verdict(*self._results.ends, self._decisions, self._entropy, self._results.solved_at)
+            self._say(f"verdict: {self.verdict}")
         self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:

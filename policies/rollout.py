@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..common.closing import close_after_use
 from ..common.errors import BadInput
 from ..envs.foreign import OWN_INFO, OwnInfo
-from ..envs.names import ACTION_KEYS, outcome_name
+from ..envs.names import keys_of_decisions, outcome_name
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
 from ..envs.vector import VectorEnv, make_vector, played_values
 from .policy import Policy, choose
@@ -245,7 +245,7 @@ class _Games:
             probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
             rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),
             times=np.array([start.clock, *clocks], dtype=np.float64),
-            keys=_keys(
+            keys=keys_of_decisions(
                 actions,
                 [int(step.frames[slot]) for step in steps if step.frames is not None],
                 [step.late is not None and bool(step.late[slot]) for step in steps],
@@ -260,13 +260,3 @@ class _Games:
             seed=start.seed,
             index=start.index,
         )
-
-
-def _keys(actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int) -> tuple[NDArray[np.uint8], ...]:
-    """The keys of every frame of each decision. In a late decision the first frame has the previous keys."""
-    chosen = ACTION_KEYS[actions].astype(np.uint8)
-    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), np.repeat(chosen, frames)])
-    ends = [0, *(np.cumsum(frames) + idle).tolist()]
-    for decision in np.flatnonzero(late):
-        keys[ends[decision + 1] - frames[decision]] = chosen[decision - 1] if decision else 0
-    return tuple(keys[begin:end] for begin, end in pairwise(ends))

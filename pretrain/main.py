@@ -51,40 +51,56 @@ MEASURES = "pretraining.json"
 """Name of the measures' file, the last that is written."""
 
 
-def run(chosen: PretrainSettings) -> None:
-    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`."""
+def run(
+    chosen: PretrainSettings,
+    dataset: Dataset | None = None,
+    start: Policy | None = None,
+    console: Console | None = None,
+) -> None:
+    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`.
+
+    dataset, start: in place of the dataset and the policy that the settings name.
+    """
     with exclusive_lock(Path(chosen.out), "out"):
-        _pretrain(chosen)
+        _pretrain(chosen, dataset, start, console or plain_console())
 
 
-def require_cloneable(chosen: PretrainSettings) -> Dataset:
-    """The dataset to clone; BadInput for one that cannot be cloned with these settings. Nothing is written."""
+def require_cloneable(
+    chosen: PretrainSettings, dataset: Dataset | None = None, start: Policy | None = None
+) -> tuple[Dataset, Policy | None]:
+    """The dataset to clone and the policy to continue, if any; BadInput for what cannot be cloned with these settings.
+
+    Nothing is written.
+    """
     cloning = chosen.cloning
-    dataset = open_dataset(chosen.dataset or embedded_dataset())
+    if dataset is None:
+        dataset = open_dataset(chosen.dataset or embedded_dataset())
     if not len(dataset.lengths()):  # raises BadInput for a damaged episode
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     choose_device(chosen.device)
-    if chosen.policy is not None:
-        continued(load_policy(chosen.policy), dataset.info, cloning)
+    if start is None and chosen.policy is not None:
+        start = load_policy(chosen.policy)
+    if start is not None:
+        continued(start, dataset.info, cloning)
     require_tracker(chosen.tracker)
     if chosen.games:
         _require_playable(dataset.info)
-    return dataset
+    return dataset, start
 
 
-def _pretrain(chosen: PretrainSettings) -> None:
-    console = plain_console()
+def _pretrain(chosen: PretrainSettings, dataset: Dataset | None, start: Policy | None, console: Console) -> None:
     use_one_thread()
-    dataset = require_cloneable(chosen)
+    dataset, start = require_cloneable(chosen, dataset, start)
     _require_new(chosen, Path(chosen.out))
     require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
     out = write_configuration(chosen, Path(chosen.out))
-    made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
+    asked = {name: value for name, value in to_plain(chosen).items() if name != "out"}
+    made = {"command": "qwop-pretrain", "settings": asked}  # the same run elsewhere gives the same file
     try:
-        games, whole = _at_the_best_rate(dataset, chosen, console)
-        policy, splits, passes = _clone(games, chosen, out, made, console)
+        games, whole = (dataset, None) if start is not None else _at_the_best_rate(dataset, chosen, console)
+        policy, splits, passes = _clone(games, start, chosen, out, made, console)
         if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
             policy = whole
             save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
@@ -141,8 +157,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
 
     Other games stay as they are, and there is no clone yet.
     """
-    own_rate = chosen.policy is not None or dataset.shares_control
-    rates = () if own_rate else rates_to_try(dataset, chosen.frames_per_step)
+    rates = () if dataset.shares_control else rates_to_try(dataset, chosen.frames_per_step)
     if not rates:
         return dataset, None
     device = choose_device(chosen.device)
@@ -170,6 +185,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
 
 def _clone(
     dataset: Dataset,
+    start: Policy | None,
     chosen: PretrainSettings,
     out: Path,
     made: dict[str, Any],
@@ -180,7 +196,6 @@ def _clone(
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
     cloning, device = chosen.cloning, choose_device(chosen.device)
-    start = None if chosen.policy is None else load_policy(chosen.policy)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,

@@ -1,6 +1,7 @@
 """The examples run, and print what they promise."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+COMMAND = "from qwop.commands import finetune; finetune()"
 
 
 def run(script: str, folder: Path, *arguments: object) -> str:
@@ -29,10 +32,41 @@ def test_look_at_games(tmp_path: Path) -> None:
     assert (tmp_path / "strip.png").stat().st_size > 10_000
 
 
-def test_train_your_own(tmp_path: Path) -> None:
-    said = run("train_your_own.py", tmp_path, "--epochs", 1, "--games", 2)
-    assert "of 2 games finished" in said
-    assert (tmp_path / "my_policy.safetensors").is_file()
+def test_train_in_python(tmp_path: Path) -> None:
+    said = run("train_in_python.py", tmp_path, "--decisions", 320, "--seeds", 2)
+    assert {"with, seed 1: ", "without, seed 1: "} <= {line.partition(": ")[0] + ": " for line in said.splitlines()}
+    page = (tmp_path / "runs/python/comparison/report.html").read_text()
+    assert "95 % bootstrap intervals" in page
+    assert len(list((tmp_path / "runs/python").glob("with*-?/policy.safetensors"))) == 4
+
+
+LEARNED = 200
+"""Return of CartPole, whose untrained network gets 9, and whose longest game is 500."""
+
+
+def test_own_algorithm_from_python(tmp_path: Path) -> None:
+    said = run("own_algorithm.py", tmp_path)
+    start, learned = (float(line.split()[2]) for line in said.splitlines()[-2:])
+    assert start < 20
+    assert learned > LEARNED
+
+
+def test_own_algorithm_on_the_command_line(tmp_path: Path) -> None:
+    record = "import own_algorithm; own_algorithm.record('data/pole')"
+    line = (
+        "imports=[own_algorithm] algorithm=awac policy=scratch demonstrations=data/pole schedule=live-only "
+        "schedule.decisions=5000 schedule.phases.alone.demonstrations=[1,0] out=runs/awac video=false tracker=none "
+        "evaluation.episodes=20 evaluation.drawn=0"
+    )
+    env = {**os.environ, "PYTHONPATH": str(EXAMPLES)}
+    for words in ([sys.executable, "-c", record], [sys.executable, "-c", COMMAND, *line.split()]):
+        subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    found = json.loads((tmp_path / "runs/awac/phases/1-alone.json").read_text())
+    assert found["mean_return"] > LEARNED
+    rows = [json.loads(row) for row in (tmp_path / "runs/awac/metrics.jsonl").read_text().splitlines()]
+    assert rows[0]["sampled/demonstrations"] > rows[-1]["sampled/demonstrations"] > 0
+    with_report = (tmp_path / "runs/awac/report.html").read_text()
+    assert "imports=[own_algorithm]" in with_report
 
 
 def test_an_environment_of_ones_own() -> None:

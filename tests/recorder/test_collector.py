@@ -1,0 +1,115 @@
+"""The wrapper that records the games played in an environment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from qwop import BadInput, Collector, Episode, open_dataset
+from qwop.envs.names import ACTION_KEYS
+
+TWO = (0.25, 0.75)
+
+
+class Reused(gymnasium.Env[Any, Any]):
+    """Three decisions; the observation is one array whose numbers change."""
+
+    observation_space = spaces.Box(-9, 9, (2,), np.float32)
+    action_space = spaces.Discrete(2, start=3)
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.size, self.seen = step, np.zeros(2, np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.seen[:] = 0
+        return self.seen, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.seen += self.size
+        return self.seen, float(action), bool(self.seen[0] >= 3 * self.size), False, {}
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    if "Reused-v0" not in gymnasium.registry:
+        gymnasium.register("Reused-v0", Reused)
+    with Collector(gymnasium.make("Reused-v0"), tmp_path / "data", player="ada") as made:
+        yield made
+
+
+def recorded(collector: Collector) -> list[Episode]:
+    return list(open_dataset(collector.folder))
+
+
+def test_a_game_is_recorded_as_it_was_played(collector: Collector) -> None:
+    collector.reset(seed=11)
+    for action in (3, 4, 4):
+        collector.step(action)
+    (game,) = recorded(collector)
+    assert game.observations.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    assert (game.actions.tolist(), game.rewards.tolist()) == ([0, 1, 1], [3, 4, 4])
+    assert (game.terminated, game.truncated, game.player, game.seed) == (True, False, "ada", 11)
+    assert (game.mu_kind, game.mu_epsilon) == ("smoothed", 0.05)
+
+
+def test_known_probabilities_are_recorded_if_every_decision_has_them(collector: Collector) -> None:
+    for known in ((TWO, TWO, TWO), (TWO, None, TWO)):
+        collector.reset()
+        for probabilities in known:
+            collector.step(4, probabilities)
+    whole, part = recorded(collector)
+    assert whole.mu_kind == "recorded"
+    np.testing.assert_allclose(whole.behaviour_probabilities, [TWO] * 3)
+    assert part.mu_kind == "smoothed"
+    assert whole.seed is part.seed is None
+
+
+def test_a_game_that_is_left_is_recorded_as_truncated(collector: Collector) -> None:
+    collector.reset(seed=1)
+    collector.reset(seed=2)
+    collector.step(3)
+    collector.reset(seed=3)
+    collector.step(4)
+    collector.step(4)
+    collector.close()
+    first, second = recorded(collector)
+    assert [(len(game), game.seed, game.outcome) for game in (first, second)] == [(1, 2, "stopped"), (2, 3, "stopped")]
+    assert first.truncated
+    assert not first.terminated
+
+
+def test_settings_belong_to_the_dataset(collector: Collector, tmp_path: Path) -> None:
+    with Collector(gymnasium.make("Reused-v0", step=0.5, max_episode_steps=2), tmp_path / "half") as half:
+        half.reset()
+        half.step(3)
+        half.step(3)
+    dataset = open_dataset(tmp_path / "half")
+    assert dataset.info.environment.settings == {"step": 0.5, "max_episode_steps": 2}
+    assert (dataset[0].truncated, len(dataset[0])) == (True, 2)
+    with Collector(gymnasium.make("Reused-v0"), tmp_path / "half") as other:
+        other.reset()
+        other.step(3)
+        with pytest.raises(BadInput, match="half"):
+            other.close()
+
+
+def test_an_environment_without_an_id_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"the environment has no id; register it, and make it by gymnasium\.make"):
+        Collector(Reused(), tmp_path)
+
+
+def test_games_of_qwop_can_be_cloned(tmp_path: Path) -> None:
+    with Collector(gymnasium.make("qwop:QWOP-v1", frames_per_step=4), tmp_path, player="me") as env:
+        env.reset(seed=0)
+        for action in (1, 2, 1, 2):
+            *_, info = env.step(action)
+    (game,) = open_dataset(tmp_path)
+    assert (game.actions.tolist(), game.outcome) == ([1, 2, 1, 2], "stopped")
+    assert game.keys is not None
+    np.testing.assert_array_equal(np.stack(game.keys[1:]), [ACTION_KEYS[action] * np.ones(4) for action in (2, 1, 2)])
+    assert game.metres == info["distance"]
+    assert (game.times[-1] - game.times[0]) == pytest.approx(16 / 30)
