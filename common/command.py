@@ -165,7 +165,7 @@ class Command(Generic[S]):
                 group[fields[name].tag] = fields[leader].chosen(node.get(leader, {}))
         return node
 
-    @cached_property
+    @property
     def groups(self) -> dict[str, Declared]:
         """The settings that are chosen among options."""
         followed = self.settings.followed

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from qwop import load_policy
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +43,15 @@ def test_train_in_python(tmp_path: Path) -> None:
 
 LEARNED = 200
 """Return of CartPole, whose untrained network gets 9, and whose longest game is 500."""
+
+
+def test_clone_mix_remove(tmp_path: Path) -> None:
+    said = run("clone_mix_remove.py", tmp_path, "--iterations", 4, "--epochs", 1).splitlines()
+    assert [line.partition(":")[0] for line in said[:2]] == ["values", "mixed"]
+    assert said[1].endswith("memory: 50% shown")
+    assert said[2] == "256 demonstrations removed"
+    assert said[3].endswith("memory: 0% shown")
+    assert load_policy(tmp_path / "clone_mix_remove.safetensors").environment.id == "QWOP-v1"
 
 
 def test_own_algorithm_from_python(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def own() -> Iterator[Any]:
 
 
 def test_a_registered_algorithm_has_its_settings_in_the_command_line(own: Any) -> None:
+    assert "own" not in finetune.groups["algorithm"].options  # and a line may have been read before
     own()
     chosen = finetune.read([*LINE, "algorithm.speed=2.5", "loop.steps=4"])
     assert (chosen.algorithm.speed, chosen.loop.num_envs, chosen.loop.steps) == (2.5, 3, 4)
