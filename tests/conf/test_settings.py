@@ -29,6 +29,7 @@ LINES = {
                       "schedule=live-only algorithm=ftw algorithm.period=5", "schedule=live-only algorithm=vtrace"],
     "qwop-population": ["", "agent=vtrace distributed=ray", "agent=ftw"],
     "qwop-study": ["study=cartpole-dqn"],
+    "qwop-compare": ["with=runs/with-*"],
 }  # fmt: skip
 """Command lines that are right: every command, with every option of its groups."""
 
