@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
 from qwop.datasets.describe import describe
-from repeated import cpu_seconds
+from shared import cpu_seconds
 
 NOISE = 1e-3
 """Standard deviation of what is added to the observations of a generated episode."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from repeated import ONE_THREAD
+from shared import ONE_THREAD
 
 QWOP = {"frames_per_step": 2, "reward": "race"}
 """Settings of the environment in the tasks on QWOP."""

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import numpy as np
-from matrix import open_browser
+from browser import open_browser
 from qwop.play.server import HOST, page_server
 from qwop.play.site import files
 from selenium.webdriver.common.action_chains import ActionChains

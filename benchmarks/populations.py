@@ -25,7 +25,7 @@ from qwop.policies.policy import Policy
 from qwop.population.head_to_head import play_head_to_head
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
-from repeated import has_checkpoint, markdown
+from shared import markdown
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
@@ -82,7 +82,7 @@ def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
     asked = population.read(list(settings))
     rounds = round(decisions / (asked.agents * asked.work.decisions))
     command = ["qwop-population", *settings, f"rounds={rounds}", f"out={folder}", "evaluation.against=[first,champion]"]
-    if has_checkpoint(folder):
+    if any((folder / "checkpoints").glob("decisions-*")):
         command.append("resume=true")
     print(shlex.join(command), flush=True)
     subprocess.run(command, check=True)

@@ -13,6 +13,7 @@ command as a table; pictures of the page are in OUT.
 
 import argparse
 import json
+import os
 import re
 import shlex
 import signal
@@ -26,9 +27,8 @@ from typing import Any
 
 import numpy as np
 import websocket
-from matrix import address_of, begin, open_browser, press, state, wait
-from newcomer import ROOT, environment
-from repeated import cpu_seconds, markdown
+from browser import address_of, begin, open_browser, press, state, wait
+from shared import cpu_seconds, markdown
 
 KEYS = {"q": 1, "w": 2, "o": 4, "p": 8}
 """Bits of the keys, as the page and the simulator count them."""
@@ -135,7 +135,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 def way(person: str) -> tuple[str, str, list[str]]:
     """The command that records, the look at the games, and the commands after it, as the tutorial has them."""
-    page = (ROOT / "docs" / "tutorial.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text()
     part = {heading: page.split(heading, 1)[1] for heading in ("## 1.", "## 2.", SECTION[person], "## 4.")}
     first = part["## 1."]
     after = [blocks(part[heading], "sh")[0].strip() for heading in list(part)[1:]]
@@ -144,7 +144,8 @@ def way(person: str) -> tuple[str, str, list[str]]:
 
 def started(line: str, folder: Path) -> "subprocess.Popen[str]":
     """A command that runs in the folder; its output, errors included, is to be read."""
-    environ, said = environment(folder), subprocess.PIPE
+    active = f"{folder / '.venv' / 'bin'}:{os.environ['PATH']}"  # as in a shell where the folder's environment is
+    environ, said = {**os.environ, "PATH": active, "BROWSER": "true"}, subprocess.PIPE  # and no browser opens
     return subprocess.Popen(
         shlex.split(line), cwd=folder, env=environ, stdout=said, stderr=subprocess.STDOUT, text=True
     )
