@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import torch
 
 from . import commands
 from .common.command import REPORT, Command, require_writable
@@ -121,7 +122,7 @@ def pretrain(
     seed=0, epochs=60, games=50 (games that the clone plays, in each way). Raises BadInput for wrong settings, and for a
     dataset that cannot be cloned.
     """
-    with _folder(out) as folder:
+    with _run_in(out) as folder:
         alone = {"tracker": "none"} if out is None else {}
         asked = {"dataset": _name_of(dataset), "policy": None if isinstance(policy, Policy) else policy}
         chosen = read_settings(commands.pretrain, {**alone, **_given(asked), **settings, "out": folder})
@@ -159,7 +160,7 @@ def finetune(
     as seed=0, algorithm="ppo", loop={"num_envs": 8}, evaluation={"episodes": 20}. Raises BadInput for wrong settings,
     and for parts that do not fit together.
     """
-    with _folder(out) as folder:
+    with _run_in(out) as folder:
         start = policy
         if isinstance(policy, Policy):
             start = START if out is None else folder / START  # where the run leaves it
@@ -246,13 +247,20 @@ def _name_of(dataset: DatasetLike | None) -> str | os.PathLike[str] | None:
 
 
 @contextmanager
-def _folder(out: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The folder of a run; without `out` one that is removed at the end."""
-    if out is not None:
-        yield Path(out).expanduser()
-        return
-    with TemporaryDirectory(prefix="qwop-") as folder:
-        yield Path(folder) / "run"
+def _run_in(out: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Context manager: the folder of a run; without `out` one that is removed at the end.
+
+    Afterwards PyTorch has as many threads as before.
+    """
+    threads = torch.get_num_threads()
+    try:
+        if out is not None:
+            yield Path(out).expanduser()
+            return
+        with TemporaryDirectory(prefix="qwop-") as folder:
+            yield Path(folder) / "run"
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _Watch:

@@ -150,6 +150,16 @@ def test_a_policy_is_evaluated(clone: qwop.CloneResult) -> None:
         qwop.evaluate(clone.policy, episode=3)
 
 
+def test_the_number_of_threads_stays(games: Path, clone: qwop.CloneResult) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        train(clone.policy, games)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_print_shows_the_figures_of_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     qwop.Print()("mixed", 2000, {"live/return": 12.5, "learner/value": 3.0})
     qwop.Print("learner/value")("mixed", 2000, {"live/return": 12.5, "learner/value": 3.0})
