@@ -65,7 +65,7 @@ def main() -> None:
                 quiet=True,
             )
             print(f"{name}, seed {seed}: {run.verdict or 'stopped, as the games are solved'}")
-    print(run.log[["phase", "decisions", "live/return"]].dropna().tail())
+    print(run.log.filter(["phase", "decisions", "live/return"]).tail())
     print(qwop.evaluate(run.policy, episodes=20).table["reward"].describe())
 
     found = qwop.compare({name: f"{asked.out}/{name}-*" for name in schedules}, out=asked.out / "comparison")

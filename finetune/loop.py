@@ -49,9 +49,9 @@ class Observer:
     def checkpoint(self, loop: "Loop") -> None:
         """Handle a checkpoint that has been written."""
 
-    def progress(self, now: Progress) -> bool:
+    def progress(self, now: Progress) -> bool | None:
         """Handle the end of an iteration; False ends the run, which leaves a checkpoint."""
-        return True
+        return None
 
     def aside(self, decisions: int) -> None:
         """Handle this many decisions so far that the schedule does not count."""
@@ -216,7 +216,8 @@ class Loop:
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
         left = 0 if self._schedule.finished else self._schedule.remaining
-        self._goes_on = self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
+        now = Progress(self.decisions, left, phase.name, self._row)
+        self._goes_on = self._observer.progress(now) is not False
 
     def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
