@@ -8,7 +8,7 @@ import copy
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -234,9 +234,10 @@ def option_settings(group: str, one: Declared, option: str, place: str) -> dict[
         question = f"did you mean {near}? The options are" if near else "choose one of"
         own = ", or a file of your own (its path, with .yaml)" if one.of(Files) else ""
         raise BadInput(f"{place}={quoted(option)}: no such option; {question} {', '.join(options)}{own}")
-    return {group: {one.tag: option}} if option in one.options else _composed(group, option)
+    return {group: {one.tag: option}} if option in one.options else copy.deepcopy(_composed(group, option))
 
 
+@cache
 def _composed(group: str, option: str) -> dict[str, Any]:
     """The settings of a file of `conf/`, composed by Hydra, whose global state stays as it was."""
     from hydra import compose, initialize_config_module

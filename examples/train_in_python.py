@@ -42,7 +42,7 @@ def main() -> None:
 
     games = record(asked.out / "games")
     print(games.summary().returns)
-    clone = qwop.pretrain(games, games=20, quiet=True)
+    clone = qwop.pretrain(games, epochs=20, games=10, quiet=True)
     print(clone.measures)
     print(clone.games[["greedy", "mean_return"]])
 
@@ -58,7 +58,9 @@ def main() -> None:
                 demonstrations=games,
                 schedule=qwop.Schedule(phases),
                 algorithm="acer-small",
-                evaluation={"episodes": 20, "drawn": 20},
+                loop={"value_decisions": 2_000},
+                evaluation={"episodes": 10, "drawn": 10},
+                video=False,
                 seed=seed,
                 out=asked.out / f"{name}-{seed}",
                 callbacks=[solved],
