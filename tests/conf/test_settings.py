@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from qwop.commands import COMMANDS, finetune
+from qwop.common import imports
 from qwop.common.command import Command
 from qwop.common.help import print_help, sentences
 from qwop.common.settings import Declared, Settings, Written, declared, dotted, read, to_plain
@@ -272,7 +273,10 @@ BY_HAND = [
         ("environment=MALE/Pong-v5 schedule=live-only", 0.995),
     ],
 )
-def test_an_environment_decides_the_algorithm_where_nothing_else_does(line: str, horizon: float) -> None:
+def test_an_environment_decides_the_algorithm_where_nothing_else_does(
+    line: str, horizon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(imports.VARIABLE, "")  # to which the modules in front of ids are added
     chosen = finetune.read(line.split())
     assert chosen.algorithm.gamma == horizon
     ours = line.startswith(("environment=QWOP-v1", "environment=qwop", "environment=QWOP "))
