@@ -131,7 +131,7 @@ def test_an_unknown_environment_and_no_environments_are_told_in_one_line() -> No
         make_vector(EnvironmentSpec("CartPole-v1", {"frames_per_step": 3}), 2)
     with pytest.raises(BadInput, match=r"CartPole-v1: no setting id; leave it out"):
         make_vector(EnvironmentSpec("CartPole-v1", {"id": "QWOP-v1"}), 2)
-    with pytest.raises(BadInput, match=r"QWOP-v1: no setting speed"):
+    with pytest.raises(BadInput, match=r"QWOP-v1: speed: no such setting"):
         make_vector(EnvironmentSpec("QWOP-v1", {"speed": 3}), 2)
     with pytest.raises(BadInput, match="num_envs=0"):
         make_vector(EnvironmentSpec("CartPole-v1"), 0)

@@ -118,7 +118,7 @@ def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
         f"dataset={folder}",
     ]
     process = subprocess.Popen([COMMAND, *overrides], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
+    for _ in range(2400):  # two minutes, on a busy machine
         if len(list(folder.glob("episodes/episode-*.parquet"))) >= 20 or process.poll() is not None:
             break
         time.sleep(0.05)

@@ -91,7 +91,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         xdotool("keydown", *" keydown ".join(keys).split())
         time.sleep(seconds)
         xdotool("keyup", *" keyup ".join(keys).split())
-    assert until(lambda: list(folder.glob("episodes/episode-*")), 10), (tmp_path / "said").read_text()
+    assert until(lambda: list(folder.glob("episodes/episode-*")), 60), (tmp_path / "said").read_text()
     xdotool("key", "ctrl+w")
     try:
         assert recording.wait(20) == 0
