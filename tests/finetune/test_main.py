@@ -422,7 +422,8 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     )
     small = [one for one in SMALL if "schedule" not in one]
     arguments = (
-        "schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", *small, "video=false",
+        "schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", *small, "loop.steps=20",
+        "video=false",
     )  # fmt: skip
     done = finetune(*arguments, "out=run")
     assert done.code == 0, done.err
@@ -435,7 +436,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 2 * 4 * 256  # the line's 4 games hold in PPO's phases, too; 256 is the preset's
+    assert decisions[-1] == 3 * 1040  # the line's games and steps hold in PPO's phases, too
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.
