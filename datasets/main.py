@@ -15,7 +15,7 @@ from ..common.lazy import import_quickly
 from ..common.settings import nearest
 
 VERBS = {
-    "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
+    "verify": ("qwop.datasets.verify", "check everything, including by replay"),
     "describe": ("qwop.datasets.describe", "write the card, and a lost dataset.json"),
     "copy": ("qwop.datasets.editing.copy", "merge datasets, leave episodes out, split by episode"),
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),

@@ -13,7 +13,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, main, open_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.verification.command import VerifySettings, run
+from qwop.datasets.verify import VerifySettings, run
 
 Generator = np.random.Generator
 

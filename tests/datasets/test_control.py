@@ -11,13 +11,13 @@ from qwop.common.errors import BadInput
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import Branch, corrected, takeovers, with_takeover_cost, without_shared
 from qwop.datasets.describe import describe
+from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.editing.copy import CopySettings
 from qwop.datasets.editing.copy import run as copy
 from qwop.datasets.exchange import minari
 from qwop.datasets.exchange.imported import ImportDefaults
 from qwop.datasets.origin import Origin
-from qwop.datasets.verification.branches import first_difference
-from qwop.datasets.verification.files import Verification
+from qwop.datasets.verification import Verification
 
 MakeEpisode = Callable[..., Episode]
 
@@ -158,8 +158,8 @@ def test_what_a_branch_shares_includes_the_moment_in_which_it_left(
     values = [np.copy(one) for one in getattr(line, name)]
     values[row] = np.zeros_like(values[row]) if name != "times" else values[row] - 1e-9
     changed = tuple(values) if name == "keys" else np.array(values)
-    assert first_difference(branch, line) is None
-    assert first_difference(branch, replace(line, **{name: changed})).startswith(said)  # type: ignore[union-attr,arg-type]
+    assert differences_of_branch(branch, line) is None
+    assert differences_of_branch(branch, replace(line, **{name: changed})).startswith(said)  # type: ignore[union-attr,arg-type]
 
 
 def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
-from qwop.datasets.describe import describe
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
@@ -134,7 +132,6 @@ WORK = {
             resumes="history.jsonl",
         ),
         Work("describing", ("describe",), place="dataset", games="", copies="demonstrations"),
-        Work("setting aside", ("verify", "set_aside=true"), place="dataset", games="", copies="damaged"),
         Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]", "duplicates=skip"), games="",
              over="dataset.json"),
         Work("splitting", ("copy", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
@@ -171,10 +168,6 @@ def prepare(folder: Path) -> None:
         ]
     )
     (folder / "study.yaml").write_text(study + "\n")
-    shutil.copytree(folder / "demonstrations", folder / "damaged")
-    describe(folder / "damaged")
-    (path,) = folder.glob("damaged/episodes/episode-000002-*")
-    path.write_bytes(path.read_bytes()[:-5])
     export(ExportSettings(str(folder / "demonstrations"), "minari", str(folder / "hub")))
 
 
@@ -213,9 +206,7 @@ def _require_atomic_file(path: Path) -> None:
         case ".parquet" if not EPISODE_NAME.fullmatch(path.name):
             pass  # of another tool
         case ".parquet":
-            damaged = path.parents[2] / "damaged" / "episodes" / path.name
-            if not (damaged.exists() and damaged.read_bytes() == path.read_bytes()):
-                read_episode(path, open_dataset(path.parents[1]).info)
+            read_episode(path, open_dataset(path.parents[1]).info)
         case ".json":
             json.loads(path.read_text())
         case ".yaml" | ".html":

@@ -11,7 +11,7 @@ import pytest
 from qwop.commands import evaluate, finetune, pretrain, watch
 from qwop.common import imports
 from qwop.datasets import DatasetInfo, DatasetWriter, open_dataset
-from qwop.datasets.verification.command import command as verify
+from qwop.datasets.verify import command as verify
 from qwop.envs.actions import action_names
 from qwop.envs.spec import EnvironmentSpec
 from qwop.recorder.page.environment_game import EnvironmentGame

@@ -9,8 +9,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, describe, open_dataset
 from qwop.datasets.editing import copy, relabel
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.verification.command import command as verify
-from qwop.datasets.verification.command import run as run_verify
+from qwop.datasets.verify import command as verify
+from qwop.datasets.verify import run as run_verify
 
 
 def make(folder: Path, seeds: range, player: str = "me") -> Path:

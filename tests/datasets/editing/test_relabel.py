@@ -10,8 +10,8 @@ from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import Branch
 from qwop.datasets.editing import relabel
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.verification.command import command as verify
-from qwop.datasets.verification.command import run as run_verify
+from qwop.datasets.verify import command as verify
+from qwop.datasets.verify import run as run_verify
 
 
 @pytest.fixture

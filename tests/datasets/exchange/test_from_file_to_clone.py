@@ -14,7 +14,7 @@ from qwop.datasets import open_dataset
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.exchange.export_command import command as export
 from qwop.datasets.exchange.import_command import command as import_
-from qwop.datasets.verification.command import command as verify
+from qwop.datasets.verify import command as verify
 
 ID = "CartPole-v1"
 GAMES = 12

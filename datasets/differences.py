@@ -1,4 +1,4 @@
-"""Comparison of an episode of QWOP with the replay of its keys."""
+"""Comparison of an episode of QWOP with the replay of its keys, and of a branch with the episode that it left."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.names import ACTION_KEYS
-from ...envs.qwop.replay import Replay
-from ...envs.qwop.task import QWOPTask
-from ..from_keys import Seen, decision_action, own_bounds
-from ..schema import DatasetInfo, Episode
+from ..envs.names import ACTION_KEYS
+from ..envs.qwop.replay import Replay
+from ..envs.qwop.task import QWOPTask
+from .control import SHARED
+from .from_keys import Seen, decision_action, own_bounds
+from .schema import DatasetInfo, Episode
 
 
 def can_replay(episode: Episode, info: DatasetInfo) -> bool:
@@ -19,7 +20,7 @@ def can_replay(episode: Episode, info: DatasetInfo) -> bool:
     return info.environment.capabilities.keys and played_here
 
 
-def differences(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[str]:
+def differences_of_replay(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[str]:
     """Find values that differ in any bit from an episode's replay: row, field, recorded and replayed value."""
     played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
     if played < recorded:
@@ -73,3 +74,23 @@ def _wrong_actions(episode: Episode, task: QWOPTask, idle: int) -> Iterator[str]
         if not late and int(episode.actions[row]) not in possible:
             yield f"row {row}, action: {episode.actions[row]}, which is not what the keys of its frames do"
             return
+
+
+def differences_of_branch(branch: Episode, left: Episode) -> str | None:
+    """Name the first part of the shared decisions that differs in any bit from the episode that the branch left; None
+    if none does."""
+    assert branch.branch is not None
+    step = branch.branch.step
+    if step > len(left):
+        return f"the number of shared decisions, {step:,} of {len(left):,},"
+    for name in SHARED:
+        rows = step + 1 if name in ("observations", "times") else step
+        if _bytes(getattr(branch, name), rows) != _bytes(getattr(left, name), rows):
+            return f"{name.replace('_', ' ')} before row {step}"
+    frames = int(branch.frames[:step].sum())
+    same = np.array_equal(branch.keys_of_frames[:frames], left.keys_of_frames[:frames])
+    return None if same and np.array_equal(branch.frames[:step], left.frames[:step]) else f"keys before row {step}"
+
+
+def _bytes(array: NDArray[Any] | None, rows: int) -> bytes | None:
+    return None if array is None else np.ascontiguousarray(array[:rows]).tobytes()

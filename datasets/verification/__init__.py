@@ -1,1 +1,0 @@
-"""Verification of a dataset's files: every fault is found and named."""
