@@ -37,8 +37,8 @@ print(open_dataset(FOLDER).summary().steps.sum())
 
 STREAM = """
 import pyarrow.compute as pc
-from qwop.datasets import open_dataset
-rows = open_dataset(FOLDER).arrow()
+import pyarrow.dataset as pads
+rows = pads.dataset(f"{FOLDER}/episodes")
 scanner = rows.scanner(columns=["reward"], batch_size=65536, batch_readahead=2, fragment_readahead=2)
 print(sum(pc.sum(batch.column(0)).as_py() or 0 for batch in scanner.to_batches()))
 """

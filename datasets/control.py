@@ -17,7 +17,15 @@ ACTORS = ("policy", "person")
 POLICY, PERSON = range(2)
 """Those who acted, as in the column `actor`."""
 
-SHARED = ("observations", "actions", "behaviour_probabilities", "rewards", "times", "actors", "policy_probabilities")
+REPEATED = (
+    "observations",
+    "actions",
+    "behaviour_probabilities",
+    "rewards",
+    "times",
+    "actors",
+    "policy_probabilities",
+)
 """Arrays of an episode that a branch repeats up to its own decisions."""
 
 
@@ -73,7 +81,7 @@ def without_shared(episode: "Episode") -> "Episode":
     first = episode.first_own
     if first == 0:
         return episode
-    rows = {name: getattr(episode, name) for name in (*SHARED, "keys")}
+    rows = {name: getattr(episode, name) for name in (*REPEATED, "keys")}
     own: dict[str, Any] = {name: array if array is None else array[first:] for name, array in rows.items()}
     return replace(episode, **own, branch=None)
 

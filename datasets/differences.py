@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.task import QWOPTask
-from .control import SHARED
-from .from_keys import Seen, decision_action, own_bounds
+from .control import REPEATED
+from .from_keys import ReplayedGame, decision_action, own_bounds
 from .schema import DatasetInfo, Episode
 
 
@@ -29,11 +29,13 @@ def differences_of_replay(episode: Episode, game: Replay, info: DatasetInfo) -> 
         return
     task = QWOPTask(**info.environment.settings)
     bounds = np.unique(own_bounds(episode, game))
-    yield from _differences(episode, Seen.along(game, bounds, task), info.environment.capabilities.observation_names)
+    yield from _differences(
+        episode, ReplayedGame.along(game, bounds, task), info.environment.capabilities.observation_names
+    )
     yield from _wrong_actions(episode, task, int(bounds[0]))
 
 
-def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) -> Iterator[str]:
+def _differences(episode: Episode, replayed: ReplayedGame, names: Sequence[str] | None) -> Iterator[str]:
     assert episode.times is not None
     pairs: tuple[tuple[str, NDArray[Any], NDArray[Any]], ...] = (
         ("observation", episode.observations, replayed.observations),
@@ -83,7 +85,7 @@ def differences_of_branch(branch: Episode, left: Episode) -> str | None:
     step = branch.branch.step
     if step > len(left):
         return f"the number of shared decisions, {step:,} of {len(left):,},"
-    for name in SHARED:
+    for name in REPEATED:
         rows = step + 1 if name in ("observations", "times") else step
         if _bytes(getattr(branch, name), rows) != _bytes(getattr(left, name), rows):
             return f"{name.replace('_', ' ')} before row {step}"

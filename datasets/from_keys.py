@@ -83,7 +83,7 @@ def episode_from_keys(
     decisions = np.split(played[: bounds[-1]], bounds[1:-1])
     deciding = [decisions[0][bounds[0] :], *decisions[1:]]  # without the idle frames that come before the first
     actions = np.array([decision_action(held) for held in deciding], dtype=np.int16)
-    seen = Seen.along(game, bounds, settings)
+    seen = ReplayedGame.along(game, bounds, settings)
     return Episode(
         **vars(seen),
         actions=actions,
@@ -100,7 +100,7 @@ def episode_from_keys(
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReplayedGame:
     """The fields of an `Episode` that its game and the bounds of its decisions determine."""
 
     observations: NDArray[np.float32]
@@ -111,7 +111,7 @@ class Seen:
     metres: float
 
     @classmethod
-    def along(cls, game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> "Seen":
+    def along(cls, game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> "ReplayedGame":
         """Compute it from the game. bounds: int64 [T + 1], increasing frames."""
         states = game.states[bounds]
         ended = bool(game.events[-1, ENDED] and bounds[-1] == len(game.states) - 1)

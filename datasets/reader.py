@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..common.errors import BadInput
 from ..common.files import named_path
 from .behaviour_probabilities import RECORDED
-from .columns import arrow_schema
 from .folder import episode_files, episode_number, read_info
 from .parquet import open_episode_file
 from .schema import DatasetInfo, Episode
@@ -21,7 +20,6 @@ from .summary import EpisodeStats, Summary, stats_of, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow.dataset as pads
 
 
 class Dataset(Sequence[Episode]):
@@ -94,16 +92,6 @@ class Dataset(Sequence[Episode]):
         """True unless a recorded policy's own probabilities are among the data."""
         return all(self.metadata(index)["mu_kind"] != RECORDED for index in range(len(self)))
 
-    def arrow(self) -> "pads.Dataset":
-        """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
-
-        Its `scanner(columns=…, filter=…)` and `to_batches` read only the requested data, and polars and DuckDB accept
-        it directly. Nothing is checked; `qwop-dataset verify` checks everything.
-        """
-        import pyarrow.dataset as pads  # which imports pandas
-
-        return pads.dataset([str(path) for path in self.files], schema=arrow_schema(self.info), format="parquet")
-
     def steps(self) -> "pd.DataFrame":
         """The decisions of all episodes, a row each.
 
@@ -111,7 +99,7 @@ class Dataset(Sequence[Episode]):
         names), reward, terminated, truncated, actor ('policy' or 'person') where control was shared, probability (of
         the action taken), then the observation. A vector has one column per number, of its name
         ('torso.velocity_x') or else 'observation.0', …; an image or any other array of two or more dimensions is one
-        column, 'observation', of arrays [*shape]. Holds the whole dataset in memory; `arrow` streams it.
+        column, 'observation', of arrays [*shape]. Holds the whole dataset in memory.
         """
         import pandas as pd  # takes a quarter of a second, and most commands do not need it
 

@@ -68,20 +68,10 @@ def imported_episode(
 ) -> Episode:
     """An episode of T decisions from the data that every tool has; BadInput names any mismatch.
 
-    observations: [T + 1, *shape]. actions: whole numbers [T]. rewards: [T]. known: further fields of `Episode`, which
+    observations: [T + 1, *shape]. actions: int64 [T], from 0. rewards: [T]. known: further fields of `Episode`, which
     replace those filled in: smoothed behaviour probabilities, times by the decision rate, an ending without details.
     """
-    if observations.shape[1:] != info.observation.shape:
-        raise BadInput(f"observations have shape {list(observations.shape[1:])}, expected {info.observation}")
-    taken = np.asarray(actions)
-    if taken.size != len(rewards):
-        raise BadInput(f"actions have shape {list(taken.shape)}, expected one whole number for each reward")
-    taken = taken.reshape(len(rewards))
-    if taken.dtype.kind not in "iu" and (taken != taken.astype(np.int64)).any():
-        raise BadInput("actions are no whole numbers")
-    if len(taken) and not 0 <= taken.min() <= taken.max() < info.actions:
-        raise BadInput(f"actions from {taken.min()} to {taken.max()}, expected 0 … {info.actions - 1}")
-    taken = taken.astype(np.int16)
+    taken = actions.astype(np.int16)
     rate = info.environment.capabilities.decisions_per_second
     fields: Mapping[str, Any] = {
         "behaviour_probabilities": smoothed(taken, info.actions, defaults.epsilon),
@@ -100,7 +90,9 @@ def imported_episode(
     with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which `Episode` refuses
         seen, earned = info.observation.array(observations), rewards.astype(np.float32)
     try:
-        return Episode(seen, taken, rewards=earned, **fields)
+        made = Episode(seen, taken, rewards=earned, **fields)
+        made.require_fit(info)
+        return made
     except ValueError as error:
         raise BadInput(str(error)) from None
 

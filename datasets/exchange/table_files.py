@@ -9,7 +9,8 @@ import io
 import lzma
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,20 +144,16 @@ def _is_lerobot(path: Path) -> bool:
     return (path / "meta" / "info.json").is_file()
 
 
-def _foreign() -> Any:
-    return _Foreign()
-
-
-class _Foreign:
+@contextmanager
+def _foreign() -> Iterator[None]:
     """Context manager: errors of the libraries that read other tools' files become BadInput."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, BadInput):
-            reason = quoted(str(error).partition("\n")[0], LONGEST_REASON) or type(error).__name__
-            raise BadInput(f"cannot be read ({reason}); {EXPECTED}") from None
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:
+        reason = quoted(str(error).partition("\n")[0], LONGEST_REASON) or type(error).__name__
+        raise BadInput(f"cannot be read ({reason}); {EXPECTED}") from None
 
 
 def _joined(parts: Sequence[Any]) -> Any:

@@ -8,8 +8,8 @@ each episode.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,8 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     with naming(path):
         steps = _Steps(table, names_of([*table.columns], columns, table.index), form)
         parts = steps.parts()
-    short = any(len(part.observations) == len(part.actions) for part in parts)
-    endless = len(parts) == 1 and not (parts[0].terminated or parts[0].truncated) and "episode" not in steps.used
+    short = any(len(part["observations"]) == len(part["actions"]) for part in parts)
+    endless = len(parts) == 1 and not (parts[0]["terminated"] or parts[0]["truncated"]) and "episode" not in steps.used
     notes = [*filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
     notes += [f"left out: {name}, a picture" for name in pictures]
     left_out = {name: None for name in left_out if name not in pictures}
@@ -76,21 +76,14 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     return Imported(info, _episodes(parts, form, defaults, path), len(parts), [*notes, *table.notes])
 
 
-@dataclass(frozen=True)
-class Part:
-    """Arrays of one episode of T decisions, as `ArrayForm.episode` takes them."""
-
-    observations: NDArray[Any]
-    actions: NDArray[Any]
-    rewards: NDArray[Any] | None
-    terminated: bool
-    truncated: bool
+Arrays = dict[str, Any]
+"""One episode as keyword arguments of `ArrayForm.episode`: observations, actions, rewards, terminated, truncated."""
 
 
-def _episodes(parts: Sequence[Part], form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
+def _episodes(parts: Sequence[Arrays], form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
     for number, part in enumerate(parts):
         with naming(f"{path}: episode {number}"):
-            yield form.episode(defaults, **vars(part), source=path.name, origin=Origin(game=number))
+            yield form.episode(defaults, **part, source=path.name, origin=Origin(game=number))
 
 
 class _Steps:
@@ -117,7 +110,7 @@ class _Steps:
         self._following = self._cells.stacked(names["following"]) if names["following"] else None
         self.is_flat = all(self._cells.is_scalar(one) for one in names["observation"])
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Arrays]:
         """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""
         episodes = self._dealt()
         whole = len(self._observations) == self._rows + len(episodes) != self._rows
@@ -132,7 +125,7 @@ class _Steps:
             parts = self._with_limit(parts, name)
         return parts
 
-    def _part(self, rows: NDArray[np.int64], whole: int | None) -> Part:
+    def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:
         made = rows[self._decisions[rows]]
         if not len(made) or (~self._decisions[rows][:-1]).any():
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
@@ -149,7 +142,7 @@ class _Steps:
                 seen = np.concatenate([seen, self._following[made[-1:]].reshape(1, *seen.shape[1:])])
         rewards = None if self._rewards is None else self._rewards[made]
         ends = {name: bool(flags[made[-1]]) for name, flags in self._ends.items()}
-        return Part(seen, self._actions[made], rewards, **ends)
+        return {"observations": seen, "actions": self._actions[made], "rewards": rewards, **ends}
 
     def _taken(self) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """The rows that have an action, and each row's action: its name, if all are known, else its numbers."""
@@ -338,30 +331,30 @@ class _Steps:
                 "them, or give what follows an episode of its own"
             )
 
-    def _require_distinct(self, parts: Sequence[Part], episodes: Sequence[NDArray[np.int64]]) -> None:
+    def _require_distinct(self, parts: Sequence[Arrays], episodes: Sequence[NDArray[np.int64]]) -> None:
         """BadInput for a game that is there twice, as two downloads have it."""
         seen: dict[bytes, int] = {}
         for number, part in enumerate(parts):
-            if len(part.actions) < 2 or not np.asarray(part.observations).any():
+            if len(part["actions"]) < 2 or not np.asarray(part["observations"]).any():
                 continue
-            content = [part.observations, part.actions, *([] if part.rewards is None else [part.rewards])]
-            key = b"|".join(np.ascontiguousarray(one).tobytes() for one in content)
-            key += bytes([part.terminated, part.truncated])
-            first = seen.setdefault(key if len(key) < 64 else _digest(key), number)
+            digest = sha256()
+            for one in part.values():
+                digest.update(b"|" if one is None else np.ascontiguousarray(one).tobytes())
+            first = seen.setdefault(digest.digest(), number)
             if first != number:
                 here, there = (self._at(episodes[one][0]) for one in (number, first))
                 raise BadInput(f"{here}: the same game as that which begins in {there}; leave one of them out")
 
-    def _with_limit(self, parts: list[Part], name: str) -> list[Part]:
+    def _with_limit(self, parts: list[Arrays], name: str) -> list[Arrays]:
         """Episodes as long as the environment permits are truncated, where a column does not say why they ended."""
         most = self.form.info.environment.longest_episode
         limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
         self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
         made = []
         for one in parts:
-            ended = one.terminated or bool(self.names["begins"])
-            late = ended and most is not None and len(one.actions) >= most
-            made.append(Part(one.observations, one.actions, one.rewards, ended and not late, one.truncated or late))
+            ended = one["terminated"] or bool(self.names["begins"])
+            late = ended and most is not None and len(one["actions"]) >= most
+            made.append({**one, "terminated": ended and not late, "truncated": one["truncated"] or late})
         return made
 
     def _mark(self, rows: NDArray[np.int64]) -> str:
@@ -375,9 +368,3 @@ class _Steps:
             return f"row {row}"
         number = self._file_of(int(row))
         return f"{self.table.files[number].name}: row {int(row) - self.table.starts[number]}"
-
-
-def _digest(key: bytes) -> bytes:
-    from hashlib import sha256
-
-    return sha256(key).digest()

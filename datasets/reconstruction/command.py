@@ -1,11 +1,10 @@
 """`qwop-dataset reconstruct`: a dataset of imported recordings, frame by frame."""
 
 import json
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,30 +53,15 @@ class ReconstructSettings(Settings):
 REPORT = "reconstruction.json"
 """File in the new dataset's folder `aside`, with a row for every game that was tried."""
 
+COLUMNS = ("source", "samples", "explained", "frames", "error", "outcome", "seconds", "earlier_games")
+"""Entries of a row."""
+
 LARGEST_REPORT = 16 * MEGABYTE
 """Bytes; a game has about 400."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """The result for one game. source: the label of its imported episode. frames: those proved by the samples, after
-    the reset's. unexplained: number, from 0, of the first sample that the keys do not reproduce. error: distance of the
-    closest state to it.
-    """
-
-    source: str
-    samples: int
-    explained: int
-    frames: int
-    error: float
-    unexplained: int | None
-    outcome: str
-    seconds: float | None
-    earlier_games: int
-    resets: int
-    waiting: int
-    trigonometry: str
-    took: float
+Row = dict[str, Any]
+"""The result for one game, see `_row`."""
 
 
 def run(settings: ReconstructSettings) -> None:
@@ -132,14 +116,14 @@ class Report:
         if self.path.exists():
             text = read_text(self.path, LARGEST_REPORT, "give out= a new folder")
             try:
-                rows = [Row(**row) for row in parse_json(text)]
-            except (ValueError, TypeError) as error:
+                rows = [{name: row[name] for name in COLUMNS} for row in parse_json(text)]
+            except (ValueError, TypeError, KeyError) as error:
                 raise BadInput(f"{self.path}: cannot be read ({quoted(error)}); give out= a new folder") from None
-        self.rows: dict[str, Row] = {row.source: row for row in rows}
+        self.rows: dict[str, Row] = {row["source"]: row for row in rows}
 
     def add(self, row: Row) -> None:
-        self.rows[row.source] = row
-        write_atomic(self.path, json.dumps([asdict(one) for one in self.rows.values()], indent=1) + "\n")
+        self.rows[row["source"]] = row
+        write_atomic(self.path, json.dumps([*self.rows.values()], indent=1) + "\n")
 
     def table(self) -> Table:
         """A line for every game."""
@@ -147,19 +131,18 @@ class Report:
         for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
             table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
         for row in self.rows.values():
-            recording, _, game = row.source.rpartition(" game ")
+            recording, _, game = row["source"].rpartition(" game ")
             table.add_row(
                 recording.rpartition(" sha256:")[0],
                 game,
-                f"{row.explained} of {row.samples}",
-                f"{row.frames:,}",
-                row.outcome,
-                f"{row.seconds:.2f} s" if row.seconds is not None else "",
-                "" if row.unexplained is None else f"off by {row.error:.1g}",
+                f"{row['explained']} of {row['samples']}",
+                f"{row['frames']:,}",
+                row["outcome"],
+                f"{row['seconds']:.2f} s" if row["seconds"] is not None else "",
+                "" if _is_whole(row) else f"off by {row['error']:.1g}",
             )
-        whole = sum(row.explained == row.samples for row in self.rows.values())
-        samples = sum(row.samples for row in self.rows.values())
-        explained = sum(row.explained for row in self.rows.values())
+        samples, explained = (sum(row[name] for row in self.rows.values()) for name in ("samples", "explained"))
+        whole = sum(map(_is_whole, self.rows.values()))
         table.caption = f"{whole} of {len(self.rows)} games whole; {explained:,} of {samples:,} samples"
         return table
 
@@ -203,25 +186,23 @@ def _reconstruct(
         place = games.get(number)
         imported = dataset[place] if place is not None else None
         source = imported.label if imported else ""
-        if source in report.rows and (source in written or report.rows[source].frames < 1):
+        if source in report.rows and (source in written or report.rows[source]["frames"] < 1):
             earlier = written.get(source)
             if earlier is None or earlier.start is None or earlier.keys is None:
                 search.lose_page()
             else:
-                whole = report.rows[source].explained == report.rows[source].samples
+                whole = _is_whole(report.rows[source])
                 search.continue_after(earlier.start, np.concatenate(earlier.keys), whole=whole)
             yield report.rows[source]
             continue
-        began = time.monotonic()
         game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
         if imported is None:
             continue
         episode = _episode(game, imported, writer.info, settings)
         if episode is not None and source not in written:
             writer.write(episode)
-        row = _row(game, imported, episode, time.monotonic() - began)
-        report.add(row)
-        yield row
+        report.add(_row(game, imported, episode))
+        yield report.rows[source]
 
 
 def _written(folder: Path) -> dict[str, Episode]:
@@ -250,22 +231,24 @@ def _episode(
     )
 
 
-def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, took: float) -> Row:
-    return Row(
-        source=imported.label,
-        samples=game.samples,
-        explained=game.explained,
-        frames=game.certain,
-        error=game.error,
-        unexplained=None if game.whole else game.explained,
-        outcome=episode.outcome if episode else "unknown",
-        seconds=None if episode is None or episode.times is None else float(episode.times[-1]),
-        earlier_games=len(game.start.before),
-        resets=game.start.opening.resets,
-        waiting=game.start.opening.waiting,
-        trigonometry=game.start.trigonometry,
-        took=round(took, 2),
-    )
+def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None) -> Row:
+    """The result for one game, with the names in `COLUMNS`. source: the label of its imported episode. frames: those
+    proved by the samples, after the reset's. error: distance of the closest state to the first sample that the keys do
+    not reproduce."""
+    return {
+        "source": imported.label,
+        "samples": game.samples,
+        "explained": game.explained,
+        "frames": game.certain,
+        "error": game.error,
+        "outcome": episode.outcome if episode else "unknown",
+        "seconds": None if episode is None or episode.times is None else float(episode.times[-1]),
+        "earlier_games": len(game.start.before),
+    }
+
+
+def _is_whole(row: Row) -> bool:
+    return bool(row["explained"] == row["samples"])
 
 
 command = Subcommand(
