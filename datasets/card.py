@@ -24,19 +24,9 @@ _FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _OTHER_ENCODINGS = "surrogateescape"
 """Keeps an author's bytes that are not UTF-8."""
 
-_SIZES = (
-    (1e3, "n<1K"),
-    (1e4, "1K<n<10K"),
-    (1e5, "10K<n<100K"),
-    (1e6, "100K<n<1M"),
-    (1e7, "1M<n<10M"),
-    (1e8, "10M<n<100M"),
-)
-"""The hub's names of numbers of rows, with their upper bounds."""
-
 
 def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None = None) -> None:
-    """Write the card, or update its derived part and its size; the text around them stays.
+    """Write the card, or update its derived part; the text around it stays.
 
     named: entries of the front matter that are set, such as the licence.
     """
@@ -48,7 +38,9 @@ def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None =
         text = _FACTS.sub(lambda _: new, text, count=1)
     else:
         text = f"{text.rstrip()}\n\n{new}\n"
-    for name, value in {"size_categories": f"\n- {_size(summary)}", **(named or {})}.items():
+    if named and not _FRONT.match(text):
+        text = f"{front_matter(summary)}\n{text}"
+    for name, value in (named or {}).items():
         text = _with_entry(text, name, value)
     write_atomic(folder / CARD, text.encode(errors=_OTHER_ENCODINGS))
 
@@ -86,7 +78,7 @@ def front_matter(summary: Summary) -> str:
     name = summary.info.environment.id.rpartition("/")[2].split("-")[0].lower()
     tags = ["reinforcement-learning", "imitation-learning", "gymnasium", re.sub("[^a-z0-9_]", "-", name)]
     lines = ["task_categories:", "- reinforcement-learning", "tags:", *(f'- "{tag}"' for tag in tags)]
-    lines += [f"size_categories:\n- {_size(summary)}", "configs:", "- config_name: default", "  data_files:"]
+    lines += ["configs:", "- config_name: default", "  data_files:"]
     lines += ["  - split: train", f'    path: "{EPISODES}/*.parquet"']
     return "\n".join(["---", *lines, "---", ""])
 
@@ -101,12 +93,11 @@ def _about(info: DatasetInfo) -> str:
 
 
 def _with_entry(text: str, name: str, value: str) -> str:
-    """The card with an entry in its front matter; without a front matter, the card itself."""
+    """The card with an entry in its front matter."""
     front = _FRONT.match(text)
-    if front is None:
-        return text
+    assert front is not None
     entry = f"{name}:{value}\n"
-    lines, found = re.subn(rf"(?m)^{name}:.*\n(?:- .*\n)*", lambda _: entry, front[1], count=1)
+    lines, found = re.subn(rf"(?m)^{name}:.*\n", lambda _: entry, front[1], count=1)
     return f"---\n{lines if found else entry + lines}---\n{text[front.end() :]}"
 
 
@@ -114,11 +105,6 @@ def _read(path: Path) -> str | None:
     if not os.path.lexists(path):
         return None
     return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode(errors=_OTHER_ENCODINGS)
-
-
-def _size(summary: Summary) -> str:
-    rows = int(summary.steps.sum())
-    return next((name for bound, name in _SIZES if rows < bound), "100M<n<1B")
 
 
 def _cell(text: str) -> str:

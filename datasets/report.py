@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,7 @@ from ..common.folder_lock import shared_lock
 from ..common.page import facts, origin, page, tiles
 from ..common.progress import plain_console
 from ..common.settings import HomePath, Settings
-from ..envs.names import FRAMES_A_SECOND, KEY_O, KEY_P, KEY_Q, KEY_W
+from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.frame_rows import POSE
 from ..envs.pictures.player import Clip, player
 from .clips import clip_of, clip_title
@@ -29,12 +30,7 @@ from .reader import Dataset, open_dataset
 from .subcommand import Subcommand
 from .summary import Summary
 
-KEYS = (
-    (KEY_Q, "Q", (31, 95, 168)),
-    (KEY_W, "W", (96, 172, 226)),
-    (KEY_O, "O", (199, 82, 42)),
-    (KEY_P, "P", (240, 158, 96)),
-)
+KEYS = {"Q": (31, 95, 168), "W": (96, 172, 226), "O": (199, 82, 42), "P": (240, 158, 96)}  # in the order of bits
 LANE, GAP, FRAME, LONGEST, RASTERS = 3, 5, 2, 900, 16
 """Height of a key's row and of the gap below a game, width of a frame, pixels; most frames and games drawn."""
 
@@ -53,21 +49,17 @@ class ReportSettings(Settings):
         if self.out is not None and Path(self.out).suffix != ".html":
             raise BadInput(f"out={self.out}: expected the name of a page (.html)")
 
-    @property
-    def file(self) -> Path:
-        """The report's file, with the default in place."""
-        folder = Path(self.dataset).resolve()
-        return Path(self.out) if self.out is not None else folder.with_name(f"{folder.name}-report.html")
-
 
 def run(settings: ReportSettings) -> None:
     """Write the page."""
+    folder = Path(settings.dataset).resolve()
+    file = Path(settings.out) if settings.out is not None else folder.with_name(f"{folder.name}-report.html")
     made_by = command_line("qwop-dataset report", settings, "dataset")
     text = document(open_dataset(settings.dataset), settings.games, origin(made_by, to_yaml(settings)))
-    with shared_lock(settings.file.parent, "out", beside=True):
-        write_atomic(settings.file, text)
+    with shared_lock(file.parent, "out", beside=True):
+        write_atomic(file, text)
     console = plain_console()
-    console.print(f"report: {settings.file}")
+    console.print(f"report: {file}")
     console.print(clone_next(Path(settings.dataset)))
 
 
@@ -82,7 +74,7 @@ def document(dataset: Dataset, games: int, made_by: str) -> str:
     parts += ["<h2>Statistics</h2>", facts(summary.rows())]
     parts += ["<h2>Distances and endings</h2>", f'<div class="charts">{"".join(charts(summary, clips))}</div>']
     if clips:
-        keys = "".join(f'<span><b style="background: rgb{colour}"></b>{name}</span> ' for _, name, colour in KEYS)
+        keys = "".join(f'<span><b style="background: rgb{colour}"></b>{name}</span> ' for name, colour in KEYS.items())
         parts.append(f'<h2>Keys</h2><p class="note legend">A band for each game, up to half a minute: {keys}</p>')
         file = io.BytesIO()
         key_raster(clips[:RASTERS]).quantize(128, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
@@ -95,10 +87,8 @@ def clips_of(dataset: Dataset) -> list[Clip]:
     """The clips of the episodes that can be drawn."""
     clips = []
     for path, episode in zip(dataset.files, dataset, strict=True):
-        try:
+        with suppress(BadInput):  # of another environment: nothing to draw from
             clips.append(clip_of(episode, dataset.info, clip_title(episode, episode_number(path))))
-        except BadInput:  # of another environment: nothing to draw from
-            continue
     return clips
 
 
@@ -145,8 +135,8 @@ def key_raster(clips: Sequence[Clip]) -> Image.Image:
     for number, clip in enumerate(clips):
         keys = clip.rows[1 : frames + 1, POSE + 2].astype(np.uint8)
         picture[number * band : number * band + len(KEYS) * LANE, : len(keys) * FRAME] = (238, 241, 246)
-        for row, (bit, _, colour) in enumerate(KEYS):
-            down = np.repeat((keys & bit) != 0, FRAME)
+        for row, colour in enumerate(KEYS.values()):
+            down = np.repeat((keys & 1 << row) != 0, FRAME)
             picture[number * band + row * LANE :, : len(down)][:LANE, down] = colour
     return Image.fromarray(picture)
 

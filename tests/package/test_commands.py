@@ -15,7 +15,7 @@ from qwop.commands import finetune, pretrain, study, watch
 from qwop.common.command import Command
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
-from qwop.datasets.verification.command import command as verify
+from qwop.datasets.verify import command as verify
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
 

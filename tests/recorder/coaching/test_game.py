@@ -14,8 +14,8 @@ from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.verification import Verification
 from qwop.datasets.verification.branches import first_difference
-from qwop.datasets.verification.files import Verification
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy

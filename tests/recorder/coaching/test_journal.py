@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.datasets import DatasetWriter, Episode, open_dataset
-from qwop.datasets.verification.files import Verification
+from qwop.datasets.verification import Verification
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from qwop.datasets import open_dataset
 from qwop.datasets.control import PERSON, POLICY
-from qwop.datasets.verification.files import Verification
+from qwop.datasets.verification import Verification
 
 from ...play.page import lift, open_browser, touch
 from .recording_page import RecordingPage
