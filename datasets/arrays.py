@@ -17,7 +17,14 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
-from ..envs.observed import plain_observation, problem_of, refuse_masked, without_texts
+from ..envs.observed import (
+    plain_observation,
+    problem_of,
+    refuse_masked,
+    rounded_number,
+    without_tensors,
+    without_texts,
+)
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import ImportDefaults, imported_episode, info_of
 from .folder import DESCRIPTION, read_info
@@ -106,6 +113,9 @@ class ArrayForm:
     ) -> Episode:
         """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
         given = {"observations": observations, "actions": actions, "rewards": rewards, **known}
+        given = {name: without_tensors(values) for name, values in given.items()}
+        observations, actions, rewards, *_ = given.values()
+        known = {name: given[name] for name in known}
         for name, values in {**given, "terminated": terminated, "truncated": truncated}.items():
             refuse_masked(values, name)
         taken = self.indices(actions)
@@ -210,6 +220,11 @@ class ArrayForm:
             raise BadInput(f"observations hold other numbers than 0 and 1, expected what {own} has")
         if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
             raise BadInput("observations are no whole numbers from 0 to 255")
+        if wanted.dtype == "float32":
+            flat = seen.reshape(len(seen), -1)
+            counts = (flat == np.rint(flat)).all(axis=0) & (np.abs(flat) < 2.0**63)
+            if rounded := rounded_number(np.where(counts, flat, 0)):
+                raise BadInput(f"observations{rounded}")
         return seen
 
     def _values(self, seen: NDArray[Any]) -> list[Any]:

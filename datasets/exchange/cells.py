@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...envs.observed import rounded_number
 
 TRUE = frozenset(
     "true t yes y on 1 1.0 wahr vrai verdadero verdadeiro vero waar sant sand prawda".split()  # noqa: SIM905
@@ -135,15 +134,6 @@ class Cells:
         if len({len(one) for one in found}) > 1:
             raise BadInput(f"{quoted(', '.join(names), 120)} have different numbers of rows")
         return np.column_stack([one.reshape(len(one), -1) for one in found])
-
-    def require_exact(self, names: Sequence[str]) -> None:
-        """Raise BadInput for columns of whole numbers that float32 rounds."""
-        for name in names:
-            column = self.numbers(name)
-            there = np.where(np.isfinite(column), column, 0) if column.dtype.kind == "f" else column
-            whole = there.dtype.kind in "iu" or (there.dtype.kind == "f" and (there == np.rint(there)).all())
-            if whole and (rounded := rounded_number(there)):
-                raise BadInput(f"column {quoted(name)}: row {rounded}")
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""

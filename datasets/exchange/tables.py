@@ -10,6 +10,7 @@ each episode.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
+from ...envs.observed import rounded_number
 from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode
@@ -102,7 +104,10 @@ class _Steps:
         if names["truncated"] and names["truncated"][0] in DONE:
             self._ends["truncated"] &= ~self._ends["terminated"]
         self._end = self._ends["terminated"] | self._ends["truncated"]
-        self._cells.require_exact(names["observation"])
+        for name in names["observation"]:  # before they become float64 beside others
+            column = self._cells.numbers(name)
+            if column.dtype.kind in "iu" and (rounded := rounded_number(column)):
+                raise BadInput(f"column {quoted(name)}: row {rounded}")
         self._observations = self._cells.stacked(by_part(names["observation"], form.observations))
         rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None
         self._rewards = None if rewards is None else rewards.reshape(len(rewards), -1)[:, 0]
@@ -192,8 +197,11 @@ class _Steps:
             parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
         else:
             marks = self._marks
-            new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
-            parts = np.split(rows, np.flatnonzero(new) + 1)
+            if self.table.lerobot and steps is not None:
+                parts = self._sorted(marks, steps)
+            else:
+                new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
+                parts = np.split(rows, np.flatnonzero(new) + 1)
             self._require_together(parts, marks)
         if steps is not None:
             self._require_order(parts, steps)
@@ -264,11 +272,34 @@ class _Steps:
                 new.append(start)
         return new
 
+    def _sorted(self, marks: NDArray[np.str_], steps: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+        """LeRobot's rows, file by file, sorted by episode and step. A file goes on with an episode if its step does."""
+        parts: list[NDArray[np.int64]] = []
+        before: dict[str, int] = {}
+        for begin, end in pairwise([*self.table.starts, self._rows]):
+            own = marks[begin:end]
+            for mark in dict.fromkeys(sorted(own.tolist(), key=lambda one: (len(one), one))):
+                rows = begin + np.flatnonzero(own == mark)
+                rows = rows[np.argsort(steps[rows], kind="stable")]
+                other = before.get(mark)
+                if other is not None and steps[rows[0]] == steps[parts[other][-1]] + 1:
+                    parts[other] = np.concatenate([parts[other], rows])
+                    continue
+                if other is not None:
+                    here, there = self._at(rows[0]), self._at(parts[other][0])
+                    raise BadInput(
+                        f"{here}: episode {quoted(mark)} is there already, in {there}; two recordings or downloads, or "
+                        "rows are missing"
+                    )
+                before[mark] = len(parts)
+                parts.append(rows)
+        return parts
+
     def _require_together(self, parts: Sequence[NDArray[np.int64]], marks: NDArray[np.str_]) -> None:
-        """BadInput for an episode that goes on after others of its file; LeRobot's files share their numbers."""
+        """BadInput for an episode that goes on after others of its file."""
         seen: set[tuple[int, str]] = set()
         for part in parts:
-            place = 0 if self.table.lerobot else self._file_of(int(part[0])), str(marks[part[0]])
+            place = self._file_of(int(part[0])), str(marks[part[0]])
             if place in seen:
                 raise BadInput(
                     f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; expected "

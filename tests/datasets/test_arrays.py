@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 import qwop
+import torch
 from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
@@ -46,6 +47,22 @@ def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
     assert (dataset[0].player, dataset[0].seed, dataset[0].times) == ("chance", 3, None)
     assert dataset[0].behaviour_probabilities[0].max() == pytest.approx(0.975)
     assert dataset.info.action_names == ("push left", "push right")
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_tensors_are_their_numbers(tmp_path: Path, kind: torch.dtype) -> None:
+    seen = torch.full((3, 4), 0.5, dtype=kind, requires_grad=True)
+    rewards = [torch.tensor(1.0, requires_grad=True)] * 2
+    qwop.write_episode(tmp_path, seen, torch.tensor([1, 0]), rewards, environment="CartPole-v1")
+    (episode,) = open_dataset(tmp_path)
+    assert (episode.observations == 0.5).all()
+    assert (episode.actions.tolist(), episode.rewards.tolist()) == ([1, 0], [1, 1])
+
+
+@pytest.mark.parametrize("count", [np.full((3, 4), 2**24 + 1), [[2**24 + 1, 0.5, 0, 0]] * 3])
+def test_counts_that_float32_rounds_are_refused(tmp_path: Path, count: Any) -> None:
+    with pytest.raises(BadInput, match=r"observations\[0, 0\] is 16777217"):
+        qwop.write_episode(tmp_path, count, [1, 0], environment="CartPole-v1")
 
 
 def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
