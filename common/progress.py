@@ -65,4 +65,5 @@ def progress_bar(unit: str, console: Console | None = None) -> Progress:
         _LeftColumn(),
         console=console,
         refresh_per_second=4,
+        disable=console is not None and console.quiet,  # or it would swallow what others print
     )

@@ -42,3 +42,11 @@ def test_no_time_is_left_where_nobody_knows_how_much_there_is_to_do() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "9/?" in text
     assert "left" not in text
+
+
+def test_what_others_print_is_shown_beside_a_quiet_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("games", Console(force_terminal=True, quiet=True)) as bar:
+        task = bar.add_task("recording", total=2)
+        print("printed")
+        bar.update(task, completed=1)
+    assert capsys.readouterr().out == "printed\n"

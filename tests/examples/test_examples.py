@@ -109,7 +109,7 @@ def test_notebooks(notebook: Path, tmp_path: Path) -> None:
     nbclient.NotebookClient(cells, timeout=280, resources={"metadata": {"path": tmp_path}}).execute()
     printed = json.dumps(cells)
     assert "of 31 finished" in printed
-    assert "alone: 2,000 decisions" in printed
+    assert "alone: 2,080 decisions" in printed
     assert "image/png" in printed
 
 
