@@ -33,9 +33,6 @@ from shared import cpu_seconds, markdown
 KEYS = {"q": 1, "w": 2, "o": 4, "p": 8}
 """Bits of the keys, as the page and the simulator count them."""
 
-SECTION = {"beginner": "### Be shown how", "finisher": "### Become faster"}
-"""Headings under which the tutorial has each person's command of step 3."""
-
 GAMES = 10
 """As the tutorial says; the page then names the next command."""
 PATIENCE = 30.0
@@ -136,7 +133,7 @@ def blocks(text: str, language: str) -> list[str]:
 def way(person: str) -> tuple[str, str, list[str]]:
     """The command that records, the look at the games, and the commands after it, as the tutorial has them."""
     page = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text()
-    part = {heading: page.split(heading, 1)[1] for heading in ("## 1.", "## 2.", SECTION[person], "## 4.")}
+    part = {heading: page.split(heading, 1)[1] for heading in ("## 1.", "## 2.", "## 3.", "## 4.")}
     first = part["## 1."]
     after = [blocks(part[heading], "sh")[0].strip() for heading in list(part)[1:]]
     return blocks(first, "sh")[0].strip(), blocks(first, "python")[0], after

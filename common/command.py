@@ -155,6 +155,7 @@ class Command(Generic[S]):
             option = chosen[group] if group in chosen else self.settings.implied(group, node, typed)
             if option is not None:
                 merge(node, self._option(group, option))
+                self.settings.prepared(node, typed)
             elif one.of(Files) and (of := next((name for name in typed if name.startswith(f"{group}.")), "")):
                 raise BadInput(f"{of}={quoted(typed[of])}: no {group} is chosen that it could change")
         values = [(one.name, one.put(self.settings, node)) for one in given]

@@ -87,6 +87,10 @@ class Settings(BaseModel):
         return None
 
     @classmethod
+    def prepared(cls, node: dict[str, Any], typed: Mapping[str, str]) -> None:
+        """Complete the settings of an option, in place. typed: the line's settings as they are written."""
+
+    @classmethod
     def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
         """Complete what a command line gives, in place. typed: its settings, which are in it; chosen: its options."""
 

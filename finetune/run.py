@@ -138,7 +138,7 @@ def _require_teacher(run: Run[Discounted, LiveSettings]) -> None:
     if run.teacher is not None and not taught:
         raise BadInput(
             f"teacher={run.teacher[0]}: no phase imitates it; give one a weight "
-            "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=vtrace-kickstarted"
+            "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=pictures"
         )
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..common.checks import one_of, quoted
 from ..common.command import option_settings
 from ..common.declared import Files, declared, forget_declared
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
 from ..common.typed import merge
@@ -63,6 +63,12 @@ class ScheduleSettings(Settings):
     """Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best means
     most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest mean
     return)."""
+
+    falls: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the schedule in place of these for a policy that finishes none of its games, as the run sees at its
+    start."""
+    taught: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the schedule in place of these where a teacher is named."""
 
     def check(self) -> None:
         if self.decisions is not None and self.scale != 1.0:
@@ -150,38 +156,29 @@ class FinetuneSettings(Settings):
         return "ppo-atari" if _ATARI.match(environment) else "ppo-small"
 
     @classmethod
+    def prepared(cls, node: dict[str, Any], typed: Mapping[str, str]) -> None:
+        """With a teacher, put the settings that a schedule has for it in their places."""
+        schedule = node.get("schedule")
+        taught = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in typed else None
+        if isinstance(schedule, dict) and isinstance(taught, dict):
+            schedule.update(taught)
+
+    @classmethod
     def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
         """Give the algorithm what the schedule sets for it, and phases what the options that they name set. The line's
         settings of the algorithm and its loop hold in every phase whose algorithm has them."""
-        schedule = node.get("schedule")
+        schedule, own = node.get("schedule"), "algorithm" not in chosen
         if not isinstance(schedule, dict):
             return
-        if "algorithm" not in chosen and _named(schedule):
-            made = _preset(schedule, "schedule.algorithm")
-            for group in ("algorithm", "loop"):
-                lines = {name.partition(".")[2]: value for name, value in typed if name.startswith(f"{group}.")}
-                if isinstance(node.get(group, {}), dict):
-                    node[group] = {**made.get(group, {}), **lines}
-        phases = schedule.get("phases")
-        if not isinstance(phases, dict):
-            return
-        for key, phase in phases.items():
-            if _named(phase):
-                phase.update(_preset(phase, f"schedule.phases.{key}.algorithm"))
-        for place, value in typed:
-            group, _, name = place.partition(".")
-            if (group not in cls.followed and group not in cls.followed.values()) or not name or name == "name":
-                continue
-            running = declared(cls)["algorithm"].chosen(node.get("algorithm", {}))
-            reaches = here = _has(running, group, name)
-            for key, phase in phases.items():
-                if not isinstance(phase, dict) or _sets(typed, f"schedule.phases.{key}.{place}"):
-                    continue
-                running = _named(phase) or running
-                if _has(running, group, name) and (_named(phase) or name in phase.get(group, {})):
-                    phase[group] = {**phase.get(group, {}), name: value}
-                    reaches = True
-            if reaches and not here:
+        falls = schedule.get("falls")
+        begin = {group: node.get(group, {}) for group in ("algorithm", "loop")}
+        reached = _complete(schedule, node, typed, own, "schedule")
+        if isinstance(falls, dict) and falls:
+            first = {group: {} if _named(falls) and own else begin[group] for group in begin}
+            reached |= _complete(falls, first, typed, own, "schedule.falls")
+            falls.update(first)
+        for group, name in reached:
+            if not _has(_running(node), group, name):
                 del node[group][name]
 
     @cached_property
@@ -207,6 +204,15 @@ class FinetuneSettings(Settings):
         )
         return algorithm, read(ALGORITHMS[name].loop, {**before[1], **phase.loop, "name": name}, f"{place}.loop")
 
+    @cached_property
+    def falling(self) -> "FinetuneSettings | None":
+        """The settings for a policy that falls, if the schedule has some."""
+        if not self.schedule.falls:
+            return None
+        plain, falls = to_plain(self), {**self.schedule.falls}
+        first = {group: falls.pop(group, plain[group]) for group in ("algorithm", "loop")}
+        return read(FinetuneSettings, {**plain, **first, "schedule": {**plain["schedule"], **falls, "falls": {}}})
+
     def changes(self) -> dict[str, Any]:
         """As a command line gives them: settings of the first algorithm alone belong to the schedule."""
         given = changes(self) | {"schedule": to_plain(self.schedule)}
@@ -218,6 +224,8 @@ class FinetuneSettings(Settings):
 
     def check(self) -> None:
         assert self.trained_by
+        with naming("schedule.falls"):
+            assert self.falling is None or self.falling.trained_by
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
@@ -301,6 +309,45 @@ def stage_of(phase: int, stages: Sequence[FinetuneSettings]) -> int:
 def option_of(algorithm: Discounted) -> str:
     """The name of the algorithm that has these settings."""
     return next(name for name, one in ALGORITHMS.items() if one.settings is type(algorithm))
+
+
+def _complete(
+    schedule: dict[str, Any], first: dict[str, Any], typed: Sequence[tuple[str, Any]], own: bool, place: str
+) -> set[tuple[str, str]]:
+    """Complete a schedule and its first algorithm and loop (`first`), in place. own: the schedule's algorithm is taken.
+    Returns the settings of a line that some algorithm has, by group and name."""
+    of_line = {
+        group: {name.partition(".")[2]: value for name, value in typed if name.startswith(f"{group}.")}
+        for group in ("algorithm", "loop")
+    }
+    if own and _named(schedule):
+        made = _preset(schedule, f"{place}.algorithm")
+        for group, values in of_line.items():
+            if isinstance(first.get(group, {}), dict):
+                first[group] = {**made.get(group, {}), **values}
+    phases = schedule.get("phases")
+    named = {key: one for key, one in phases.items() if isinstance(one, dict)} if isinstance(phases, dict) else {}
+    for key, phase in named.items():
+        if _named(phase):
+            phase.update(_preset(phase, f"{place}.phases.{key}.algorithm"))
+    reached = set()
+    for group, values in of_line.items():
+        for name, value in values.items():
+            running = _running(first)
+            reached |= {(group, name)} if _has(running, group, name) else set()
+            for key, phase in named.items():
+                running = _named(phase) or running
+                if _sets(typed, f"{place}.phases.{key}.{group}.{name}") or not _has(running, group, name):
+                    continue
+                if _named(phase) or name in phase.get(group, {}):
+                    phase[group] = {**phase.get(group, {}), name: value}
+                    reached |= {(group, name)}
+    return {one for one in reached if one[1] != "name"}
+
+
+def _running(node: Mapping[str, Any]) -> str:
+    """The algorithm that plain data begin with."""
+    return declared(FinetuneSettings)["algorithm"].chosen(node.get("algorithm", {}))
 
 
 def _named(node: object) -> str | None:

@@ -20,6 +20,8 @@ from ..common.resume import kept_policy, removed_unless_begun, restoring, saying
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..datasets.reader import Dataset
+from ..evaluation.evaluate import evaluate as games_of
+from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
@@ -67,7 +69,8 @@ class Training(Observer):
     ) -> None:
         """policy, demonstrations: in place of those that the settings name. watch: called after each iteration; False
         ends the run."""
-        self._settings, self._out = settings, Path(settings.out)
+        self._asked = self._settings = settings
+        self._out = Path(settings.out)
         self._policy, self._demonstrations, self._watch = policy, demonstrations, watch
         self.verdict: str | None = None
         """A sentence on what the training achieved; None before its end, and without evaluations."""
@@ -152,8 +155,9 @@ class Training(Observer):
         self, state: dict[str, Any] | None, teacher: tuple[str, Policy] | None, device: torch.device
     ) -> tuple[Start, list[Run[Discounted, LiveSettings]], list[str]]:
         """Choose what the run starts from; prepare the run of each stage, with its policy; and lines to print."""
-        settings, folder = self._settings, self._out / "checkpoints"
-        start = self._start(state)
+        folder = self._out / "checkpoints"
+        start, said = self._suited(self._start(state))
+        settings = self._settings
         fitting, left_out = self._fitting(start.policy.environment.id)
         every = fitting.stages()
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
@@ -172,7 +176,23 @@ class Training(Observer):
             )
             for number, stage in enumerate(every)
         ]
-        return start, runs, [*settings.notes(start.policy.environment.id), *start.notes, *left_out]
+        return start, runs, [*settings.notes(start.policy.environment.id), *start.notes, *said, *left_out]
+
+    def _suited(self, start: Start) -> tuple[Start, tuple[str, ...]]:
+        """Take the settings for a policy that falls, if the schedule has some and it does, and say so.
+
+        The policy plays from every start, with the actions that its file asks for.
+        """
+        falling, capabilities = self._settings.falling, start.policy.environment.capabilities
+        if falling is None or not (capabilities.runs and capabilities.keys):
+            return start, ()
+        start = start.with_clone(self._settings.seed)
+        games = EvaluationSettings(seed=self._settings.seed, max_idle_frames=self._settings.max_idle_frames)
+        played = games_of(start.policy, games).summary()
+        self._settings = self._settings if played["finishes"] else falling
+        phases = ", ".join(phase.name for phase in self._settings.phases)
+        who = f"the policy finishes {played['finishes']} of {played['episodes']} games"
+        return start, (f"{who}: phases for one that {'runs' if played['finishes'] else 'falls'} ({phases})",)
 
     def _cloned(
         self, start: Start, runs: list[Run[Discounted, LiveSettings]], notes: list[str]
@@ -219,12 +239,13 @@ class Training(Observer):
     def _start(self, state: dict[str, Any] | None) -> Start:
         """Choose the initial policy and the demonstrations. state: that of a resumed run."""
         settings, algorithm, resumed = self._settings, self._settings.chosen_algorithm, state is not None
+        phases = (*settings.phases, *(settings.falling.phases if settings.falling is not None else ()))
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         return find_start(
             policy=str(kept_policy(self._out / START)) if resumed else first,
             demonstrations=settings.demonstrations,
             environment=None if resumed else settings.environment,
-            needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
+            needs_demonstrations=any(phase.needs_demonstrations for phase in phases),
             seed=settings.seed,
             new_network=algorithm.new_network(settings.algorithm),
             settings=self._fitting(settings.environment)[0].phases[0].environment,
@@ -268,7 +289,7 @@ class Training(Observer):
         report = write_report(
             self._out,
             f"qwop-finetune: {self._out}",
-            command_line("qwop-finetune", self._settings, without=("resume",)),
+            command_line("qwop-finetune", self._asked, without=("resume",)),
             None if kept is None else kept.evaluation.stem,
         )
         self._say(f"policy: {self._out / POLICY}\nreport: {report}")

@@ -38,13 +38,13 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
     if not environment.capabilities.runs or not environment.capabilities.keys:
         return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)
-    if environment.all_settings["observation"] == PIXELS and not finishes:  # beginner's demonstrations are numbers
-        named: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures-taught"}
+    if environment.all_settings["observation"] == PIXELS and not finishes:  # the embedded demonstrations are numbers
+        named: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures"}
         for name, usual in PICTURES_TAUGHT.items():
             if (size := environment.all_settings[name]) != usual:
                 named[f"schedule.phases.taught.environment.{name}"] = size
     else:
-        named = {"schedule": "from-person" if finishes else "beginner"}
+        named = {"schedule": "person"}
     return next_command("qwop-finetune", policy=policy, **named, out=_beside(policy, "faster"))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.command import Command
+from qwop.common.imports import VARIABLE
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import ARCHITECTURES
@@ -152,6 +153,12 @@ def run_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
     use_one_thread()
+
+
+@pytest.fixture(autouse=True)
+def modules_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that a test's command line names are not those of the next one."""
+    monkeypatch.setenv(VARIABLE, "")
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def verdict(
         why = f"its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new"
         remedy = "a higher algorithm.entropy_coefficient"
         if "finishes" in after:
-            remedy = "schedule=beginner, which shows it the embedded games"
+            remedy = "schedule=person, which shows it the embedded games"
     else:
         why = f"{decisions:,} decisions brought no clear gain"
     return f"{said}: {why}; try {remedy}"

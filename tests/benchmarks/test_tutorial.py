@@ -9,7 +9,7 @@ from .scripts import load_script
 script = load_script("tutorial")
 
 
-@pytest.mark.parametrize(("person", "schedule"), [("beginner", "beginner"), ("finisher", "from-person")])
+@pytest.mark.parametrize(("person", "schedule"), [("beginner", "person"), ("finisher", "person")])
 def test_the_page_has_a_way_for_each_person(person: str, schedule: str) -> None:
     record, look, (clone, improve, evaluate) = script.way(person)
     assert record == "qwop-record source.player=me"

@@ -41,6 +41,8 @@ MORE = (
     "qwop-finetune schedule=kurodo algorithm.learning_rate=1e-5 loop.num_envs=8",
     "qwop-finetune schedule=from-expert algorithm.gamma=0.9 loop.steps=16",
     "qwop-finetune schedule=kurodo algorithm.epochs=2",
+    "qwop-finetune schedule=person algorithm.gamma=0.9 loop.steps=16 algorithm.epochs=2",
+    "qwop-finetune schedule=pictures teacher=champion algorithm.minibatch=64",
     "qwop-finetune environment=MyQWOPlike-v0 schedule.decisions=5",
 )
 """Lines beside the documented ones."""
@@ -58,7 +60,8 @@ def lines() -> Iterator[str]:
                 if (
                     found := _PROGRAM.search(code)
                 ) and "key_world" not in code:  # test_blocks runs those with the module
-                    yield re.split(r"\s+#|\s*&&|\s*;\s", code[found.start() :])[0].strip()
+                    end = r"\s+#|\s*&&|\s*;\s" + ('|"' if code[: found.start()].endswith('"') else "")
+                    yield re.split(end, code[found.start() :])[0].strip()
     for path in sorted((ROOT / "conf").rglob("*.yaml")):
         name = f"{path.parent.name}={path.stem}"
         if path.parent.name == "algorithm":
@@ -96,16 +99,22 @@ def settings_of(line: str) -> dict[str, dict[str, Any]] | None:
 
 def _finetune(settings: FinetuneSettings) -> dict[str, dict[str, Any]]:
     plain = to_plain(settings)
-    phases = plain["schedule"].pop("phases")
-    for name in ("algorithm", "loop"):  # of the schedule's file; they are in the phases
+    for name in ("phases", "falls", "taught", "algorithm", "loop"):  # the schedule's; they are in the phases
         plain["schedule"].pop(name)
     made = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
+    made.update(_phases(settings, ""))
+    if settings.falling is not None:
+        made.update(_phases(settings.falling, "falls "))
+    return made
+
+
+def _phases(settings: FinetuneSettings, of: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    phases = to_plain(settings.schedule)["phases"]
     for (name, phase), (algorithm, loop) in zip(phases.items(), settings.trained_by, strict=True):
         of_phase = {key: value for key, value in phase.items() if key not in ("algorithm", "loop")}
         own = {"algorithm": to_plain(algorithm), "loop": to_plain(loop), "phase": of_phase}
         if phase.get("hours", phase.get("decisions")) != 0:
-            made[f"{name} algorithm={own['algorithm']['name']}"] = _flat(own)
-    return made
+            yield f"{of}{name} algorithm={own['algorithm']['name']}", _flat(own)
 
 
 def _is_group(value: object) -> bool:

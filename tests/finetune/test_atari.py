@@ -31,6 +31,8 @@ pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2"
 SPEC = EnvironmentSpec("ALE/Breakout-v5", {"size": 36, "stack": 2, "time_limit": 1.0})  # 15 decisions
 FIRE, LEFT = 2, 8  # keys, as bits
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "freeway.yaml"
+
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
@@ -90,7 +92,7 @@ def test_sparse_rewards_are_looked_for_with_long_frame_skips_and_played_for_with
     finetune: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
     code, _, said = finetune(
-        "schedule=atari-sparse", "policy=scratch", "environment=ALE/Freeway-v5", "schedule.scale=0.0005", "out=run",
+        f"schedule={EXAMPLE}", "policy=scratch", "environment=ALE/Freeway-v5", "schedule.scale=0.0005", "out=run",
         "+schedule.phases.find.environment.time_limit=2", "loop.num_envs=2", "loop.steps=4", "algorithm.hidden=[8]",
         "evaluation.episodes=1", "evaluation.drawn=0", "video=false",
     )  # fmt: skip

@@ -31,7 +31,7 @@ ALGORITHMS = {
     "vtrace": ("algorithm=vtrace", "algorithm.memory=16", "algorithm.passes=4"),
     "ftw": ("algorithm=ftw", "algorithm.memory=16", "algorithm.latent=8", "algorithm.passes=4"),
 }
-PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures-taught", "schedule.scale=1e-3",
+PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures", "schedule.scale=1e-3",
             "teacher=teacher.safetensors")  # fmt: skip
 
 

@@ -12,15 +12,13 @@ from qwop.pretrain.advice import next_step, worth
 from qwop.pretrain.measures import CLONE, REPEAT_LAST
 
 
-@pytest.mark.parametrize(("finishes", "schedule"), [(3, "from-person"), (0, "beginner")])
+@pytest.mark.parametrize("finishes", [3, 0])
 @pytest.mark.parametrize("rate", [1, 3])
-def test_a_clone_that_finishes_becomes_faster_and_one_that_falls_is_shown_how(
-    finishes: int, schedule: str, rate: int
-) -> None:
+def test_a_clone_of_a_persons_games_goes_on_by_the_schedule_that_sees_what_it_can_do(finishes: int, rate: int) -> None:
     played = [Mock(summary=lambda: {"finishes": 0}), Mock(summary=lambda: {"finishes": finishes})]
     environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": rate})
     said = next_step(Path("runs/me/policy.safetensors"), environment, played, embedded=False)
-    assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
+    assert said == "next: qwop-finetune policy=runs/me/policy.safetensors schedule=person out=runs/me-faster"
 
 
 @pytest.mark.parametrize(("stack", "size"), [(3, 36), (1, 48)])

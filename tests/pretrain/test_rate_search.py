@@ -144,7 +144,7 @@ def test_a_beginner_is_told_where_the_games_end_and_what_to_run_next(
     assert "kept 30 a second" in said
     assert "Its games get nowhere: they end after" in said
     assert said.splitlines()[-1] == (
-        f"next: qwop-finetune policy={out}/policy.safetensors schedule=beginner out={tmp_path}/clone-faster"
+        f"next: qwop-finetune policy={out}/policy.safetensors schedule=person out={tmp_path}/clone-faster"
     )
     policy = load_policy(out / "policy.safetensors")
     assert policy.environment.settings["frames_per_step"] == 1

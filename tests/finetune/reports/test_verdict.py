@@ -58,7 +58,7 @@ def test_a_policy_that_tries_nothing_new_is_told_from_one_that_had_little_time()
     fallen = games(0, 0.3)
     assert verdict(fallen, fallen, 200_000, 0.03) == (
         "did not learn: its actions are nearly certain (entropy 0.03 nats), so it tries nothing new; "
-        "try schedule=beginner, which shows it the embedded games"
+        "try schedule=person, which shows it the embedded games"
     )
     assert "20,000 decisions brought no clear gain; try more decisions" in verdict(fallen, fallen, 20_000, 1.2)
     assert verdict(fallen, fallen, 20_000, 1.2).endswith("or another schedule")

@@ -45,6 +45,8 @@ def test_a_resumed_run_that_is_rewarded_for_events_equals_an_uninterrupted_one(
 
 
 def test_demonstrations_are_refused(finetune: Finetune) -> None:
-    code, _, message = finetune("algorithm=ftw", "schedule=demonstrations-throughout", "out=run")
+    code, _, message = finetune(
+        "algorithm=ftw", "schedule=live-only", "schedule.phases.alone.demonstrations=1", "out=run"
+    )
     assert code == 2
     assert "algorithm=ftw learns from live play alone" in message

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.usefixtures("demonstrations")
 def test_demonstrations_are_enough_to_start_from(finetune: Callable[..., Any], tmp_path: Path) -> None:
-    settings = "demonstrations=demos algorithm=rlpd-small schedule=anneal schedule.scale=0.0003 loop.batch_size=8"
+    settings = (
+        "demonstrations=demos algorithm=rlpd-small schedule=kurodo-published schedule.scale=0.0003 loop.batch_size=8"
+    )
     more = "loop.start=40 evaluation.episodes=2 evaluation.drawn=2 video=false out=run"
     done = finetune(*settings.split(), *more.split())
     assert done.code == 0, done.err

@@ -59,6 +59,8 @@ def test_a_policy_file_remembers(finetune: Finetune, tmp_path: Path) -> None:
 
 
 def test_demonstrations_are_refused(finetune: Finetune) -> None:
-    code, _, message = finetune("algorithm=vtrace", "schedule=demonstrations-throughout", "out=run")
+    code, _, message = finetune(
+        "algorithm=vtrace", "schedule=live-only", "schedule.phases.alone.demonstrations=1", "out=run"
+    )
     assert code == 2
     assert "algorithm=vtrace learns from live play alone" in message
