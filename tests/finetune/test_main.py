@@ -423,7 +423,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     small = [one for one in SMALL if "schedule" not in one]
     arguments = (
         "schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", *small, "loop.steps=20",
-        "video=false",
+        "loop.checkpoint_every=10000", "video=false",
     )  # fmt: skip
     done = finetune(*arguments, "out=run")
     assert done.code == 0, done.err
