@@ -54,7 +54,7 @@ print(sum(len(episode) for episode in open_dataset(FOLDER)))
 """
 
 VERIFY = """
-from qwop.datasets.verification.command import command, run
+from qwop.datasets.verify import command, run
 run(command.read(["dataset=" + FOLDER, "replay=REPLAY"]))
 """
 

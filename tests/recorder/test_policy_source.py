@@ -8,7 +8,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
-from qwop.datasets.verification.by_replay import differences
+from qwop.datasets.differences import differences_of_replay
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -155,7 +155,7 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
         assert played.states[-1, 0, 0] / 10 == episode.metres
         assert played.events[frames, -1] == pytest.approx(episode.times[1:])
         assert played.events[-1, 1] == (episode.outcome == "fell")
-        assert [*differences(episode, played, open_dataset(tmp_path).info)] == []
+        assert [*differences_of_replay(episode, played, open_dataset(tmp_path).info)] == []
 
 
 def test_games_with_other_idle_frames_are_numbered_apart(tmp_path: Path, runner: str) -> None:

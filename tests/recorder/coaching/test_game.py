@@ -11,11 +11,11 @@ import pytest
 from qwop import load_policy
 from qwop.datasets import DatasetWriter, Episode
 from qwop.datasets.control import PERSON, POLICY
+from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.verification import Verification
-from qwop.datasets.verification.branches import first_difference
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy
@@ -163,7 +163,7 @@ def test_going_back_restores_the_state_and_all_lines_replay(runner: Policy, tmp_
     by_game = {line.origin.game: line for line in lines}
     for line in lines:
         if line.branch is not None:
-            assert first_difference(line, by_game[line.branch.game]) is None
+            assert differences_of_branch(line, by_game[line.branch.game]) is None
     write(tmp_path / "data", runner, *lines)
 
 
@@ -229,7 +229,7 @@ def test_another_environment_goes_back_by_its_seed_and_actions() -> None:
     assert stage.frame == 3
     branch = game.episode()
     assert branch.branch is not None
-    assert first_difference(branch, line) is None
+    assert differences_of_branch(branch, line) is None
     assert repeats_games(env, coached_info(policy, "a policy"))
 
 
