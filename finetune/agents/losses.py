@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,13 +21,14 @@ def kickstarting_loss(log_policy: Tensor, teacher: Tensor) -> Tensor:
 
 
 def backward_sums(terms: Tensor, factors: Tensor) -> Tensor:
-    """x_t = e_t + f_t·x_{t+1} with x_k = 0, [n, k], of terms e and factors f [n, k]: advantages and targets of k steps,
-    from the last one backwards."""
-    found = [torch.zeros_like(terms[:, 0])]
-    # Rows of steps, because columns are slow to read.
-    for term, factor in zip(*(one.t().contiguous().flip(0) for one in (terms, factors)), strict=True):
-        found.append(torch.addcmul(term, factor, found[-1]))
-    return torch.stack(found[:0:-1], dim=1)
+    """x_t = e_t + f_t·x_{t+1} with x_k = 0, [k, n], of terms e and factors f [k, n]: advantages and targets of k steps,
+    from the last one backwards, without gradient."""
+    # NumPy's calls on so few numbers take a third of the time of PyTorch's.
+    e, f = (np.ascontiguousarray(one.detach().cpu().numpy()) for one in (terms, factors))
+    found, last = np.empty_like(e), np.zeros_like(e[0])
+    for t in range(len(e) - 1, -1, -1):
+        found[t] = last = e[t] + f[t] * last
+    return torch.from_numpy(found).to(terms.device)
 
 
 def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: torch.device) -> Tensor:

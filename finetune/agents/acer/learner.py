@@ -13,7 +13,7 @@ from torch import Tensor
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers
 from ....policies.devices import undisturbed
-from ....policies.leaf_gradients import LeafGradients
+from ....policies.leaf_gradients import as_one_vector
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
@@ -27,13 +27,13 @@ from .returns import lstd
 from .settings import AcerSettings
 
 AveragePolicy = Callable[[Tensor, Tensor], Tensor]
-"""π_avg, [m, A], of m states: step t of sequence i, by tensors of i and t, int64 [m]."""
+"""π_avg, [m, A], of m states: step t of sequence i, by tensors of t and i, int64 [m]."""
 
 
 class Played(NamedTuple):
     """A batch of n sequences of k steps as tensors, rewards and returns scaled.
 
-    mu, player: [n, k, A]; demonstrated, True for demonstrations: [n, 1]; the others: [n, k]. achieved: returns of
+    mu, player: [k, n, A]; demonstrated, True for demonstrations: [n]; the others: [k, n]. achieved: returns of
     demonstrations, and True where they are known.
     """
 
@@ -49,9 +49,10 @@ class Played(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Numbers of every step, [n, k]: ρ and Q of the action taken, its target, V; outside: True where V was clipped;
-    limited: True where the trust region shortened the policy's gradient."""
+    """Numbers of every step: π, [k, n, A]; ρ and Q of the action taken, its target, V, [k, n]; outside: True where V
+    was clipped; limited: True where the trust region shortened the policy's gradient."""
 
+    pi: Tensor
     rho: Tensor
     q_taken: Tensor
     q_ret: Tensor
@@ -75,11 +76,11 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
         low = settings.precision == "bfloat16"
         self._dense, self._dense_average = (
-            LeafGradients.of(DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head))
-            for one in (self.network, self.average)
+            DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
         self._averages: list[Tensor] = list(self.average.parameters())
         self._parameters: list[Tensor] = list(self.network.parameters())
+        self._gradient, self._gradients = as_one_vector(self._parameters)
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
         self._below_q_size = sum(one.numel() for one in self._below_q)
         self._optimiser = FusedRMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
@@ -117,28 +118,32 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """
         n, k = batch.actions.shape
         played = self._played(batch)
-        # Rows in the order of steps, so that rows of equal steps are read together.
+        # Rows in the order of steps, so those of the last observations, without gradient, are the last ones.
         inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
 
-        def average(sequence: Tensor, step: Tensor) -> Tensor:
+        def average(step: Tensor, sequence: Tensor) -> Tensor:
             return self._average_policy(inputs[step * n + sequence])
 
+        with torch.inference_mode(self._dense is not None), torch.set_grad_enabled(self._dense is None):
+            outputs = self._outputs(self.network, self._dense, inputs)
+        both = outputs.detach().clone().view(2, -1, k + 1, n).permute(0, 2, 3, 1)
+        steps = self._steps(torch.softmax(both[0], -1), both[1], played, now.gamma)
+        learned = both[:, :-1].requires_grad_()
         with torch.enable_grad():
-            outputs = self._outputs(self.network, self._dense, inputs, learned=True)
-            logits, q = outputs.t().reshape(2, -1, k + 1, n).permute(0, 3, 2, 1).unbind()
-            if diagnose:
-                logits.retain_grad()
-            loss, steps = self.loss(logits, q, played, average, now)
-            norm = self._set_gradients(loss, now.critic_only)
-        stats = self._stats(batch, played, logits, steps, norm, average, now) if diagnose else None
+            loss = self.loss(*learned.unbind(), steps, played, average, now)
+            (slopes,) = torch.autograd.grad(loss, learned)
+        norm = self._set_gradients(
+            outputs[:, : n * k], slopes.permute(0, 3, 1, 2).reshape(len(outputs), -1), now.critic_only
+        )
+        stats = self._stats(batch, played, steps, slopes[0], norm, average, now) if diagnose else None
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
         return stats
 
     def loss(
-        self, logits: Tensor, q: Tensor, played: Played, average: AveragePolicy, now: PhaseValues
-    ) -> tuple[Tensor, Steps]:
+        self, logits: Tensor, q: Tensor, steps: Steps, played: Played, average: AveragePolicy, now: PhaseValues
+    ) -> Tensor:
         """The mean over all steps, to be minimised, of
 
             c_Q·½(Qret − Q(s, a))² − z*·logits − imitation·w·Σ_a p(a|s)·log π(a|s),
@@ -147,28 +152,18 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         `critic_only`, the critic's term alone. With `achieved_returns`, demonstrations have no z*, and their targets
         are the returns where known.
 
-        logits, q: [n, k + 1, A]. average: called only for states that the trust region may limit.
+        logits, q: [k, n, A]. steps: those that the trust region limits are marked. average: called only for states
+        that it may limit.
         """
         settings = self.settings
-        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), played, now.gamma)
-        logits, q = logits[:, :-1], q[:, :-1]
         q_taken = q.gather(-1, played.actions.unsqueeze(-1)).squeeze(-1)
         loss = settings.q_coefficient * acer.critic_loss(q_taken, steps.q_ret)
         if now.critic_only:
-            return loss, steps
-        entropy_weight = now.entropy * settings.entropy_coefficient
-        free = logits.detach().requires_grad_()
-        gain = acer.gain(
-            free, played.mu, played.actions, q.detach(), steps.values, steps.q_ret, settings.truncation, entropy_weight
-        )
-        (g,) = torch.autograd.grad(gain.sum(), free)
-        reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
-        if len(reached[0]):
-            pi = torch.softmax(free.detach()[reached], -1)
-            g[reached], steps.limited[reached] = acer.to_trust_region(g[reached], pi, average(*reached), settings.delta)
+            return loss
+        z = self._limited_gradient(q.detach(), steps, played, average, now.entropy * settings.entropy_coefficient)
         if settings.achieved_returns:
-            g = g.masked_fill(played.demonstrated.unsqueeze(-1), 0.0)
-        loss = loss - (g * logits).sum(-1).mean()
+            z = z.masked_fill(played.demonstrated.unsqueeze(-1), 0.0)
+        loss = loss - (z * logits).sum() / steps.rho.numel()
         if now.imitation and played.player is not None:
             weights = now.imitation * played.demonstrated.to(q.dtype)
             if settings.achieved_returns and played.achieved is not None:
@@ -176,17 +171,18 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
                 w = acer.imitation_weight(returns, steps.values, self.tolerance * settings.reward_scale)
                 weights = weights * torch.where(known, w, 1.0)
             loss = loss + acer.imitation_loss(logits, played.player, weights)
-        return loss, steps
+        return loss
 
     @torch.no_grad()
     def _steps(self, pi: Tensor, q: Tensor, played: Played, gamma: float) -> Steps:
-        """ρ, Q, its targets and V, of π and Q of all actions, [n, k + 1, A]."""
+        """Numbers of every step, of π and Q of all actions, [k + 1, n, A]."""
         low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds
         taken = played.actions.unsqueeze(-1)
         exact = (pi * q).sum(-1)
         values = exact.clamp(low, high)
-        pi_taken, q_taken = pi[:, :-1].gather(-1, taken).squeeze(-1), q[:, :-1].gather(-1, taken).squeeze(-1)
-        rho = acer.importance_weights(pi_taken, played.mu.gather(-1, taken).squeeze(-1))
+        outside = (exact != values)[:-1]
+        pi, q_taken = pi[:-1], q[:-1].gather(-1, taken).squeeze(-1)
+        rho = acer.importance_weights(pi.gather(-1, taken), played.mu.gather(-1, taken)).squeeze(-1)
         q_ret = acer.retrace(
             played.rewards, played.terminated, played.truncated, q_taken, values,
             played.final_values.clamp(low, high), rho, gamma,
@@ -194,8 +190,23 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if self.settings.achieved_returns and played.achieved is not None:
             returns, known = played.achieved
             q_ret = torch.where(known, returns, q_ret)
-        outside = (exact != values)[:, :-1]
-        return Steps(rho, q_taken, q_ret.clamp(low, high), values[:, :-1], outside, torch.zeros_like(outside))
+        return Steps(pi, rho, q_taken, q_ret.clamp(low, high), values[:-1], outside, torch.zeros_like(outside))
+
+    @torch.no_grad()
+    def _limited_gradient(
+        self, q: Tensor, steps: Steps, played: Played, average: AveragePolicy, entropy_weight: float
+    ) -> Tensor:
+        """z*, [k, n, A], of Q of all actions; marks the steps that are limited."""
+        settings, pi = self.settings, steps.pi
+        g = acer.policy_gradient(
+            pi, played.mu, played.actions, q, steps.values, steps.q_ret, settings.truncation, entropy_weight
+        )
+        reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
+        if len(reached[0]):
+            g[reached], steps.limited[reached] = acer.to_trust_region(
+                g[reached], pi[reached], average(*reached), settings.delta
+            )
+        return g
 
     @undisturbed
     @torch.no_grad()
@@ -220,52 +231,63 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     def _played(self, batch: Sequences) -> Played:
         kind, scale = self.network.q_head.weight.dtype, self.settings.reward_scale
+
+        def by_step(array: NDArray[np.generic]) -> Tensor:
+            return self._tensor(array).transpose(0, 1)
+
         achieved = None
         if batch.known is not None and batch.returns is not None:
-            achieved = self._tensor(batch.returns).to(kind) * scale, self._tensor(batch.known)
+            achieved = by_step(batch.returns).to(kind) * scale, by_step(batch.known)
         return Played(
-            self._tensor(batch.actions),
-            self._tensor(batch.rewards).to(kind) * scale,
-            self._tensor(batch.terminated),
-            self._tensor(batch.truncated),
-            self._tensor(batch.behaviour_probabilities).to(kind),
-            final_values(batch, self._value, self._device),  # before the outputs, which hold until the next
-            self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1),
-            None if batch.player is None else self._tensor(batch.player).to(kind),
+            by_step(batch.actions),
+            by_step(batch.rewards).to(kind) * scale,
+            by_step(batch.terminated),
+            by_step(batch.truncated),
+            by_step(batch.behaviour_probabilities).to(kind),
+            # Before the outputs, which hold until the next ones.
+            final_values(batch, self._value, self._device).t(),
+            self._tensor(batch.source == DEMONSTRATIONS),
+            None if batch.player is None else by_step(batch.player).to(kind),
             achieved,
         )
 
-    @torch.no_grad()
     def _average_policy(self, inputs: Tensor) -> Tensor:
         """π_avg, [rows, A], of the trunk's inputs."""
-        return torch.softmax(self._outputs(self.average, self._dense_average, inputs).chunk(2, -1)[0], -1)
+        with torch.inference_mode():
+            return torch.softmax(self._outputs(self.average, self._dense_average, inputs).chunk(2)[0].t(), -1)
 
-    def _set_gradients(self, loss: Tensor, critic_only: bool) -> Tensor:
-        """Set the clipped gradients of the parameters; return their norm before."""
+    def _set_gradients(self, outputs: Tensor, slopes: Tensor, critic_only: bool) -> Tensor:
+        """Set the clipped gradients of the parameters from those of the first rows of the outputs; return the norm
+        before they were clipped."""
         longest = self.settings.max_gradient_norm
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        vector = None if self._dense is None else self._dense.backward()
+        if self._dense is None:
+            self._optimiser.zero_grad(set_to_none=True)
+            outputs.backward(slopes)
+        else:
+            with torch.inference_mode():
+                self._dense.backward(slopes, self._gradients)
+            for parameter, one in zip(self._parameters, self._gradients, strict=True):
+                parameter.grad = one
         if critic_only:
             for parameter in self._below_q:
                 parameter.grad = None
-        if vector is None:
+        if self._dense is None:
             return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
-        return clip(vector[self._below_q_size :] if critic_only else vector, longest)
+        return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
 
     @torch.no_grad()
     def _stats(
         self,
         batch: Sequences,
         played: Played,
-        logits: Tensor,
         steps: Steps,
+        slopes: Tensor,
         norm: Tensor,
         average: AveragePolicy,
         now: PhaseValues,
     ) -> UpdateStats:
-        """Statistics of an update, before its step. logits: [n, k + 1, A], with their gradient."""
-        pi = torch.softmax(logits[:, :-1], -1)
+        """Statistics of an update, before its step. slopes: the gradient of the logits, [k, n, A]."""
+        pi = steps.pi
         scalars = {
             "q_error": (steps.q_ret - steps.q_taken).square().mean().sqrt(),
             "value": steps.values.mean(),
@@ -281,39 +303,35 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         lengths = trace_lengths(steps.rho, played.terminated | played.truncated)
         by_source = means_by_source(
             batch.source,
-            importance_weight=steps.rho.cpu(),
-            truncated_share=(steps.rho > self.settings.truncation).float().cpu(),
+            importance_weight=steps.rho.t().cpu(),
+            truncated_share=(steps.rho > self.settings.truncation).float().t().cpu(),
             trace_length=lengths.cpu(),
         )
         if "demonstrations" in by_source:
-            slopes = None if now.critic_only else logits.grad
-            by_source["demonstrations"] |= self._of_demonstrations(played, pi, slopes, steps)
+            by_source["demonstrations"] |= self._of_demonstrations(played, steps, None if now.critic_only else slopes)
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
-    def _of_demonstrations(self, played: Played, pi: Tensor, slopes: Tensor | None, steps: Steps) -> dict[str, float]:
+    def _of_demonstrations(self, played: Played, steps: Steps, slopes: Tensor | None) -> dict[str, float]:
         """Statistics of the demonstrations in a batch: V of their states and the return achieved from there (scaled),
-        −log π of their actions, and the share of these actions that the update makes less probable. slopes: the
-        gradient of the logits, [n, k + 1, A]."""
-        mine, taken = played.demonstrated.squeeze(-1), played.actions.unsqueeze(-1)
-        figures = {"nats": -(pi.gather(-1, taken)[mine] + EPSILON).log().mean()}
+        −log π of their actions, and the share of these actions that the update makes less probable."""
+        mine, taken = played.demonstrated, played.actions.unsqueeze(-1)
+        figures = {"nats": -(steps.pi.gather(-1, taken)[:, mine] + EPSILON).log().mean()}
         if played.achieved is not None:
             returns, known = played.achieved
             if known.any():
                 figures |= {"value": steps.values[known].mean(), "achieved": returns[known].mean()}
         if slopes is not None:
-            figures["pushed_down"] = (slopes[:, :-1].gather(-1, taken)[mine] > 0).float().mean()
+            figures["pushed_down"] = (slopes.gather(-1, taken)[:, mine] > 0).float().mean()
         return {name: float(figure) for name, figure in figures.items()}
 
-    def _outputs(
-        self, network: ActorCritic, dense: LeafGradients | None, inputs: Tensor, learned: bool = False
-    ) -> Tensor:
-        """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads in float32 whatever the precision
-        of the trunk. learned: with gradient."""
+    def _outputs(self, network: ActorCritic, dense: DenseLayers | None, inputs: Tensor) -> Tensor:
+        """Policy logits and Q values, [2A, rows], of the trunk's inputs; the heads in float32 whatever the precision
+        of the trunk."""
         if dense is not None:
-            return dense.outputs(inputs)[0] if learned else dense.without_gradient(inputs)
+            return dense.forward(inputs)
         with autocast(self.settings.precision, self._device):
             features = network.trunk(inputs).to(network.policy_head.weight.dtype)
-        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1)
+        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
 
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
@@ -321,9 +339,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         features = self.network.features(rows)
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
-    @torch.no_grad()
     def _value(self, observations: Tensor) -> Tensor:
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
-        inputs = self.network.trunk_input(observations)
-        logits, q = self._outputs(self.network, self._dense, inputs).chunk(2, dim=-1)
-        return (torch.softmax(logits, dim=-1) * q).sum(-1)
+        with torch.inference_mode():
+            logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
+            return (torch.softmax(logits, dim=0) * q).sum(0)

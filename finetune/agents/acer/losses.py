@@ -6,11 +6,12 @@ Qret the Retrace target, δ the size of the trust region.
 The trust region is defined on the logits. stable-baselines defines it on the probabilities, where the gradient of an
 almost impossible action is of order 1/π(a), and the part that the projection removes is added to the other actions.
 
-logits, pi, mu, pi_average, q and g are of all actions, [..., A]; everything else is of steps, [...] or [n, k].
+logits, pi, mu, pi_average, q and g are of all actions, [..., A]; everything else is of steps, [...] or [k, n].
 """
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..losses import backward_sums
 
@@ -33,25 +34,25 @@ def retrace(
     rho: Tensor,
     gamma: float,
 ) -> Tensor:
-    """The Retrace targets Qret [n, k] of n sequences of k steps.
+    """The Retrace targets Qret [k, n] of n sequences of k steps.
 
         Qret_t = r_t + γ·Q̄_{t+1},    Q̄_t = min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t),    Q̄_k = V(s_k)
 
     Q̄ is 0 after a terminal step, and V of the final observation where a time limit stopped the episode.
 
-    rewards, terminated, truncated, q_taken Q(s_t, a_t), rho ρ_t(a_t): [n, k]. values V(s_t): [n, k + 1]. final_values:
-    V of the final observations of truncated steps, [n, k].
+    rewards, terminated, truncated, q_taken Q(s_t, a_t), rho ρ_t(a_t): [k, n]. values V(s_t): [k + 1, n]. final_values:
+    V of the final observations of truncated steps, [k, n].
     """
     over = terminated | truncated
-    following = torch.where(over, final_values.masked_fill(terminated, 0.0), values[:, 1:])
+    following = torch.where(over, final_values.masked_fill(terminated, 0.0), values[1:])
     errors = rewards + gamma * following - q_taken
     # Qret_t − Q_t = error_t + γ·[the episode continues]·min(1, ρ_{t+1})·(Qret_{t+1} − Q_{t+1})
-    carried = (gamma * rho[:, 1:].clamp(max=1.0)).masked_fill(over[:, :-1], 0.0)
-    return q_taken + backward_sums(errors, torch.nn.functional.pad(carried, (0, 1)))
+    carried = (gamma * rho.clamp(max=1.0)).roll(-1, 0).masked_fill(over, 0.0)
+    return q_taken + backward_sums(errors, carried)
 
 
-def gain(
-    logits: Tensor,
+def policy_gradient(
+    pi: Tensor,
     mu: Tensor,
     actions: Tensor,
     q: Tensor,
@@ -61,22 +62,19 @@ def gain(
     entropy_weight: float,
     epsilon: float = EPSILON,
 ) -> Tensor:
-    """The actor's gain with truncated importance weights and bias correction (equation 9), and an entropy bonus:
+    """g = ∂G/∂logits of the actor's gain, truncated importance weights with bias correction (equation 9), and entropy:
 
         G = min(c, ρ_t)·log π(a_t|s)·(Qret_t − V(s)) + Σ_a [1 − c/ρ(a)]₊·π̂(a)·log π(a|s)·(Q(s, a) − V(s)) + w·H(π)
 
-    To be maximised over the logits; π̂, the policy as it is now, and all else are constant. The bonus is part of the
-    gain that the trust region limits; stable-baselines adds it to the loss of the logits, where it has no effect.
+    with π̂ = π and all else held constant. The bonus is part of the gain that the trust region limits; stable-baselines
+    adds it to the loss of the logits, where it has no effect.
     """
-    policy = torch.softmax(logits, -1)
-    pi, taken = policy.detach(), actions.unsqueeze(-1)
-    rho = importance_weights(pi, mu, epsilon)
+    rho, taken = importance_weights(pi, mu, epsilon), actions.unsqueeze(-1)
     weights = (1.0 - c / rho).clamp(min=0.0) * pi * (q - values.unsqueeze(-1))
-    truncated = rho.gather(-1, taken).clamp(max=c) * (q_ret - values).unsqueeze(-1)
-    weights = weights.scatter_add(-1, taken, truncated)
-    log_policy = (policy + epsilon).log()
-    # The derivative of H with respect to π is −log π − 1, whose constant has no effect on the logits.
-    return (weights * log_policy - entropy_weight * policy * log_policy.detach()).sum(-1)
+    weights.scatter_add_(-1, taken, rho.gather(-1, taken).clamp(max=c) * (q_ret - values).unsqueeze(-1))
+    biased = pi + epsilon
+    slopes = weights / biased - entropy_weight * biased.log()  # ∂G/∂π but for a constant of H, which logits cancel
+    return pi * (slopes - (pi * slopes).sum(-1, keepdim=True))
 
 
 def within_reach(g: Tensor, delta: float) -> Tensor:
@@ -98,7 +96,7 @@ def to_trust_region(
 
 def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
     """mean ½(Qret_t − Q(s_t, a_t))²."""
-    return 0.5 * (q_ret - q_taken).square().mean()
+    return 0.5 * functional.mse_loss(q_taken, q_ret)
 
 
 def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
@@ -119,11 +117,11 @@ def imitation_weight(achieved: Tensor, value: Tensor, tolerance: float) -> Tenso
     return (1.0 + (achieved - value) / tolerance).clamp(0.0, 1.0)
 
 
-def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
+def trace_lengths(rho: Tensor, over: Tensor) -> Tensor:
     """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: effective lookahead, in steps, of the first target of a sequence.
 
     The first step counts as 1, whatever ρ_0, because Qret_0 = r_0 + … contains the full first reward. rho ρ_t(a_t),
-    done (the step ended an episode): [n, k].
+    over (the step ended an episode): [k, n].
     """
-    carried = rho[:, 1:].clamp(max=1.0).masked_fill(done[:, :-1], 0.0)
-    return 1.0 + carried.cumprod(dim=1).sum(dim=1)
+    carried = rho[1:].clamp(max=1.0).masked_fill(over[:-1], 0.0)
+    return 1.0 + carried.cumprod(dim=0).sum(dim=0)

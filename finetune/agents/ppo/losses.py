@@ -35,7 +35,7 @@ def advantages(
     over = terminated | truncated
     following = torch.where(over, final_values, values[:, 1:]).masked_fill(terminated, 0.0)
     delta = rewards + gamma * following - values[:, :-1]
-    return backward_sums(delta, gamma * lam * (~over).to(delta.dtype))
+    return backward_sums(delta.t(), gamma * lam * (~over).to(delta.dtype).t()).t()
 
 
 def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

@@ -47,7 +47,7 @@ def vtrace(
     stopped_at = final_values.masked_fill(terminated, 0.0)
     following = torch.where(over, stopped_at, values[:, 1:])
     delta = clipped * (rewards + gamma * following - values[:, :-1])
-    targets = values[:, :-1] + backward_sums(delta, (gamma * traces).masked_fill(over, 0.0))
+    targets = values[:, :-1] + backward_sums(delta.t(), (gamma * traces).masked_fill(over, 0.0).t()).t()
     later = torch.cat([targets[:, 1:], values[:, -1:]], dim=1)
     advantages = clipped * (rewards + gamma * torch.where(over, stopped_at, later) - values[:, :-1])
     return VTrace(targets, advantages)

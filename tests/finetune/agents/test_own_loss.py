@@ -40,9 +40,8 @@ def ppo(factor: float, shared: bool = False) -> tuple[PpoLearner, Callable[[], o
 
 def acer(factor: float) -> tuple[AcerLearner, Callable[[], object]]:
     class Own(AcerLearner):
-        def loss(self, *arguments: Any) -> tuple[Tensor, Any]:
-            loss, steps = super().loss(*arguments)
-            return factor * loss, steps
+        def loss(self, *arguments: Any) -> Tensor:
+            return factor * super().loss(*arguments)
 
     network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
     learner = Own(network, AcerSettings(max_gradient_norm=1e9), CPU)

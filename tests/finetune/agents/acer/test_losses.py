@@ -25,16 +25,16 @@ def retrace(
     final_values: Any = (0.0, 0.0, 0.0),
 ) -> list[float]:
     targets = acer.retrace(
-        rewards=doubles([[1.0, 0.0, 2.0]]),
-        terminated=torch.tensor([terminated]),
-        truncated=torch.tensor([truncated]),
-        q_taken=doubles([[0.5, 1.0, 1.5]]),
-        values=doubles([[0.4, 0.8, 1.2, 2.0]]),
-        final_values=doubles([final_values]),
-        rho=doubles([[2.0, 0.5, 1.0]]),
+        rewards=doubles([1.0, 0.0, 2.0]),
+        terminated=torch.tensor(terminated),
+        truncated=torch.tensor(truncated),
+        q_taken=doubles([0.5, 1.0, 1.5]),
+        values=doubles([0.4, 0.8, 1.2, 2.0]),
+        final_values=doubles(final_values),
+        rho=doubles([2.0, 0.5, 1.0]),
         gamma=GAMMA,
     )
-    found: list[float] = targets[0].tolist()
+    found: list[float] = targets.tolist()
     return found
 
 
@@ -43,13 +43,11 @@ def slope(loss: Tensor, of: Tensor) -> Tensor:
     return found
 
 
-def slope_of_gain(pi: Tensor, mu: Tensor, action: int, q: Tensor, q_ret: float, c: float, **more: float) -> Tensor:
-    """The gradient of the gain with respect to the logits of π."""
-    logits = pi.log().requires_grad_()
-    gain = acer.gain(
-        logits, mu, torch.tensor(action), q, (pi * q).sum(), doubles(q_ret), c, **{"entropy_weight": 0.0, **more}
-    )
-    return slope(gain, logits)
+def policy_gradient(
+    pi: Tensor, mu: Tensor, action: int, q: Tensor, q_ret: float, c: float, entropy_weight: float = 0.0, **more: float
+) -> Tensor:
+    value = (pi * q).sum()
+    return acer.policy_gradient(pi, mu, torch.tensor(action), q, value, doubles(q_ret), c, entropy_weight, **more)
 
 
 def probabilities(random: np.random.Generator, size: int = 4) -> Tensor:
@@ -82,41 +80,48 @@ def test_a_sequence_cut_at_a_time_limit_does_not_bootstrap_from_the_next_episode
 
 def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
     random = np.random.default_rng(0)
-    rewards, values = doubles(random.random((1, 6))), doubles(random.random((1, 7)))
-    nothing = torch.zeros(1, 6, dtype=torch.bool)
-    ones = torch.ones_like(rewards)
-    targets = acer.retrace(rewards, nothing, nothing, values[:, :-1], values, 0 * ones, ones, GAMMA)
-    n_step = sum(GAMMA**t * float(rewards[0, t]) for t in range(6)) + GAMMA**6 * float(values[0, 6])
-    assert float(targets[0, 0]) == pytest.approx(n_step, abs=1e-12)
+    rewards, values = doubles(random.random(6)), doubles(random.random(7))
+    nothing, ones = torch.zeros(6, dtype=torch.bool), torch.ones_like(rewards)
+    targets = acer.retrace(rewards, nothing, nothing, values[:-1], values, 0 * ones, ones, GAMMA)
+    n_step = sum(GAMMA**t * float(rewards[t]) for t in range(6)) + GAMMA**6 * float(values[6])
+    assert float(targets[0]) == pytest.approx(n_step, abs=1e-12)
 
 
-def test_the_gain_truncates_and_corrects() -> None:
+def test_targets_of_several_sequences_are_those_of_each() -> None:
+    random = np.random.default_rng(0)
+    rewards, q_taken, finals, rho = (doubles(random.random((5, 3))) for _ in range(4))
+    values, terminated, truncated = (doubles(random.random((6, 3))), *(torch.rand(2, 5, 3) < 0.3))
+    together = acer.retrace(rewards, terminated, truncated, q_taken, values, finals, rho, GAMMA)
+    for i in range(3):
+        each = (one[:, i] for one in (rewards, terminated, truncated, q_taken, values, finals, rho))
+        torch.testing.assert_close(together[:, i], acer.retrace(*each, GAMMA))
+
+
+def test_the_policys_gradient_truncates_and_corrects() -> None:
     pi, mu, q = doubles([0.5, 0.3, 0.2]), doubles([0.02, 0.9, 0.08]), doubles([1.0, 2.0, 3.0])
     assert acer.importance_weights(pi, mu, 0.0).tolist() == pytest.approx([25, 1 / 3, 2.5])
     # With respect to π: 46 − 0.42 for the action taken, whose advantages are 4 − 1.7 and 1 − 1.7; 0 for the others.
-    found = slope_of_gain(pi, mu, 0, q, 4.0, 10.0, epsilon=0.0)
+    found = policy_gradient(pi, mu, 0, q, 4.0, 10.0, epsilon=0.0)
     assert found.tolist() == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**31))
-def test_the_gain_is_that_of_the_paper_with_everything_else_constant(seed: int) -> None:
+def test_the_policys_gradient_is_that_of_the_gain_with_everything_else_constant(seed: int) -> None:
     random = np.random.default_rng(seed)
     pi, mu, q = probabilities(random), probabilities(random), doubles(random.normal(size=4))
     action, q_ret, c = int(random.integers(4)), random.normal(), 1.5
-    logits, rho, advantage = pi.log().requires_grad_(), pi / (mu + acer.EPSILON), q - (pi * q).sum()
+    logits, rho, value = pi.log().requires_grad_(), pi / (mu + acer.EPSILON), (pi * q).sum()
     log_pi = torch.log(torch.softmax(logits, -1) + acer.EPSILON)
-    gain = rho[action].clamp(max=c) * log_pi[action] * (q_ret - (pi * q).sum())
-    gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_pi * advantage).sum()
-    torch.testing.assert_close(slope_of_gain(pi, mu, action, q, q_ret, c), slope(gain, logits), rtol=1e-9, atol=1e-12)
+    gain = rho[action].clamp(max=c) * log_pi[action] * (q_ret - value)
+    gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_pi * (q - value)).sum()
+    found = policy_gradient(pi, mu, action, q, q_ret, c)
+    torch.testing.assert_close(found, slope(gain, logits), rtol=1e-9, atol=1e-12)
 
 
 def test_an_action_that_the_behaviour_never_takes_is_finite() -> None:
-    logits = doubles([0.0, -1e4]).requires_grad_()
-    gain = acer.gain(
-        logits, doubles([0.0, 1.0]), torch.tensor(0), doubles([1.0, 2.0]), doubles(1.0), doubles(3.0), 10.0, 0.1
-    )
-    assert torch.isfinite(slope(gain, logits)).all()
+    found = policy_gradient(doubles([1.0, 0.0]), doubles([0.0, 1.0]), 0, doubles([1.0, 2.0]), 3.0, 10.0, 0.1)
+    assert torch.isfinite(found).all()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,7 @@ def test_the_reach_of_the_trust_region_is_that_of_opposite_policies() -> None:
 
 def test_an_all_but_impossible_action_leaves_the_likely_ones_alone() -> None:
     pi, average = doubles([0.6, 0.4 - 1e-5, 1e-5]), doubles([0.5, 0.5 - 1e-5, 1e-5])
-    g = slope_of_gain(pi, pi, 2, doubles([0.0, 0.0, 0.0]), -1.0, 10.0)  # the action went badly
+    g = policy_gradient(pi, pi, 2, doubles([0.0, 0.0, 0.0]), -1.0, 10.0)  # the action went badly
     z, _ = acer.to_trust_region(g, pi, average, 1.0)
     assert z.abs().max() < 1.1
 
@@ -174,8 +179,8 @@ def test_the_entropy_bonus_pushes_the_logits_up_the_entropy() -> None:
     logits = doubles([2.0, 0.0, -1.0]).requires_grad_()
     pi = logits.softmax(-1)
     expected = slope(-0.7 * (pi * pi.log()).sum(), logits)
-    q = torch.zeros_like(pi)
-    found = slope_of_gain(pi.detach(), pi.detach(), 0, q, 0.0, 10.0, entropy_weight=0.7, epsilon=0.0)
+    pi = pi.detach()
+    found = policy_gradient(pi, pi, 0, torch.zeros_like(pi), 0.0, 10.0, 0.7, epsilon=0.0)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0.0)
 
 
@@ -187,14 +192,14 @@ def test_the_critics_loss_is_half_the_mean_square() -> None:
 
 
 def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode() -> None:
-    rho, done = doubles([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), torch.tensor([[False] * 3, [False, True, False]])
-    assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1 + 0.5 + 0.25, 2.0])
+    rho, over = doubles([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), torch.tensor([[False] * 3, [False, True, False]])
+    assert acer.trace_lengths(rho.t(), over.t()).tolist() == pytest.approx([1 + 0.5 + 0.25, 2.0])
 
 
 def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
     # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: ρ_0 is no part of it.
-    rho, done = doubles([[0.0, 0.5], [0.1, 1.0]]), torch.tensor([[False, False]] * 2)
-    assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1.5, 2.0])
+    rho, over = doubles([[0.0, 0.1], [0.5, 1.0]]), torch.tensor([[False, False]] * 2)
+    assert acer.trace_lengths(rho, over).tolist() == pytest.approx([1.5, 2.0])
 
 
 def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_not_at_all() -> None:
