@@ -57,7 +57,7 @@ class Observer:
         """Handle this many decisions so far that the schedule does not count."""
 
     def note(self, line: str) -> None:
-        """Handle a remark about the run, such as a policy's distillation."""
+        """Handle a remark about the run."""
 
 
 ROWS = 50

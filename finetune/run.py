@@ -37,8 +37,7 @@ class Run(Generic[A, L]):
 
     policy: trained in place. teacher: the policy that phases with kickstarting imitate, and its name. folder: for
     checkpoints. stage: number among the `stages` of a schedule. begun_at: decisions of the earlier stages. whole: the
-    phases of all stages, if there are several. rehearsed: nothing is distilled, because the agent is built only to see
-    that it can be, or gets the state of a checkpoint. The seed determines everything random.
+    phases of all stages, if there are several. The seed determines everything random.
     """
 
     settings: FinetuneSettings
@@ -52,7 +51,6 @@ class Run(Generic[A, L]):
     stage: int = 0
     begun_at: int = 0
     whole: tuple[Phase, ...] | None = None
-    rehearsed: bool = False
 
     @property
     def algorithm(self) -> A:
@@ -115,8 +113,8 @@ def build(run: Run[Discounted, LiveSettings]) -> Loop:
 
 @undisturbed
 def rehearse(run: Run[Discounted, LiveSettings]) -> None:
-    """Build the agent of a copy of the policy, without distillation; BadInput as of `build`."""
-    _agent(replace(run, policy=copy.deepcopy(run.policy), observer=Observer(), rehearsed=True))
+    """Build the agent of a copy of the policy; BadInput as of `build`."""
+    _agent(replace(run, policy=copy.deepcopy(run.policy), observer=Observer()))
 
 
 def _agent(run: Run[Discounted, LiveSettings]) -> Agent:

@@ -110,7 +110,7 @@ class Training(Observer):
                     number = stage_of(state["phase"], [run.settings for run in runs])
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 rehearse(later)
-            loop = build(replace(runs[number], rehearsed=state is not None))  # a checkpoint has what was distilled
+            loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             for run in runs[number:]:
                 for note in length_notes(run.loop, run.schedule):

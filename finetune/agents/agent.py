@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import torch
 
+from ...common.errors import BadInput
 from ...common.settings import Settings
 from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Network, Values
@@ -18,6 +19,18 @@ N = TypeVar("N", bound=LayeredNetwork)
 Makes = Callable[[ObservationSpec | int, int, torch.Generator], N]
 MakeNetwork = Makes[LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
+
+K = TypeVar("K", bound=Network)
+
+
+def of_kind(network: Network, kind: type[K], algorithm: str) -> K:
+    """The policy's network; BadInput if it is of another kind, which the algorithm cannot train."""
+    if not isinstance(network, kind):
+        raise BadInput(
+            f"algorithm={algorithm}: cannot train the policy's network ({network.architecture}); begin with "
+            "policy=scratch or a policy of the same algorithm"
+        )
+    return network
 
 
 class Agent(HasParts):

@@ -18,8 +18,7 @@ from ...replay.demonstrations import Demonstrations, better
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import relabelled_demonstrations, rewarded_alike
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, FractionalCounter, MakeNetwork
-from ..distillation import distilled
+from ..agent import Agent, FractionalCounter, MakeNetwork, of_kind
 from ..learner import Part
 from .learner import AcerLearner
 from .returns import ReturnRange
@@ -156,14 +155,12 @@ def new_network(settings: AcerSettings) -> MakeNetwork:
 
 
 def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
-    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first; one of another
-    kind is distilled."""
+    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first."""
     policy, loop, phases = run.policy, run.loop, run.settings.phases
-    network = policy.network
-    if isinstance(network, Actor):
-        network = with_q_head(network, torch.Generator().manual_seed(run.settings.seed))
-    if not isinstance(network, ActorCritic):
-        network = distilled(run, run.algorithm.hidden)
+    if isinstance(policy.network, Actor):
+        network = with_q_head(policy.network, torch.Generator().manual_seed(run.settings.seed))
+    else:
+        network = of_kind(policy.network, ActorCritic, "acer")
     most = max(phase.demonstrations.largest for phase in phases)
     if loop.capacity < loop.num_envs * (1 + most):
         raise BadInput(

@@ -130,7 +130,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         steps = self._steps(torch.softmax(both[0], -1), both[1], played, now.gamma)
         learned = both[:, :-1].requires_grad_()
         with torch.enable_grad():
-            loss = self.loss(*learned.unbind(), steps, played, average, now)
+            logits, q = learned.unbind()
+            loss = self.loss(logits, q, steps, played, average, now)
             (slopes,) = torch.autograd.grad(loss, learned)
         norm = self._set_gradients(
             outputs[:, : n * k], slopes.permute(0, 3, 1, 2).reshape(len(outputs), -1), now.critic_only

@@ -1,7 +1,6 @@
 """DQN agent: stores n-step transitions in memory and updates on samples from it."""
 
-from collections.abc import Callable, Mapping
-from itertools import count
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Makes
-from ..distillation import distilled_values
+from ..agent import Makes, of_kind
 from ..learner import Part
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
@@ -124,34 +122,14 @@ def new_network(settings: DqnSettings) -> Makes[QNetwork]:
     )
 
 
-TAUGHT_COPIES = 100
-"""Updates between copies of the target network while a policy is distilled."""
-
-
-def _teaching(learner: DqnLearner) -> Callable[[Transitions, PhaseValues], None]:
-    """An update that copies the target network in time."""
-    updates = count()
-
-    def update(batch: Transitions, now: PhaseValues) -> None:
-        if next(updates) % TAUGHT_COPIES == 0:
-            learner.copy_target()
-        learner.update(batch, now, np.ones(len(batch), dtype=np.float32))
-
-    return update
-
-
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
-    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
+    """Make the agent, which trains the policy's network in place."""
     policy, loop, algorithm, phases = run.policy, run.loop, run.algorithm, run.settings.phases
     refuse_critic_only(phases, "dqn or ddqn")
     live = loop.num_envs * (loop.steps + algorithm.n_steps)
     most_demonstrated = max(phase.demonstrations.largest for phase in phases)
     require_capacity(loop.capacity, loop.start, live + round(loop.decisions * most_demonstrated))
-    network = policy.network
-    if not isinstance(network, QNetwork):
-        network = distilled_values(
-            run, new_network(algorithm), lambda new: _teaching(DqnLearner(new, algorithm, run.device))
-        )
+    network = of_kind(policy.network, QNetwork, "dqn or ddqn")
     demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:

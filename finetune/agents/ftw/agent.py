@@ -8,7 +8,6 @@ import torch
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ..agent import LiveAgent, Makes
 from ..vtrace.agent import network_of
-from ..vtrace.learner import Objectives, actor_critic
 from ..vtrace.settings import VtraceLoopSettings
 from .learner import FtwLearner
 from .settings import FtwSettings
@@ -24,18 +23,12 @@ def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
     )
 
 
-def new_learner(
-    network: TwoTimescaleActorCritic,
-    settings: FtwSettings,
-    seed: int,
-    device: torch.device,
-    objective: Objectives = actor_critic,
-) -> FtwLearner:
+def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
     """Make a standalone learner."""
-    return FtwLearner(network, settings, device, np.random.default_rng(seed), objective)
+    return FtwLearner(network, settings, device, np.random.default_rng(seed))
 
 
 def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
-    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
-    network = network_of(run, TwoTimescaleActorCritic, "ftw", new_network(run.algorithm), new_learner)
+    """Make the agent, which trains the policy's network in place."""
+    network = network_of(run, TwoTimescaleActorCritic, "ftw")
     return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

@@ -13,7 +13,7 @@ from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
 from ..learner import Part
 from ..unroll import Stopped, unroll_network
-from ..vtrace.learner import Objective, Objectives, Unroll, UnrollLearner, actor_critic, outputs
+from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, outputs
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
@@ -43,12 +43,11 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         settings: FtwSettings,
         device: torch.device,
         generator: np.random.Generator,
-        objective: Objectives = actor_critic,
     ) -> None:
         network.set_period(settings.period)
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
-        super().__init__(network, settings, device, objective, [*self.auxiliary.parameters()])
+        super().__init__(network, settings, device, [*self.auxiliary.parameters()])
         self._generator = generator
         self._stores = RewardStores(CAPACITY, generator)
 
@@ -66,17 +65,17 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         self._stores.add(played, played.rewards if played.signals is None else played.signals)
         return super().update(played, now)
 
-    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
+    def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         found = unroll(
             self.network, played, self._device, slow_gradient=self.settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = self._objective(played, found.policy, self.settings, now)
+        loss, scalars = actor_critic(played, found.policy, self.settings, now)
         if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
             for weight, term in terms.values():
                 loss = loss + weight * term
-        return Objective(loss, scalars)
+        return loss, scalars
 
     def _terms(self, played: Sequences, found: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""

@@ -12,8 +12,7 @@ from ....pretrain.reaction import LONGEST_SECONDS, reaction
 from ....pretrain.rows import Rows, rows_of
 from ...schedules.environments import require_same_dynamics
 from ...schedules.schedule import PUBLISHED_RATE
-from ..agent import LiveAgent, MakeNetwork
-from ..distillation import distilled
+from ..agent import LiveAgent, MakeNetwork, of_kind
 from .learner import PpoLearner
 from .settings import PpoLoopSettings, PpoSettings
 
@@ -51,7 +50,7 @@ def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.
 def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     """Make the agent, which trains the policy's network in place, starting from its value network or an untrained one.
 
-    Other networks are distilled first. With `shared`, an `ActorCritic` without values becomes a `ValuedActor`.
+    With `shared`, an `ActorCritic` without values becomes a `ValuedActor`.
     """
     for phase in run.settings.phases:
         if phase.uses_demonstrations or not phase.live:
@@ -62,9 +61,11 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     demonstrated = _to_imitate(run) if any(phase.imitates for phase in run.settings.phases) else None
     values, chosen = copy.deepcopy(run.policy.values), run.algorithm
     generator = torch.Generator().manual_seed(run.settings.seed)
-    network = run.policy.network
-    if not isinstance(network, Actor | ActorCritic):
-        network = distilled(run, chosen.hidden, chosen.convolutions)
+    network: Actor | ActorCritic
+    if isinstance(run.policy.network, Actor):
+        network = run.policy.network
+    else:
+        network = of_kind(run.policy.network, ActorCritic, "ppo")
     if chosen.shared and not isinstance(network, ValuedActor):
         if values is not None or type(network) is not ActorCritic:
             raise BadInput(

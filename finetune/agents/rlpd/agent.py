@@ -11,8 +11,7 @@ from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...schedules.phase import PhaseValues
-from ..agent import Makes
-from ..distillation import distilled_values
+from ..agent import Makes, of_kind
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
@@ -83,14 +82,10 @@ def new_network(settings: RlpdSettings) -> Makes[EnsembleQ]:
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
-    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
-    network, loop, algorithm = run.policy.network, run.loop, run.algorithm
+    """Make the agent, which trains the policy's network in place."""
+    network, loop, algorithm = of_kind(run.policy.network, EnsembleQ, "rlpd"), run.loop, run.algorithm
     refuse_critic_only(run.settings.phases, "rlpd")
     require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
-    if not isinstance(network, EnsembleQ):
-        network = distilled_values(
-            run, new_network(algorithm), lambda new: RlpdLearner(new, algorithm, run.device, run.for_agent).update
-        )
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     demonstrated = transitions_for(run)

@@ -6,9 +6,8 @@ import torch
 
 from ....common.errors import BadInput
 from ....policies.recurrent import RecurrentActorCritic
-from ..agent import LiveAgent, Makes
-from .distillation import N, NewLearner, distilled
-from .learner import Objectives, S, VtraceLearner, actor_critic
+from ..agent import K, LiveAgent, Makes, of_kind
+from .learner import VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
@@ -22,14 +21,8 @@ def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
     )
 
 
-def network_of(
-    run: "Run[S, VtraceLoopSettings]",
-    kind: type[N],
-    algorithm: str,
-    make: Makes[N],
-    begin: NewLearner[N, S],
-) -> N:
-    """The policy's network, distilled if it is of another kind; BadInput for phases with demonstrations or without live
+def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[K], algorithm: str) -> K:
+    """The policy's network; BadInput if it is of another kind, or for phases with demonstrations or without live
     play."""
     for phase in run.settings.phases:
         if phase.uses_demonstrations or phase.imitates or not phase.live:
@@ -37,22 +30,17 @@ def network_of(
                 f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
                 "demonstrations, imitation and live"
             )
-    network = run.policy.network
-    return network if isinstance(network, kind) else distilled(run, make, begin)
+    return of_kind(run.policy.network, kind, algorithm)
 
 
 def new_learner(
-    network: RecurrentActorCritic,
-    settings: VtraceSettings,
-    seed: int,
-    device: torch.device,
-    objective: Objectives = actor_critic,
+    network: RecurrentActorCritic, settings: VtraceSettings, seed: int, device: torch.device
 ) -> VtraceLearner:
     """Make a standalone learner, which uses no randomness."""
-    return VtraceLearner(network, settings, device, objective)
+    return VtraceLearner(network, settings, device)
 
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
-    """Make the agent, which trains the policy's network in place. One of another kind is distilled first."""
-    network = network_of(run, RecurrentActorCritic, "vtrace", new_network(run.algorithm), new_learner)
+    """Make the agent, which trains the policy's network in place."""
+    network = network_of(run, RecurrentActorCritic, "vtrace")
     return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

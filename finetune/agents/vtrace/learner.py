@@ -1,6 +1,6 @@
-"""The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its objective."""
+"""The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its loss."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -78,18 +78,10 @@ def outputs(
     return Unroll(network.policy_head(features), torch.cat([values, after], dim=1), final_values, state)
 
 
-class Objective(NamedTuple):
-    """A loss to minimise, and statistics for the log."""
-
-    loss: Tensor
-    scalars: dict[str, float]
-
-
-Objectives = Callable[[Sequences, Unroll, VtraceSettings, PhaseValues], Objective]
-
-
-def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher.
+def actor_critic(
+    played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues
+) -> tuple[Tensor, dict[str, float]]:
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher; and statistics.
 
     λ is `kickstarting`; `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
     """
@@ -121,7 +113,7 @@ def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now
         lesson = kickstarting_loss(log_policy, torch.from_numpy(played.teacher).to(log_policy.device))
         loss = loss + now.kickstarting * lesson
         scalars["kickstarting"] = lesson.item()
-    return Objective(loss, scalars)
+    return loss, scalars
 
 
 def _of(rows: Tensor, actions: Tensor) -> Tensor:
@@ -132,17 +124,9 @@ def _of(rows: Tensor, actions: Tensor) -> Tensor:
 class UnrollLearner(LiveLearner[N, S]):
     """Takes `passes` steps on each batch of unrolls, with the loss of a subclass."""
 
-    def __init__(
-        self,
-        network: N,
-        settings: S,
-        device: torch.device,
-        objective: Objectives = actor_critic,
-        more: Sequence[nn.Parameter] = (),
-    ) -> None:
+    def __init__(self, network: N, settings: S, device: torch.device, more: Sequence[nn.Parameter] = ()) -> None:
         """more: parameters to train in addition to the network's."""
         super().__init__(network, settings, device)
-        self._objective = objective
         self._scale = RunningScale(network)
         parameters = [*network.parameters(), *more]
         self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
@@ -156,7 +140,7 @@ class UnrollLearner(LiveLearner[N, S]):
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
         return UpdateStats(mean_figures(steps), {})
 
-    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
+    def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         """The loss of one step, and statistics for the log."""
         raise NotImplementedError
 
@@ -170,6 +154,6 @@ class UnrollLearner(LiveLearner[N, S]):
 class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
     """Trains the policy's network, including its value head, in place."""
 
-    def loss(self, played: Sequences, now: PhaseValues) -> Objective:
+    def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         found = unroll(self.network, played, self._device, critic_only=now.critic_only)
-        return self._objective(played, found, self.settings, now)
+        return actor_critic(played, found, self.settings, now)
