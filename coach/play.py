@@ -1,7 +1,6 @@
 """The play of a round: a person corrects a policy for some minutes."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from ..policies.files import load_policy
 from ..recorder.coaching.page_source import open_coached_page
 from ..recorder.coaching.recording import frames_a_second
 from ..recorder.coaching.scripted_source import open_scripted
+from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import record
-from ..recorder.rescue_writer import RescuingWriter
 from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
 from ..recorder.source import Source
 from .settings import CoachSettings
@@ -32,6 +31,8 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     news: a line that the page shows. Returns false if there is no game.
     """
     fps = frames_a_second(load_policy(policy))
+    for note in record_interrupted(folder):
+        console.print(note)
     left = settings.minutes * 60 - (played_in(folder, fps) if is_corrected(folder) else 0.0)
     if left > 0:
         source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
@@ -43,20 +44,23 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
             )
         for note in source.notes:
             console.print(note)
-        record(replace(source, episodes=limited(source.episodes, left, fps)), RescuingWriter(writer), console)
+        record(source, GameWriter(writer, TimeLimit(left, fps).is_over), console)
     if not _episodes(folder):
         return False
     console.print(describe(folder).table(f"{folder}"))
     return True
 
 
-def limited(episodes: Iterator[Episode], seconds: float, fps: float) -> Iterator[Episode]:
-    """The episodes of the first `seconds` of play."""
-    for episode in episodes:
-        yield episode
-        seconds -= seconds_of(episode, fps)
-        if seconds <= 0:
-            return
+class TimeLimit:
+    """Counts seconds of play. fps: see `seconds_of`."""
+
+    def __init__(self, seconds: float, fps: float) -> None:
+        self._left, self._fps = seconds, fps
+
+    def is_over(self, episode: Episode) -> bool:
+        """Count the next episode; true if all seconds are played."""
+        self._left -= seconds_of(episode, self._fps)
+        return self._left <= 0
 
 
 def seconds_of(episode: Episode, fps: float) -> float:

@@ -6,10 +6,9 @@ from pathlib import Path
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..envs.qwop.keys_file import read_game
-from .person import info_for
 from .published.source import find_files
 from .settings import ME, KeysSettings
-from .source import Source, require_new
+from .source import Source, info_for, require_new
 
 EXPECTED = "expected files of keys, such as those that qwop-play saves"
 

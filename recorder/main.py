@@ -1,8 +1,7 @@
 """`qwop-record`: games from a source into a dataset."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -18,8 +17,7 @@ from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import ASIDE, DESCRIPTION, next_number, subfolder
 from ..datasets.writer import DatasetWriter
-from .person import require_name
-from .rescue_writer import RescuingWriter
+from .game_writer import GameWriter, record_interrupted
 from .settings import (
     BrowserSettings,
     EnvironmentPageSettings,
@@ -32,7 +30,7 @@ from .settings import (
     ScriptedSettings,
     SourceSettings,
 )
-from .source import Source
+from .source import Source, require_name
 
 CORRECTED_ELSEWHERE = {"algorithm": "ppo-small", "schedule.decisions": 200_000}
 """Settings of qwop-finetune with which corrections in another environment than QWOP are learned."""
@@ -47,12 +45,13 @@ def run(settings: RecordSettings) -> None:
         raise BadInput(f"dataset={folder}: holds a run, not a dataset; give dataset= another folder")
     if settings.source.player is not None:
         require_name(settings.source.player, "source.player")
+    interrupted = record_interrupted(folder)
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
     _keep_configuration(settings.with_(dataset=str(folder)), folder)
-    for note in source.notes:
+    for note in (*interrupted, *source.notes):
         console.print(note)
-    record(source, RescuingWriter(writer), console)
+    record(source, GameWriter(writer), console)
     if next_number(folder) == 0:
         console.print(f"nothing was recorded into {folder}")
     else:
@@ -73,7 +72,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
 
 
 OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
-    RecorderPageSettings: (".play.source", "open_page"),
+    RecorderPageSettings: (".play.server", "open_page"),
     EnvironmentPageSettings: (".page.environment_source", "open_environment"),
     BrowserSettings: (".original.source", "open_browser_source"),
     KeyboardSettings: (".keyboard.source", "open_keyboard"),
@@ -96,7 +95,7 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
     return source
 
 
-def record(source: Source, writer: RescuingWriter, console: Console) -> None:
+def record(source: Source, games: GameWriter, console: Console) -> None:
     """Write each episode of the source as it ends; Ctrl-C ends games under way, and those that a person plays are kept.
 
     Ctrl-C is the normal end of a source of unknown length, and interrupts any other source.
@@ -105,26 +104,18 @@ def record(source: Source, writer: RescuingWriter, console: Console) -> None:
         try:
             with progress_bar("games", console) as progress:
                 task = progress.add_task("recording", total=source.total)
-                for episode in source.episodes:
-                    with _after_interrupts():
-                        source.written(writer.write(episode))
-                    progress.advance(task)
+                games.written = lambda: progress.advance(task)
+                source.record(games)
         finally:
-            with _after_interrupts():
+            with Deferred(patient=True) as signals:
                 for episode in source.finish():
-                    writer.write(episode)
+                    games.write(episode)
+                games.close()
+            signals.deliver()
     except KeyboardInterrupt:
-        console.print(f"stopped; all finished games are in {writer.folder}")
+        console.print(f"stopped; all finished games are in {games.folder}")
         if source.total is not None:
             raise
-
-
-@contextmanager
-def _after_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C, SIGTERM and SIGHUP until the end of the context, so that a game being written is finished."""
-    with Deferred(patient=True) as signals:
-        yield
-    signals.deliver()
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:

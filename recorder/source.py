@@ -1,14 +1,20 @@
-"""The interface between a source of games and the recorder."""
+"""The interface between a source of games and the recorder, and checks that sources share."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..common.errors import BadInput
-from ..datasets.folder import next_number
+from ..datasets.folder import next_number, require_same
+from ..datasets.from_keys import qwop_info
 from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
+from .game_writer import GameWriter
+from .settings import PersonSettings
+
+LONGEST_NAME = 100
+"""Characters of a player's name."""
 
 
 @dataclass(frozen=True)
@@ -17,18 +23,48 @@ class Source:
 
     All input is validated before a Source is created, so that nothing is written for bad input.
 
-    episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes: lines
-    to print before recording. written: callback with the file of each episode, once it is written. finish: called when
-    recording ends for any reason; stops the source and returns the games in progress that are worth keeping, as far as
-    they were played.
+    episodes: each one is written before the next is requested. play: writes the games itself, in place of `episodes`,
+    until `GameWriter.over`. total: number of episodes, None if unknown. notes: lines to print before recording. finish:
+    called when recording ends for any reason; stops the source and returns the games in progress that are worth
+    keeping, as far as they were played.
     """
 
     info: DatasetInfo
-    episodes: Iterator[Episode]
+    episodes: Iterable[Episode] = ()
     total: int | None = None
     notes: list[str] = field(default_factory=list)
-    written: Callable[[Path], None] = lambda path: None
+    play: Callable[[GameWriter], None] | None = None
     finish: Callable[[], Iterable[Episode]] = tuple
+
+    def record(self, games: GameWriter) -> None:
+        """Write the games until there are no more, or enough."""
+        if self.play is not None:
+            self.play(games)
+        for episode in self.episodes:
+            games.write(episode)
+            if games.over:
+                return
+
+
+def require_name(name: object, said: str) -> str:
+    """The name, which is a text of 1 to `LONGEST_NAME` characters. BadInput that begins with what was `said`."""
+    if not isinstance(name, str) or not name:
+        raise BadInput(f"{said} is empty, expected from 1 to {LONGEST_NAME} characters")
+    if len(name) > LONGEST_NAME:
+        raise BadInput(f"{said} has {len(name)} characters, expected from 1 to {LONGEST_NAME}")
+    return name
+
+
+def info_for(settings: PersonSettings, folder: Path) -> DatasetInfo:
+    """Describe the dataset of a person's games before any is played.
+
+    Raises BadInput for invalid settings, and if `folder` already holds a dataset with other settings.
+    """
+    info = qwop_info(
+        frames_per_step=settings.frames_per_step, reward=settings.reward, observation_lag=settings.observation_lag
+    )
+    require_same(folder, info)
+    return info
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ class CoachedGame:
     """One game, and the lines that it leaves by going back.
 
     A decision lasts `frames_per_step` frames, or until control changes, so that each belongs to one side and its
-    probabilities are exact. next_game: numbers the episodes of a recording. drawn: draws the policy's actions; None:
-    it plays greedily.
+    probabilities are exact. number: of the first line. next_game: numbers later lines. drawn: draws the policy's
+    actions; None: it plays greedily.
     """
 
     def __init__(
@@ -70,13 +70,14 @@ class CoachedGame:
         stage: Stage,
         policy: Policy,
         facts: Facts,
+        number: int,
         next_game: Callable[[], int],
         release_seconds: float,
         drawn: np.random.Generator | None,
     ) -> None:
         self.stage, self._policy, self._facts, self._next_game, self._drawn = stage, policy, facts, next_game, drawn
         self.control = Control(round(release_seconds * stage.fps))
-        self.number = self.first_number = next_game()
+        self.number = number
         self.branch: Branch | None = None
         self.decisions: list[Decision] = []
         self._marks: list[Any] = []

@@ -1,5 +1,6 @@
 """A coached game on the page."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,25 +9,18 @@ from ...common.errors import BadInput
 from ...datasets.schema import Episode
 from ..page import messages
 from .game import CoachedGame
-from .journal import Journal
 from .qwop_stage import QwopStage
 
 
 class CoachedPageGame:
     """Shows a coached game; see `PageGame`. back: seconds that one goes back at a time; 0: it cannot go back.
 
-    begin: begins the journal of a game, by its number. report: called with what went wrong in an environment.
+    report: called with what went wrong in an environment.
     """
 
-    def __init__(
-        self,
-        game: CoachedGame,
-        back: float,
-        begin: Callable[[int], Journal],
-        report: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self._game, self._back, self._begin, self._report = game, back, begin, report
-        self._journal: Journal | None = None
+    def __init__(self, game: CoachedGame, back: float, report: Callable[[str], None] = lambda text: None) -> None:
+        self._game, self._back, self._report = game, back, report
+        self._lock = threading.Lock()  # between the play and the copies of the game
         self._held = 0
         self._shown = 0
         self._told: tuple[bool, bool] | None = None
@@ -44,31 +38,27 @@ class CoachedPageGame:
         return {**self._game.stage.result(), **({"problem": self._problem} if self._problem else {})}
 
     def episode(self) -> Episode:
-        return self._game.record()
+        with self._lock:
+            return self._game.record()
 
-    def leave(self) -> None:
-        """Remove the journal, because no one can go back in this game any more, unless some of it is not recorded."""
-        if self._journal is not None and self._game.recorded:
-            self._journal.close()
-            self._journal = None
+    def so_far(self) -> Episode | None:
+        with self._lock:
+            return None if self._game.recorded else self._game.episode()
 
     def go_back(self) -> Episode | None:
         """Return to an earlier state; the line that is left, if it is not in an episode yet."""
         self._shown, self._told = 0, None
         if not self._back or self._problem:
             return None
-        self._note()
         try:
-            line = self._game.go_back(self._back, self._held)
+            with self._lock:
+                return self._game.go_back(self._back, self._held)
         except BadInput as error:
             self._fail(str(error))
             return None
-        self._note().back(self._back, self._game.number, self._held)
-        return line
 
     def hand_over(self) -> None:
         """Give control to the other side."""
-        self._note().hand_over(self._held)
         self._game.hand_over(self._held)
 
     def news(self, number: int) -> str | None:
@@ -84,21 +74,16 @@ class CoachedPageGame:
         return self._game.stage.message(number, 0, [self._game.stage.shown()])
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
-        self._note().keys(keys)
         stage, first, seen = self._game.stage, self._shown + 1, []
         for held in keys:
             if self.over:
                 break
             self._held = held
-            self._play(held)
+            with self._lock:
+                self._play(held)
             seen.append(stage.shown())
         self._shown += len(seen)
         return stage.message(number, first, seen)
-
-    def _note(self) -> Journal:
-        if self._journal is None:
-            self._journal = self._begin(self._game.first_number)
-        return self._journal
 
     def _play(self, held: int) -> None:
         try:

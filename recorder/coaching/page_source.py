@@ -1,25 +1,19 @@
 """A person corrects a policy on a local page in the browser."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
 from ...common.progress import plain_console
-from ...datasets.schema import Episode
 from ...policies.files import load_policy
 from ...policies.threads import use_one_thread
 from ..page.environment_keys import key_map
 from ..page.environment_source import decisions_a_second, environment_server, require_pictures
 from ..page.library import Library
 from ..page.server import PageServer
-from ..page.source import page_source
 from ..settings import EnvironmentPageSettings, RecorderPageSettings
 from ..source import Source
 from .environment_stage import repeats_games
-from .journal import Journals
 from .page_game import CoachedPageGame
 from .recording import Recording
 
@@ -28,7 +22,7 @@ COACH_KEYS = ("t", "m")
 
 
 def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, folder: Path, news: str = "") -> Source:
-    """Serve the page of a policy's games, which are yielded as they end or are left by going back.
+    """Serve the page of a policy's games, which are recorded as they end or are left by going back.
 
     news: a line that the page shows. BadInput for invalid settings.
     """
@@ -42,44 +36,20 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
         )
     recording = Recording(settings, folder)
     _rehearse(recording)
-    journals = Journals(folder)
     server = PageServer(
         Library(folder, {}),
-        lambda: CoachedPageGame(recording.new_game(), settings.back, partial(journals.begin, about=recording.about)),
+        lambda: CoachedPageGame(recording.new_game(), settings.back),
         {"player": settings.player, "coach": _coach(settings, news, goes_back=True)},
         settings.port,
     )
-    return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
+    return server.source(recording.info, settings.open)
 
 
 def _rehearse(recording: Recording) -> None:
     """Play a frame of QWOP and go back: kernels are loaded, or compiled, now rather than as a person first does."""
-    game = recording.game(0, later=[0])
+    game = recording.rehearsal()
     game.frame(1)
     game.go_back(0)
-
-
-def _rescuing(source: Source, recording: Recording, journals: Journals) -> Source:
-    """The source, with the games that killed recorders left first, and journals of its own games."""
-    begun: list[bool] = []
-
-    def episodes() -> Iterator[Episode]:
-        yield from recording.rescued()
-        begun.append(True)
-        yield from source.episodes
-
-    def written(path: Path) -> None:
-        if begun:
-            source.written(path)
-
-    def finish() -> Iterator[Episode]:
-        yield from source.finish()
-        journals.remove()
-
-    notes = list(source.notes)
-    if left := len(recording.interrupted):
-        notes.append(f"{left} games that a recorder left when it was killed are recorded first")
-    return replace(source, episodes=episodes(), written=written, finish=finish, notes=notes)
 
 
 def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str) -> Source:
@@ -101,17 +71,16 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
         require_pictures(env, spec)
         recording = Recording(settings, folder, env, keys, decisions_a_second(settings, env))
         goes_back = repeats_games(env, recording.info)
-        journals = Journals(folder, goes_back)
-        back, begin = settings.back if goes_back else 0.0, partial(journals.begin, about=recording.about)
+        back = settings.back if goes_back else 0.0
         server = environment_server(
             settings, folder, env, keys,
-            lambda: CoachedPageGame(recording.new_game(), back, begin, plain_console().print),
+            lambda: CoachedPageGame(recording.new_game(), back, plain_console().print),
             _coach(settings, news, goes_back),
         )  # fmt: skip
     except BaseException:
         env.close()
         raise
-    return _rescuing(page_source(server, recording.info, settings.open, env.close), recording, journals)
+    return server.source(recording.info, settings.open, env.close)
 
 
 def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, goes_back: bool) -> dict[str, Any]:

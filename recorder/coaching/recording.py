@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from ...common.errors import naming
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import require_same
 from ...datasets.origin import Origin
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
@@ -23,7 +23,6 @@ from ..settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSe
 from ..source import Recorded, games_of
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
-from .journal import Interrupted
 from .qwop_stage import QwopStage
 from .stage import Facts, Stage
 
@@ -53,52 +52,34 @@ class Recording:
         path = policy_path(settings.policy)
         origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
         self.facts = Facts(settings.player, path.name, origin, settings.epsilon)
-        self._recorded = games_of(folder, Recorded(path.name, origin, None))
-        self.about = {
-            **origin.to_json(),
-            **{name: getattr(settings, name) for name in ("player", "epsilon", "release", "max_idle_frames")},
-            "environment": self.info.environment.to_json(),
-            "fps": fps,
-        }
-        self.interrupted = Interrupted(folder, self.about)
-        self._numbers = itertools.count(max([*self._recorded, self.interrupted.last_number]) + 1)
+        recorded = games_of(folder, Recorded(path.name, origin, None))
+        self._numbers = itertools.count(max(recorded, default=-1) + 1)
         self._lock = threading.Lock()
 
-    def rescued(self) -> Iterator[Episode]:
-        """The games of killed recorders that belong to this recording."""
-        return self.interrupted.episodes(self.game, {*self._recorded})
-
     def new_game(self) -> CoachedGame:
-        """The next game."""
-        with self._lock:
-            number = next(self._numbers)
-        return self.game(number)
+        """The next game. Its start and the policy's draws follow from the seed and its number."""
+        return self._game(self._next_number)
 
-    def game(self, number: int, later: Sequence[int] = ()) -> CoachedGame:
-        """A game that has not begun. Its start and the policy's draws follow from the seed and its number.
+    def rehearsal(self) -> CoachedGame:
+        """A game that is not recorded, and takes no number."""
+        return self._game(lambda: 0)
 
-        later: numbers of its lines after going back; new ones without any.
-        """
+    def _game(self, numbers: Callable[[], int]) -> CoachedGame:
+        number = numbers()
         random = np.random.default_rng([self.settings.seed, number])
         return CoachedGame(
             self._stage(random),
             self.policy,
             self.facts,
-            self._next_number([number, *later]),
+            number,
+            numbers,
             self.settings.release,
             None if self.settings.greedy else random,
         )
 
-    def _next_number(self, own: list[int]) -> Callable[[], int]:
-        """A function that numbers a game's lines: its own numbers first, then new ones."""
-
-        def number() -> int:
-            if own:
-                return own.pop(0)
-            with self._lock:
-                return next(self._numbers)
-
-        return number
+    def _next_number(self) -> int:
+        with self._lock:
+            return next(self._numbers)
 
     def _stage(self, random: np.random.Generator) -> Stage:
         if self._env is None:

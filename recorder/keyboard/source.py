@@ -1,7 +1,7 @@
 """`source=keyboard`: a person plays in a window, in real time."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import Episode
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
+from ..game_writer import GameWriter
 from ..live_game import LiveGame
-from ..person import info_for
 from ..settings import KeyboardSettings
-from ..source import Source
+from ..source import Source, info_for
 from .held_keys import HeldKeys
 from .listener import advice, listening
 from .window import Window
@@ -45,20 +45,21 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
 
     def episode(game: LiveGame) -> Episode:
         return episode_from_keys(
-            game.keys,
+            [*game.keys],  # which may grow meanwhile
             info,
             player=settings.player,
             source="keyboard",
             epsilon=settings.epsilon,
         )
 
-    def episodes() -> Iterator[Episode]:
+    def play(games: GameWriter) -> None:
         recorded = 0
+        player.follow = lambda game: games.note(None, lambda: episode(game) if game.played else None)
         while not player.done and (settings.episodes is None or recorded < settings.episodes):
             game = player.next_game()
             if game.played:
                 recorded += 1
-                yield episode(game)
+                games.write(episode(game))
 
     def finish() -> list[Episode]:
         rest.close()
@@ -67,7 +68,7 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
 
     return Source(
         info=info,
-        episodes=episodes(),
+        play=play,
         total=settings.episodes,
         notes=["the keyboard works; Q, W, O, P to run, R to restart, Esc (or Ctrl-C here) when you are done"],
         finish=finish,
@@ -92,7 +93,8 @@ def _probe(window: Window, held: HeldKeys, drawing: Drawing) -> None:
 class _Player:
     """The person at the window.
 
-    done: true once they want no further game. under_way: the game that they play and have not left.
+    done: true once they want no further game. under_way: the game that they play and have not left. follow: called
+    after each of its frames.
     """
 
     def __init__(self, window: Window, held: HeldKeys, drawing: Drawing) -> None:
@@ -100,6 +102,7 @@ class _Player:
         self._last, self._result = LiveGame(), ""
         self.done = False
         self.under_way: LiveGame | None = None
+        self.follow: Callable[[LiveGame], object] = lambda game: None
 
     def next_game(self) -> LiveGame:
         """Let them play a game in real time, from its first key until it is over or abandoned."""
@@ -113,6 +116,7 @@ class _Player:
                 due, keys = time.monotonic(), self._held.next_frame()
                 continue
             game.advance(keys)
+            self.follow(game)
             due = max(due + _FRAME, time.monotonic() - _MAX_LAG)
             if time.monotonic() < due:  # late frames are not drawn
                 _draw(self._window, self._drawing, game, keys=keys)

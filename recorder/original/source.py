@@ -13,9 +13,8 @@ from ...datasets.schema import Episode
 from ...envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
 from ...envs.qwop.replay import Replay, replay
 from ...envs.spec import EnvironmentSpec
-from ..person import info_for
 from ..settings import BrowserSettings, PolicySettings
-from ..source import Source
+from ..source import Source, info_for
 
 _POLL_INTERVAL = 0.2
 """Seconds between checks for finished games."""

@@ -66,6 +66,9 @@ class EnvironmentGame:
     def episode(self) -> Episode:
         return self._play.episode(self._player, "page", self._epsilon)
 
+    def so_far(self) -> Episode | None:
+        return self.episode() if self.played else None
+
     def _step(self, action: int) -> None:
         try:
             self._play.step(action)

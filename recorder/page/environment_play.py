@@ -53,10 +53,11 @@ class EnvironmentPlay:
 
     def step(self, action: int) -> None:
         """Play a decision. Whatever the environment raises passes."""
-        observation, reward, self.terminated, self.truncated, _ = self.env.step(action)
+        observation, reward, terminated, truncated, _ = self.env.step(action)
         self.observations.append(self._info.observation.array(observation))
         self.actions.append(action)
         self.rewards.append(float(np.float32(reward)))
+        self.terminated, self.truncated = terminated, truncated
 
     def picture(self) -> bytes:
         """The environment's picture, grey or in colours, as a PNG; the fastest compression, as the page is on this
@@ -70,13 +71,14 @@ class EnvironmentPlay:
         return {"outcome": self.outcome, "total": sum(self.rewards), "steps": len(self.actions)}
 
     def episode(self, player: str, source: str, epsilon: float, origin: Origin = NO_ORIGIN) -> Episode:
-        """The game as far as it was played, with the player's probabilities smoothed by ε."""
-        actions = np.array(self.actions, dtype=np.int16)
+        """The game as far as it was played, with the player's probabilities smoothed by ε; also from another thread."""
+        steps = len(self.rewards)  # a further one may be half there
+        actions = np.array(self.actions[:steps], dtype=np.int16)
         return Episode(
-            observations=np.stack(self.observations),
+            observations=np.stack(self.observations[: steps + 1]),
             actions=actions,
             behaviour_probabilities=smoothed(actions, self._info.actions, epsilon),
-            rewards=np.array(self.rewards, dtype=np.float32),
+            rewards=np.array(self.rewards[:steps], dtype=np.float32),
             times=None,
             keys=None,
             terminated=self.terminated,

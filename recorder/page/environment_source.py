@@ -18,14 +18,13 @@ from .environment_game import EnvironmentGame
 from .environment_keys import KeyMap, key_map
 from .library import Library, read_environment_entry
 from .server import PageGame, PageServer
-from .source import page_source
 
 FASTEST = 30.0
 """Default limit of decisions a second, however fast the environment is shown."""
 
 
 def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
-    """Serve the page; the games played on it are yielded as they end.
+    """Serve the page; the games played on it are recorded as they end.
 
     BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
     dataset of another one.
@@ -44,17 +43,17 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         server = environment_server(
             settings, folder, env, keys,
             lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, report),
+            next_command=NextCommand(folder, report),
         )  # fmt: skip
     except BaseException:
         env.close()
         raise
-    after_game = NextCommand(folder, plain_console().print).after_game
-    return page_source(server, info, settings.open, env.close, after_game)
+    return server.source(info, settings.open, env.close)
 
 
 def environment_server(
     settings: EnvironmentPageSettings, folder: Path, env: Env, keys: KeyMap, new_game: Callable[[], PageGame],
-    coach: Mapping[str, object] | None = None,
+    coach: Mapping[str, object] | None = None, next_command: NextCommand | None = None,
 ) -> PageServer:  # fmt: skip
     """The server of an environment's page. coach: sent to the page where a policy plays, which never waits."""
     shown = {
@@ -70,6 +69,7 @@ def environment_server(
         {"player": settings.player, "environment": shown, "coach": coach},
         settings.port,
         num_keys=len(keys.keys),
+        next_command=next_command,
         max_pages=1,  # there is one environment: many cannot be drawn on several threads
     )
 

@@ -2,17 +2,18 @@
 
 import http
 import logging
-import queue
 import secrets
+import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -21,13 +22,20 @@ from websockets.sync.server import Server, ServerConnection, serve
 from ...common.content_types import TYPES
 from ...common.errors import BadInput
 from ...common.progress import plain_console
-from ...datasets.schema import Episode
+from ...common.show_page import forwarding, open_page
+from ...datasets.schema import DatasetInfo, Episode
 from ...play.server import LOOPBACK
-from . import connections
-from .connections import Listener, PageConnection
-from .messages import encode
+from ..game_writer import GameWriter
+from ..source import Source
+from .messages import MAX_MESSAGE_BYTES, encode
 
 HOST = "127.0.0.1"
+
+MAX_PAGES = 8
+"""Largest number of pages that play at the same time."""
+
+PING_SECONDS, SEND_SECONDS = 10.0, 5.0
+"""Times after which a page that does not answer a ping, and one that takes nothing, loses its connection."""
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
@@ -58,46 +66,43 @@ class Answer:
         return cls(encode(**document).encode(), TYPES[".json"])
 
 
+class NotWritten(Exception):
+    """A game could not be written, which ends the recording."""
+
+
 class LocalServer(ABC):
-    """Serves a page, and yields its games as episodes; the caller writes them.
+    """Serves a page, and records its games.
 
     Binds on construction; BadInput if that fails. `address` opens the page. It contains a token that no web site knows.
     A request must also name this machine as its host, with any port, and come from the page itself. So neither a site
     that points its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
 
-    max_pages: pages that can play at the same time. max_message: bytes of a message from the page. usual_port: what
-    port 0 tries first.
+    max_pages: pages that can play at the same time. usual_port: what port 0 tries first.
     """
 
-    def __init__(
-        self, port: int, *, max_pages: int = connections.MAX_PAGES, max_message: int = connections.MAX_MESSAGE_BYTES,
-        usual_port: int = 0,
-    ) -> None:  # fmt: skip
+    def __init__(self, port: int, *, max_pages: int = MAX_PAGES, usual_port: int = 0) -> None:
         self._max_pages = max_pages
         self._token = secrets.token_urlsafe(16)
-        # Each with the file that it is written to, for which its page waits.
-        self._pending: queue.Queue[tuple[Episode, Future[Path]]] = queue.Queue()
-        self._writing: Future[Path] | None = None
-        self._stopped = threading.Event()
         self._pages = threading.BoundedSemaphore(max_pages)
         listener = _listener(port, usual_port)
         self._server: Server = serve(
             self._play,
             sock=listener,
             process_request=self._respond,
-            create_connection=PageConnection,
+            create_connection=_Connection,
             compression=None,
             server_header=None,
-            open_timeout=connections.OPEN_SECONDS,
-            ping_interval=connections.PING_SECONDS,
-            ping_timeout=connections.PING_SECONDS,
-            close_timeout=connections.CLOSE_SECONDS,
-            max_size=max_message,
+            open_timeout=SEND_SECONDS,
+            ping_interval=PING_SECONDS,
+            ping_timeout=PING_SECONDS,
+            close_timeout=SEND_SECONDS,
+            max_size=MAX_MESSAGE_BYTES,
             logger=_logger(),
         )
-        listener.count_by(lambda: len(self._server.handler_threads))
         self.address = f"http://{HOST}:{listener.getsockname()[1]}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
+        self.games: GameWriter
+        """Where games are written; there once the server is started."""
 
     @abstractmethod
     def answer(self, path: str) -> Answer | None:
@@ -107,35 +112,48 @@ class LocalServer(ABC):
     def session(self, connection: ServerConnection) -> None:
         """Serve one page's connection until it ends; ValueError closes it for a message that no page sends."""
 
-    def start(self) -> None:
-        """Serve in a thread of its own."""
+    def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None) -> Source:
+        """The page as a source. close: called once the server has stopped."""
+
+        def play(games: GameWriter) -> None:
+            self.start(games)
+            if open_browser:
+                open_page(self.address)
+            games.wait()
+
+        def finish() -> tuple[()]:
+            try:
+                self.stop()
+            finally:
+                close()
+            return ()
+
+        notes = [
+            f"play at {self.address}",
+            *filter(None, [forwarding(self.address)]),
+            "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
+        ]
+        return Source(info, play=play, notes=notes, finish=finish)
+
+    def start(self, games: GameWriter) -> None:
+        """Serve in threads, and write the games there."""
+        pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
+        self.games = games
         self._thread.start()
 
-    def episodes(self) -> Iterator[Episode]:
-        """Yield the games as they end, until the server is stopped."""
-        while not self._stopped.is_set():
-            # Without a timeout, Ctrl-C would not interrupt the wait on every platform.
-            with suppress(queue.Empty):
-                episode, self._writing = self._pending.get(timeout=0.5)
-                yield episode
-
-    def written(self, path: Path) -> None:
-        """Report that the episode yielded last was written to `path`."""
-        assert self._writing is not None
-        self._writing.set_result(path)
-
-    def stop(self) -> list[Episode]:
-        """Close all connections and return the games that were under way or not yet yielded, as far as played."""
-        self._stopped.set()
+    def stop(self) -> None:
+        """Close all connections, once their games under way are written as far as they were played."""
         if self._thread.ident is None:  # never started
             self._server.socket.close()
-            return []
-        self._server.shutdown()
-        left = []
-        with suppress(queue.Empty):
-            while True:
-                left.append(self._pending.get_nowait()[0])
-        return left
+        else:
+            self._server.shutdown()
+
+    def write(self, episode: Episode, game: object) -> Path:
+        """Write an episode; its path. game: as it was noted before."""
+        try:
+            return self.games.write(episode, game)
+        except BadInput as error:
+            raise NotWritten from error
 
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a request; None accepts the page's WebSocket connection."""
@@ -165,19 +183,18 @@ class LocalServer(ABC):
             if isinstance(error, BadInput):  # an environment failed; the page shows only that the connection is lost
                 plain_console().print(str(error))
             connection.close(1008, str(error).encode()[:_LONGEST_REASON].decode(errors="ignore"))
-        except ConnectionClosed:
+        except (ConnectionClosed, NotWritten):
             pass
         finally:
             self._pages.release()
 
-    def write(self, episode: Episode) -> Path | None:
-        """Hand an episode over, wait until it is written, and return its path; None if it was not, or not yet."""
-        written: Future[Path] = Future()
-        self._pending.put((episode, written))
-        while not self._stopped.is_set():
-            with suppress(TimeoutError):
-                return written.result(timeout=0.5)
-        return written.result() if written.done() else None
+
+class _Connection(ServerConnection):
+    """A connection that fails when its client takes nothing, instead of waiting for it."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        sock.settimeout(SEND_SECONDS)
+        super().__init__(sock, *args, **kwargs)
 
 
 def _loopback_host(headers: Headers) -> str | None:
@@ -212,12 +229,12 @@ def _page_is_there(record: logging.LogRecord) -> bool:
     return record.msg != "keepalive ping failed"
 
 
-def _listener(port: int, usual: int) -> Listener:
+def _listener(port: int, usual: int) -> socket.socket:
     """Listens on a port; for 0 on the usual one, or any free one."""
     if port == 0 and usual:
         with suppress(OSError):
-            return Listener(HOST, usual)
+            return socket.create_server((HOST, usual))
     try:
-        return Listener(HOST, port)
+        return socket.create_server((HOST, port))
     except OSError as error:
         raise BadInput(f"source.port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None

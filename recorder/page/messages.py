@@ -1,6 +1,11 @@
-"""Messages between the page and its server: JSON, and frames as rows of float32 or as a picture after a header."""
+"""Messages between a page and its server: JSON, and frames as rows of float32 or as a picture after a header.
+
+A frame of a game that is played in the browser is one number: the keys, and 16 times the four check bits of the state
+after them.
+"""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.reading import parse_json
+from ...envs.names import LONGEST_KEYS
+from ..source import require_name
+
+MAX_MESSAGE_BYTES = 2**17
 
 MAX_FRAMES = 60
 """Frames whose keys one message may hold. The page sends a few at a time; this is two seconds' worth."""
 
+MOST_FRAMES = 20_000
+"""Frames in one message of a game that is played in the browser; longer games are sent in parts."""
+
 MAX_GAME = 2**24
 """Largest number of a game: float32 counts up to here."""
+
+SLOWEST = 0.25
+"""Least pace at which the page lets a person play."""
+
+_GAME = re.compile(r"[0-9a-f]{12}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Start:
-    """A new game begins, numbered by the page; the one before it is left."""
+    """A new game begins here, numbered by the page; the one before it is left."""
 
     game: int
 
@@ -47,26 +65,96 @@ class HandOver:
 
 
 @dataclass(frozen=True)
+class Begin:
+    """A game of the browser is going to be sent. file: the name of the file that it comes from; None if it is played
+    on the page."""
+
+    game: str
+    player: str
+    tempo: float
+    file: str | None
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of a game from number `at` on."""
+
+    game: str
+    at: int
+    frames: bytes
+
+
+@dataclass(frozen=True)
+class End:
+    """A game is over, or was left, after this many frames. sha256: of all states, as the browser played them."""
+
+    game: str
+    frames: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Discard:
     """A recorded game is to be taken out of the dataset."""
 
     name: str
 
 
-_OF_GAMES: Mapping[str, type[Start | Back | HandOver]] = {"start": Start, "back": Back, "hand over": HandOver}
+class RefusedGame(ValueError):
+    """A message about a game that cannot be recorded. game: as the message names it."""
+
+    def __init__(self, game: str, reason: str) -> None:
+        super().__init__(reason)
+        self.game = game
 
 
-def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver | Discard:
-    """Read a message of the page of a game with this many keys; ValueError for anything else."""
+Message = Start | Keys | Back | HandOver | Begin | Frames | End | Discard
+
+_NUMBERED: Mapping[str, type[Start | Back | HandOver]] = {"start": Start, "back": Back, "hand over": HandOver}
+
+
+def parse(message: str | bytes, num_keys: int = 4) -> Message:
+    """Read a message of a page whose game has this many keys.
+
+    RefusedGame for one that is of no use but names its game by its digits; ValueError for others.
+    """
     match parse_json(message) if isinstance(message, str) else None:
         case {"type": "start" | "back" | "hand over" as kind, "game": int(game), **rest} if not rest and _is_game(game):
-            return _OF_GAMES[kind](game)
+            return _NUMBERED[kind](game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
             if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held < 2**num_keys for held in keys):
                 return Keys(game, tuple(keys))
+        case {"type": "begin" | "frames" | "end" as kind, "game": str(game), **content}:
+            try:
+                return _of_game(kind, game, content)
+            except ValueError as error:
+                raise RefusedGame(game, str(error)) from None
         case {"type": "discard", "name": str(name), **rest} if not rest:
             return Discard(name)
     raise ValueError("not a message of the page")
+
+
+def _of_game(kind: str, game: str, content: Mapping[object, object]) -> Begin | Frames | End:
+    if not _GAME.fullmatch(game):
+        raise ValueError("its number is not one of the page")
+    match kind, content:
+        case "begin", {"player": player, "tempo": float() | int() as tempo, "file": file}:
+            name = require_name(player, "its player's name")
+            if not SLOWEST <= tempo <= 1:
+                raise ValueError("it was played at an unknown pace")
+            return Begin(game, name, float(tempo), None if file is None else require_name(file, "its file's name"))
+        case "frames", {"at": int(at), "frames": list(frames)}:
+            whole = len(frames) <= MOST_FRAMES and all(type(frame) is int and 0 <= frame < 256 for frame in frames)
+            if whole and 0 <= at <= LONGEST_KEYS - len(frames):
+                return Frames(game, at, bytes(frames))
+        case "end", {"frames": int(frames), "sha256": str(sha256)}:
+            if 0 < frames <= LONGEST_KEYS and _DIGEST.fullmatch(sha256):
+                return End(game, frames, sha256)
+    raise ValueError("its message is not one of the page")
+
+
+def _is_game(number: int) -> bool:
+    return type(number) is int and 0 <= number <= MAX_GAME
 
 
 def frames(game: int, first: int, rows: NDArray[np.float32]) -> bytes:
@@ -85,7 +173,3 @@ def picture(game: int, last: int, total: float, image: bytes) -> bytes:
 def encode(**answer: Any) -> str:
     """Encode any other answer."""
     return json.dumps(answer, allow_nan=False)
-
-
-def _is_game(number: int) -> bool:
-    return type(number) is int and 0 <= number <= MAX_GAME

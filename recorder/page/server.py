@@ -12,9 +12,10 @@ from ...datasets.schema import Episode
 from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
 from ...play.site import SCRIPTS as PLAY
 from ..coaching.page_game import CoachedPageGame
-from . import connections, messages
+from ..next_command import NextCommand
+from . import messages
 from .library import Library
-from .local_server import Answer, LocalServer
+from .local_server import MAX_PAGES, Answer, LocalServer
 from .messages import Back, Discard, HandOver, Keys, Start
 
 STATIC = Path(__file__).parent / "static"
@@ -51,17 +52,21 @@ class PageGame(Protocol):
         """The game as far as it was played."""
         ...
 
+    def so_far(self) -> Episode | None:
+        """The same for a copy, None if it was not played; called in another thread."""
+        ...
+
 
 QWOP_KEYS = 4
 
 
 class PageServer(LocalServer):
-    """Serves the page, and yields every game as an episode once it has ended.
+    """Serves the page, and records every game once it has ended.
 
-    When a page disconnects, its unfinished game is yielded as far as it got.
+    When a page disconnects, its unfinished game is recorded as far as it got.
 
     new_game: starts a game. settings: sent to the page. num_keys: keys of the game. max_pages: pages that can play
-    at the same time.
+    at the same time. next_command: named once there are enough games.
     """
 
     def __init__(
@@ -72,9 +77,11 @@ class PageServer(LocalServer):
         port: int,
         *,
         num_keys: int = QWOP_KEYS,
-        max_pages: int = connections.MAX_PAGES,
+        max_pages: int = MAX_PAGES,
+        next_command: NextCommand | None = None,
     ) -> None:
         self._library, self._new_game, self._num_keys = library, new_game, num_keys
+        self._next = next_command
         self._settings = {**settings, "folder": str(library.folder)}
         super().__init__(port, max_pages=max_pages)
 
@@ -116,7 +123,7 @@ class PageServer(LocalServer):
                 match messages.parse(message, self._num_keys):
                     case Start(new):
                         left, game, number = game, self._new_game(), new
-                        self._leave(left, coached)
+                        self._leave(left)
                         coached = game
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
@@ -126,25 +133,25 @@ class PageServer(LocalServer):
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
                         if line is not None:
-                            self.write(line)
+                            self.write(line, game)
                     case HandOver(of) if isinstance(game, CoachedPageGame) and of == number:
                         game.hand_over()
                         self._tell(connection, game, number)
                     case Keys(of, keys) if game is not None and of == number:
                         connection.send(game.advance(number, keys))
+                        self.games.note(game, game.so_far)
                         self._tell(connection, game, number)
                         if game.over:
                             ended, game, number = game, None, -1
-                            kept = self._keep(ended)
+                            kept = self._leave(ended)
                             connection.send(self._end(ended, kept, of))
                     case Discard(name):
                         answer = self._library.answer_discard(name)
                         if game is None and kept is not None and not kept.exists():
-                            self._leave(None, coached)
                             coached = None  # one does not go back in a game that was discarded
                         connection.send(answer)
         finally:
-            self._leave(game, coached)
+            self._leave(game)
 
     def _end(self, game: PageGame, path: Path | None, number: int) -> str:
         return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
@@ -154,15 +161,14 @@ class PageServer(LocalServer):
         if isinstance(game, CoachedPageGame) and (news := game.news(number)) is not None:
             connection.send(news)
 
-    def _leave(self, game: PageGame | None, coached: PageGame | None) -> None:
-        """Leave a game for good. The journal of a coached one stays until all of it is written."""
-        written = game is None or not game.played or self._keep(game) is not None
-        if written and isinstance(coached, CoachedPageGame):
-            coached.leave()
-
-    def _keep(self, game: PageGame) -> Path | None:
-        """Hand a game over as far as it was played, wait until it is written, and return its path.
-
-        None if no key was pressed, or if it was not written, or not yet.
-        """
-        return self.write(game.episode()) if game.played else None
+    def _leave(self, game: PageGame | None) -> Path | None:
+        """Write a game as far as it was played; its path, None if no key was pressed."""
+        if game is None:
+            return None
+        if not game.played:
+            self.games.forget(game)
+            return None
+        path = self.write(game.episode(), game)
+        if self._next is not None:
+            self._next.after_game()
+        return path

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...datasets.reader import open_dataset
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.qwop.keys_file import write_keys
 from ...envs.qwop.packed_game import first_difference
+from ...envs.qwop.replay import Replay
 from ...envs.qwop.session import GameStart
 from ..page.library import Library
 
@@ -56,7 +57,7 @@ class ReceivedGame:
 
 @dataclass(frozen=True)
 class Recorded:
-    """name: of the episode; None if there is none, or not yet. problem: why the game is kept apart."""
+    """name: of the episode; None if there is none. problem: why the game is kept apart."""
 
     name: str | None = None
     problem: str | None = None
@@ -69,11 +70,11 @@ class Receiver:
     file of keys. A game that was recorded before is not recorded twice; where more of it was played since, the longer
     one takes its place.
 
-    write: hands an episode over and returns its path once it is written. report: prints a line for the user.
+    write: writes an episode of a game, and returns its path. report: prints a line for the user.
     """
 
     def __init__(
-        self, info: DatasetInfo, epsilon: float, library: Library, write: Callable[[Episode], Path | None],
+        self, info: DatasetInfo, epsilon: float, library: Library, write: Callable[[Episode, object], Path],
         report: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._info, self._epsilon, self._library, self._write, self._report = info, epsilon, library, write, report
@@ -89,26 +90,27 @@ class Receiver:
             before = self._recorded(game.game)
             if before is not None and _begins_with(before.keys_of_frames, keys):
                 return Recorded(self._names[game.game])
-            played = GameStart().session().play(keys)
-            frames = len(played.states) - 1
-            differs = first_difference(game.bits, played)
-            if differs is None and frames < len(keys):
-                differs = frames + 1
+            played, differs = _replayed(game)
             if differs is not None or (sha256 is not None and played.sha256 != sha256):
-                return self._keep_apart(game, differs or frames)
-            origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
-            path = self._write(
-                episode_from_keys(
-                    keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,
-                    origin=origin,
-                )
-            )  # fmt: skip
-            if path is None:
-                return Recorded()
+                return self._keep_apart(game, differs or len(played.states) - 1)
+            path = self._write(self._episode(game, played), game.game)
             if before is not None and _begins_with(keys, before.keys_of_frames):
                 self._library.discard(self._names[game.game])
             self._names[game.game] = path.stem
             return Recorded(path.stem)
+
+    def so_far(self, game: ReceivedGame) -> Episode | None:
+        """A game under way, None if it has no key, or not the browser's states; called in another thread."""
+        game = replace(game, frames=bytearray(game.frames))
+        played, differs = _replayed(game)
+        return self._episode(game, played) if game.keys.any() and differs is None else None
+
+    def _episode(self, game: ReceivedGame, played: Replay) -> Episode:
+        origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
+        return episode_from_keys(
+            game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,
+            origin=origin,
+        )  # fmt: skip
 
     def _recorded(self, game: str) -> Episode | None:
         """The episode of a game; None if it is not in the dataset."""
@@ -123,6 +125,14 @@ class Receiver:
         write_keys(path, game.keys, f"{game.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
         return Recorded(problem=problem)
+
+
+def _replayed(game: ReceivedGame) -> tuple[Replay, int | None]:
+    """The simulator's replay of a game, and the frame from which the browser's differs."""
+    played = GameStart().session().play(game.keys)
+    frames = len(played.states) - 1
+    differs = first_difference(game.bits, played)
+    return played, frames + 1 if differs is None and frames < len(game.frames) else differs
 
 
 def _recorded_names(folder: Path) -> dict[str, str]:

@@ -3,6 +3,8 @@
 import html
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +12,20 @@ from websockets.sync.server import ServerConnection
 
 from ...common.content_types import content_type
 from ...common.errors import BadInput
+from ...common.progress import plain_console
+from ...datasets.folder import read_info
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
 from ...envs.pictures.frame_rows import rows_of_replay
 from ...play.site import files
+from ..live_game import LiveGame
 from ..next_command import NextCommand
+from ..page import messages
 from ..page.library import Library
-from ..page.local_server import Answer, LocalServer
-from ..page.messages import Discard, encode
-from . import messages
-from .messages import Begin, End, Frames, RefusedGame
+from ..page.local_server import Answer, LocalServer, NotWritten
+from ..page.messages import Begin, Discard, End, Frames, RefusedGame, encode
+from ..settings import RecorderPageSettings
+from ..source import Source, info_for
 from .received import ReceivedGame, Receiver
 
 STATIC = Path(__file__).parent / "static"
@@ -31,10 +37,25 @@ MOST_GAMES = 64
 """Games of one page that may be under way; it has one, and those that it could not send before."""
 
 
-class PlayServer(LocalServer):
-    """Serves the page, and yields its games as episodes once they have ended.
+def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
+    """`source=page`: a person plays QWOP in the browser, on the page of `qwop-play`; the games are recorded as they
+    end. BadInput for invalid settings."""
+    info = info_for(settings, folder)
+    others: dict[str, Path] = {}
+    ghost = settings.ghost
+    if ghost not in ("embedded", "best", "none"):
+        read_info(Path(ghost))
+        others["other"], ghost = Path(ghost), "other"
+    LiveGame().advance(0)  # loads the engine now, rather than after the first game
+    page = {"player": settings.player, "ghost": ghost}
+    server = PlayServer(Library(folder, others), info, settings.epsilon, page, settings.port, plain_console().print)
+    return server.source(info, settings.open)
 
-    When a page disconnects, its unfinished game is yielded as far as it got. The page sends it again if it comes back.
+
+class PlayServer(LocalServer):
+    """Serves the page, and records its games once they have ended.
+
+    When a page disconnects, its unfinished game is recorded as far as it got. The page sends it again if it comes back.
 
     settings: sent to the page. report: prints a line for the user.
     """
@@ -46,7 +67,7 @@ class PlayServer(LocalServer):
         self._library, self._settings, self._report = library, settings, report
         self._next = NextCommand(library.folder, report)
         self._receiver = Receiver(info, epsilon, library, self.write, report)
-        super().__init__(port, max_message=messages.MAX_MESSAGE_BYTES, usual_port=USUAL_PORT)
+        super().__init__(port, usual_port=USUAL_PORT)
 
     def answer(self, path: str) -> Answer | None:
         match path.split("/"):
@@ -69,13 +90,16 @@ class PlayServer(LocalServer):
                     self._receive(connection, message, games)
                 except RefusedGame as refused:
                     games.pop(refused.game, None)
+                    self.games.forget(refused.game)
                     self._report(
                         f"a game of the page is refused ({refused}); it stays in the browser, in the page's list"
                     )
                     connection.send(encode(type="refused", game=refused.game, reason=str(refused)))
         finally:
             for left in games.values():
-                self._receiver.record(left)
+                with suppress(NotWritten):  # of one game; the others are written elsewhere
+                    self._receiver.record(left)
+                    self.games.forget(left.game)
 
     def _receive(self, connection: ServerConnection, message: str | bytes, games: dict[str, ReceivedGame]) -> None:
         """Handle a message. games: those under way. Messages about others, which were refused, are passed over."""
@@ -85,7 +109,8 @@ class PlayServer(LocalServer):
                 if len(games) > MOST_GAMES:
                     raise ValueError(f"more than {MOST_GAMES} games at a time")
             case Frames(game, at, frames) if game in games:
-                games[game].add(at, frames)
+                if games[game].add(at, frames):
+                    self.games.note(game, partial(self._receiver.so_far, games[game]))
             case End(game, frames, sha256) if game in games:
                 if (received := len(games[game].frames)) != frames:
                     raise RefusedGame(game, f"{received} of its {frames} frames have come")
@@ -98,6 +123,7 @@ class PlayServer(LocalServer):
             found = self._receiver.record(game, sha256)
         except BadInput as error:
             raise RefusedGame(game.game, str(error)) from None
+        self.games.forget(game.game)
         connection.send(encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
         if (command := self._next.after_game()) is not None:
             connection.send(encode(type="next", command=command))

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from qwop.coach.play import _open, limited, seconds_of
+from qwop.coach.play import TimeLimit, _open, seconds_of
 from qwop.coach.settings import CoachSettings
 from qwop.commands import coach as main
 from qwop.datasets import Episode, embedded_dataset, open_dataset
@@ -39,7 +39,8 @@ def test_play_ends_when_the_minutes_are_over() -> None:
     games = open_dataset(embedded_dataset())
     seconds = seconds_of(games[0], 30.0)
     assert seconds == pytest.approx(games[0].times[-1] - games[0].times[0])
-    assert len([*limited(iter(games), seconds + 1, 30.0)]) == 2
+    limit = TimeLimit(seconds + 1, 30.0)
+    assert [limit.is_over(games[0]), limit.is_over(games[1])] == [False, True]
 
 
 def test_a_branchs_shared_part_is_no_play(make_branch: Callable[[Episode, int], Episode]) -> None:

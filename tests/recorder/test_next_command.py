@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 from qwop.recorder.next_command import ENOUGH, NextCommand
-from qwop.recorder.page.environment_source import open_environment
-from qwop.recorder.page.local_server import LocalServer
-from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings, RecordSettings
+from qwop.recorder.settings import RecorderPageSettings, RecordSettings
 
 
 @pytest.fixture
@@ -44,20 +42,6 @@ def test_a_folder_with_enough_games_is_not_told_again(add_games: Callable[[int],
     add_games(1)
     assert named.after_game() is None
     assert said == []
-
-
-def test_games_of_any_environment_are_counted(
-    add_games: Callable[[int], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(LocalServer, "written", lambda *_: None)
-    source = open_environment(EnvironmentPageSettings(id="CartPole-v1"), tmp_path / "me")
-    folder = add_games(ENOUGH)
-    source.written(folder / "episode-000009.parquet")
-    assert source.finish() == []
-    assert f"qwop-pretrain dataset={folder}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.coaching.kills 50
 
 A real browser takes over, hands over and goes back by key events. Before each kill, and each time that it goes back,
-the clock that the page shows is read: the recorder has acknowledged the game so far. In the end every line is an
-episode, in the order of play and at least as long as its clock was, no journal is left, and `qwop-dataset verify
+the clock that the page shows is read. In the end every line is an episode, in the order of play and as long as its
+clock was, but for the last moment of one that a kill cut short; no copy of a game is left, and `qwop-dataset verify
 replay=true` finds nothing wrong.
 """
 
@@ -31,6 +31,8 @@ class CoachedWorld(World):
     )  # fmt: skip
     KINDS: ClassVar[tuple[str, ...]] = ("kill_recorder", "kill_browser", "kill_both")
     KEPT: ClassVar[str] = "every line is there once, as long as its clock was, and all of them verify by replay"
+    LAST: ClassVar[float] = 3.0
+    """Seconds that a copy of a game may be old: half a second, and what a busy machine takes."""
 
     def open(self) -> None:
         self.driver.get(self.address)
@@ -107,19 +109,19 @@ class CoachedWorld(World):
 
     def finish(self) -> None:
         """Wait until the last killed recorder's game is recorded, and stop."""
-        self.wait(lambda: not self.journals(), "recorded")
+        self.wait(lambda: not self.copies(), "recorded")
         self.end_recorder(signal.SIGTERM)
 
-    def journals(self) -> list[Path]:
-        return [*self.folder.glob("data/aside/under-way-*/*.jsonl")]
+    def copies(self) -> list[Path]:
+        return [*self.folder.glob("data/aside/under-way-*/*.partial")]
 
     def check(self) -> None:
         data = self.folder / "data"
         lines = sorted(open_dataset(data), key=lambda one: one.origin.game or 0)
         assert len(lines) == len(self.clocks), f"{len(lines)} lines, {len(self.clocks)} were played"
         for clock, line in zip(self.clocks, lines, strict=True):
-            assert clock_of(line) > clock - 0.02, f"{clock_of(line):.2f} s recorded, {clock:.2f} s played"
-        assert not self.journals(), "a journal is left"
+            assert clock_of(line) > clock - self.LAST, f"{clock_of(line):.2f} s recorded, {clock:.2f} s played"
+        assert not self.copies(), "a copy is left"
         done = subprocess.run([command_path("qwop-dataset"), "verify", str(data), "replay=true"], capture_output=True)
         assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
 

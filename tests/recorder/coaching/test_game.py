@@ -21,7 +21,6 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy
 from qwop.recorder.coaching.environment_stage import EnvironmentStage, repeats_games
 from qwop.recorder.coaching.game import CoachedGame
-from qwop.recorder.coaching.journal import Journal
 from qwop.recorder.coaching.page_game import CoachedPageGame
 from qwop.recorder.coaching.qwop_stage import QwopStage
 from qwop.recorder.coaching.recording import coached_info
@@ -31,7 +30,7 @@ FACTS = Facts("me", "a policy", Origin(), 0.05)
 
 
 def of(stage: Stage, policy: Policy, seed: int = 0) -> CoachedGame:
-    return CoachedGame(stage, policy, FACTS, count().__next__, 0.5, np.random.default_rng(seed))
+    return CoachedGame(stage, policy, FACTS, 0, count(1).__next__, 0.5, np.random.default_rng(seed))
 
 
 @pytest.fixture
@@ -298,7 +297,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
     policy = Policy(ActorCritic(seen, 2, (4,), torch.Generator().manual_seed(1)), spec, seen)
     game = of(EnvironmentStage(env, None, DatasetInfo(spec, seen, 2), 5, 50.0), policy)
     reported: list[str] = []
-    page = CoachedPageGame(game, 0.06, lambda number: Journal(None, {}), reported.append)
+    page = CoachedPageGame(game, 0.06, reported.append)
     page.advance(1, [0, 0, 1, 2, 0, 0])
     played = game.episode()
     env.change = change
@@ -317,7 +316,9 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
 def test_the_champion_plays_alone_as_in_its_own_environment() -> None:
     """Frame by frame or decision by decision, the game is the same."""
     champion = load_policy("champion")
-    game = CoachedGame(QwopStage(coached_info(champion, "champion"), 3), champion, FACTS, count().__next__, 1.0, None)
+    game = CoachedGame(
+        QwopStage(coached_info(champion, "champion"), 3), champion, FACTS, 0, count(1).__next__, 1.0, None
+    )
     env = champion.environment.make()
     observation, _ = env.reset(options={"idle_frames": 3})
     for _ in range(60):

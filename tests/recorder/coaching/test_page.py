@@ -18,7 +18,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.recorder.coaching.page_source import open_coached_page
-from qwop.recorder.rescue_writer import RescuingWriter
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from websockets.sync.client import ClientConnection, connect
 
@@ -77,18 +77,16 @@ def recording(folder: Path) -> Iterator[Page]:
     """The page of a recording that ends as the context does."""
     source = open_coached_page(SETTINGS, folder)
     (address,) = re.findall(r"http://\S+", source.notes[0])
-    writer = RescuingWriter(DatasetWriter(folder, source.info))
-    thread = threading.Thread(target=lambda: [source.written(writer.write(one)) for one in source.episodes])
+    games = GameWriter(DatasetWriter(folder, source.info))
+    thread = threading.Thread(target=source.record, args=[games], daemon=True)
     thread.start()
     page = Page(address)
     try:
         yield page
     finally:
         page.socket.close()
-        left = [*source.finish()]
-        thread.join(timeout=10)
-        for episode in left:
-            writer.write(episode)
+        assert [*source.finish()] == []
+        games.close()
 
 
 def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None:
@@ -121,8 +119,8 @@ def test_the_game_is_back_before_the_line_that_is_left_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_write = threading.Event()
-    write = RescuingWriter.write
-    monkeypatch.setattr(RescuingWriter, "write", lambda *given: may_write.wait(60) and write(*given))
+    write = GameWriter.write
+    monkeypatch.setattr(GameWriter, "write", lambda *given: may_write.wait(60) and write(*given))
     with recording(tmp_path / "data") as page:
         page.send("start")
         page.keys(1, 40)
@@ -139,7 +137,7 @@ def test_one_does_not_go_back_in_a_game_that_was_discarded(tmp_path: Path) -> No
             page.keys(9, 10)
         page.socket.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
         assert json.loads(page.socket.recv(timeout=10))["type"] == "discarded"
-        assert not [*tmp_path.rglob("*.jsonl")]  # a killed recorder's successor would record it again
+        assert not [*tmp_path.rglob("*.partial")]  # a killed recorder's successor would record it again
         page.socket.send(json.dumps({"type": "back", "game": 2}))
         page.number = 2
         page.send("start")
@@ -186,6 +184,7 @@ import sys
 from pathlib import Path
 from qwop.datasets import DatasetWriter
 from qwop.recorder.coaching.page_source import Recording, open_coached_page
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.settings import RecorderPageSettings
 
 folder, settings = Path(sys.argv[1]), RecorderPageSettings(policy="champion")

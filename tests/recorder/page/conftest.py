@@ -1,7 +1,6 @@
 """A page's server whose games are written as `qwop-record` writes them."""
 
 import http.client
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.page.library import Library
 from qwop.recorder.page.server import PageServer
 from websockets.sync.client import ClientConnection, connect
@@ -42,25 +42,15 @@ class Recorder:
     """A server whose games are written as `qwop-record` writes them."""
 
     def __init__(self, folder: Path, server: PageServer, info: DatasetInfo) -> None:
-        self.folder, self._info = folder, info
-        self.server = server
-        self.server.start()
+        self.folder, self.server = folder, server
+        self.games = GameWriter(DatasetWriter(folder, info))
+        self.server.start(self.games)
         self.address = urlsplit(self.server.address)
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def _write(self) -> None:
-        writer = DatasetWriter(self.folder, self._info)
-        for episode in self.server.episodes():
-            self.server.written(writer.write(episode))
 
     def stop(self) -> None:
-        """Stop, and write the games that were under way."""
-        left = self.server.stop()
-        self._thread.join(timeout=20)
-        writer = DatasetWriter(self.folder, self._info)
-        for episode in left:
-            writer.write(episode)
+        """Stop; the games that are under way are written."""
+        self.server.stop()
+        self.games.close()
 
     def get(self, path: str, **headers: str) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.address.netloc, timeout=10)

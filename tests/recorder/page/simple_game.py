@@ -39,4 +39,7 @@ class SimpleGame:
         return {"outcome": self._live.outcome, "metres": self._live.metres, "seconds": self._live.seconds}
 
     def episode(self) -> Episode:
-        return episode_from_keys(self._live.keys, self._info, player="me", source="page", epsilon=0.05)
+        return episode_from_keys([*self._live.keys], self._info, player="me", source="page", epsilon=0.05)
+
+    def so_far(self) -> Episode | None:
+        return self.episode() if self.played else None

@@ -2,23 +2,20 @@
 
 import json
 import socket
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import open_dataset
+from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs import replay
 from qwop.envs.pictures.frame_rows import ROW, rows_of_game
-from qwop.recorder.page import connections
+from qwop.recorder.page import local_server
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from .conftest import INFO
 from .test_refusals import frame, opening
@@ -186,8 +183,8 @@ def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str
 
 @pytest.fixture
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PING_SECONDS", "SEND_SECONDS", "CLOSE_SECONDS"):
-        monkeypatch.setattr(connections, name, 0.2)
+    for name in ("PING_SECONDS", "SEND_SECONDS"):
+        monkeypatch.setattr(local_server, name, 0.2)
 
 
 @pytest.mark.usefixtures("short_times")
@@ -228,20 +225,14 @@ def test_only_this_machine_is_served_and_a_port_in_use_is_refused(
         make_server(tmp_path / "two", recorder.address.port or 0)
 
 
-def test_stopping_returns_a_game_that_waits_to_be_written(
-    make_server: Callable[[Path, int], PageServer], tmp_path: Path
-) -> None:
-    """Nobody takes the episodes here, yet the page must not wait forever."""
-    server = make_server(tmp_path / "dataset", 0)
-    server.start()
-    address = urlsplit(server.address)
-    with connect(f"ws://{address.netloc}{address.path}play", origin=f"http://{address.netloc}") as connection:  # type: ignore[arg-type]
+def test_a_game_that_cannot_be_written_ends_the_recording(recorder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: Any) -> Any:
+        raise BadInput("the disk is full")
+
+    monkeypatch.setattr(DatasetWriter, "write", fail)
+    with recorder.play() as connection:
         play(connection, 1, FALL)
-        left: list[Any] = []
-        stopping = threading.Timer(0.3, lambda: left.extend(server.stop()))
-        stopping.start()
-        with suppress(ConnectionClosed):
-            assert json.loads(connection.recv(timeout=10))["name"] is None
-        stopping.join(timeout=15)
-        assert not stopping.is_alive()
-    assert [episode.outcome for episode in left] == ["fell"]
+        with pytest.raises(ConnectionClosed):
+            connection.recv(timeout=10)
+    with pytest.raises(BadInput, match="the disk is full"):
+        recorder.games.wait()

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.envs.qwop.packed_game import check_bits
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.page.library import Library
 from qwop.recorder.play.server import PlayServer
 from websockets.sync.client import ClientConnection, connect
@@ -59,22 +59,13 @@ class Recorder:
         self.server = PlayServer(
             Library(folder, {}), INFO, 0.05, {"player": "me", "ghost": "none"}, 0, self.said.append
         )
-        self.server.start()
+        self.games = GameWriter(DatasetWriter(folder, INFO))
+        self.server.start(self.games)
         self.address = urlsplit(self.server.address)
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def _write(self) -> None:
-        writer = DatasetWriter(self.folder, INFO)
-        for episode in self.server.episodes():
-            self.server.written(writer.write(episode))
 
     def stop(self) -> None:
-        left = self.server.stop()
-        self._thread.join(timeout=20)
-        writer = DatasetWriter(self.folder, INFO)
-        for episode in left:
-            writer.write(episode)
+        self.server.stop()
+        self.games.close()
 
     def get(self, path: str) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.address.netloc, timeout=60)

@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from qwop.recorder.page.messages import Discard
-from qwop.recorder.play.messages import MOST_FRAMES, Begin, End, Frames, RefusedGame, parse
+from qwop.recorder.page.messages import MOST_FRAMES, Begin, Discard, End, Frames, RefusedGame, parse
 
 GAME = "0123456789ab"
 BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}

@@ -11,6 +11,7 @@ from qwop.datasets.folder import ASIDE
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.page.library import Library
 from qwop.recorder.play.received import ReceivedGame, Receiver
 
@@ -29,7 +30,7 @@ def receiver(tmp_path: Path, said: list[str]) -> Receiver:
 
 
 def made(folder: Path, said: list[str]) -> Receiver:
-    return Receiver(INFO, 0.05, Library(folder, {}), DatasetWriter(folder, INFO).write, said.append)
+    return Receiver(INFO, 0.05, Library(folder, {}), GameWriter(DatasetWriter(folder, INFO)).write, said.append)
 
 
 def received(game: Any, frames: int | None = None, **more: Any) -> ReceivedGame:
@@ -116,3 +117,14 @@ def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_
         assert whole.add(start, bytes(game.frames[start:end]))
     assert whole.frames == bytes(game.frames)
     assert not whole.add(len(game.frames) + 1, b"\1")
+
+
+def test_a_copy_of_a_game_under_way_has_its_frames_so_far(receiver: Receiver, game_of: Callable[..., Any]) -> None:
+    game = received(game_of(KEYS), 20)
+    copied = receiver.so_far(game)
+    assert copied is not None
+    np.testing.assert_array_equal(copied.keys_of_frames, KEYS[:20])
+    assert copied.origin.page_game == game.game
+    assert receiver.so_far(received(game_of(KEYS), 5)) is None  # no key yet
+    game.frames[17] ^= 64  # a check bit
+    assert receiver.so_far(game) is None

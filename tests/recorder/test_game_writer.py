@@ -1,0 +1,220 @@
+"""Games that a folder does not take are somewhere else, and a killed recorder's games are recorded by the next one."""
+
+import shlex
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import Episode, open_dataset
+from qwop.datasets.editing import copy
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.origin import NO_ORIGIN, Origin
+from qwop.datasets.writer import DatasetWriter
+from qwop.recorder.game_writer import GameWriter, record_interrupted
+from qwop.recorder.main import record
+from qwop.recorder.source import Source
+from rich.console import Console
+
+INFO = qwop_info()
+
+
+def game(frames: int, origin: Origin = NO_ORIGIN) -> Episode:
+    keys = np.full(frames, 5, np.uint8)
+    return episode_from_keys(keys, INFO, player="me", source="page", epsilon=0.05, origin=origin)
+
+
+def frames_in(folder: Path) -> list[int]:
+    return [len(episode.keys_of_frames) for episode in open_dataset(folder)]
+
+
+def copies(folder: Path) -> list[Path]:
+    return [*folder.glob("aside/under-way-*/*.partial")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pandas() -> None:
+    """Arrow imports it with its first array, which takes a while."""
+    pa.array(np.zeros(0))
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GameWriter:
+    """Writes into a dataset whose disk is full."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    writer = DatasetWriter(tmp_path / "my games", INFO)
+
+    def fail(episode: Any) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writer, "write", fail)
+    return GameWriter(writer)
+
+
+def test_games_that_cannot_be_written_are_in_a_dataset_of_temporary_files(full: GameWriter, tmp_path: Path) -> None:
+    said = set()
+    for frames in (9, 12):
+        with pytest.raises(BadInput, match=r"cannot be written \(no space left on device\)") as caught:
+            full.write(game(frames))
+        said.add(str(caught.value))
+    assert len(said) == 1
+    (folder,) = (tmp_path / "temporary").iterdir()
+    assert f"is in {folder}" in said.pop()
+    assert frames_in(folder) == [9, 12]
+    assert full.over
+    with pytest.raises(BadInput, match="cannot be written"):
+        full.wait()
+
+
+def test_rescued_games_join_the_others_as_the_message_says(full: GameWriter, tmp_path: Path) -> None:
+    DatasetWriter(tmp_path / "my games", INFO).write(game(6))
+    with pytest.raises(BadInput, match="make room, then put both together") as caught:
+        full.write(game(9))
+    _, _, said = str(caught.value).partition("qwop-dataset copy ")
+    copy.run(copy.command.read(shlex.split(said)))
+    assert frames_in(tmp_path / "my games-2") == [6, 9]
+    assert frames_in(tmp_path / "my games") == [6]
+
+
+def test_where_nothing_can_be_written_the_game_is_said_to_be_lost(full: GameWriter, tmp_path: Path) -> None:
+    (tmp_path / "temporary").rmdir()
+    with pytest.raises(BadInput, match="the game that has just ended is lost, all before it are kept"):
+        full.write(game(9))
+
+
+def test_games_under_way_are_written_when_recording_is_interrupted(tmp_path: Path) -> None:
+    def games() -> Iterator[Episode]:
+        yield game(9)
+        raise KeyboardInterrupt
+
+    source = Source(INFO, games(), finish=lambda: [game(6), game(3)])
+    record(source, GameWriter(DatasetWriter(tmp_path, INFO)), Console(quiet=True))
+    assert frames_in(tmp_path) == [9, 6, 3]
+
+
+def test_a_source_is_stopped_whatever_ends_the_recording(full: GameWriter, tmp_path: Path) -> None:
+    stopped = []
+
+    def stop() -> list[Any]:
+        stopped.append(True)
+        return [game(3)]
+
+    with pytest.raises(BadInput, match="cannot be written"):
+        record(Source(INFO, iter([game(9)]), finish=stop), full, Console(quiet=True))
+    assert stopped == [True]
+    (folder,) = (tmp_path / "temporary").iterdir()
+    assert len(open_dataset(folder)) == 2
+
+
+def test_no_game_is_asked_for_once_there_are_enough(tmp_path: Path) -> None:
+    games = GameWriter(DatasetWriter(tmp_path, INFO), lambda episode: len(episode.keys_of_frames) > 6)
+    Source(INFO, (game(frames) for frames in (3, 9, 6))).record(games)
+    assert frames_in(tmp_path) == [3, 9]
+
+
+def test_games_of_many_threads_are_written_one_at_a_time(tmp_path: Path) -> None:
+    games = GameWriter(DatasetWriter(tmp_path, INFO))
+    threads = [threading.Thread(target=games.write, args=[game(frames), frames]) for frames in range(3, 13)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(frames_in(tmp_path)) == [*range(3, 13)]
+
+
+class Killed:
+    """A recorder that is killed: what it wrote is there, and the copies of its games under way."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.games = folder, GameWriter(DatasetWriter(folder, INFO))
+
+    def play(self, name: str, frames: int, origin: Origin = NO_ORIGIN) -> None:
+        before = {path: path.stat().st_mtime_ns for path in copies(self.folder)}
+        self.games.note(name, lambda: game(frames, origin))
+        until(lambda: {path: path.stat().st_mtime_ns for path in copies(self.folder)} != before)
+
+    def kill(self) -> None:
+        presence = self.games._under_way._presence
+        assert presence is not None
+        presence.close()  # as the end of its process does
+
+
+def test_games_under_way_are_recorded_by_the_next_recorder(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    killed.play("two", 12)
+    killed.play("one", 15)
+    assert record_interrupted(tmp_path) == []  # it lives
+    killed.kill()
+    assert record_interrupted(tmp_path) == ["games that a killed recorder left are recorded: 2"]
+    assert sorted(frames_in(tmp_path)) == [12, 15]
+    assert [*(tmp_path / "aside").glob("under-way-*")] == []
+    assert record_interrupted(tmp_path) == []
+
+
+def test_a_game_that_was_written_or_forgotten_leaves_no_copy(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    killed.play("two", 12)
+    killed.games.write(game(15), "one")
+    killed.games.forget("two")
+    assert copies(tmp_path) == []
+    killed.games.close()
+    assert [*(tmp_path / "aside").glob("under-way-*")] == []
+
+
+def test_a_recorder_that_is_killed_after_writing_a_game_has_recorded_it_once(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    killed.games._writer.write(game(15))  # killed before the copy is removed
+    killed.kill()
+    assert record_interrupted(tmp_path) == []
+    assert frames_in(tmp_path) == [15]
+
+
+@pytest.mark.parametrize(("recorded", "kept"), [(6, 9), (12, 12)])
+def test_of_a_game_that_the_page_sends_again_the_longest_is_kept(tmp_path: Path, recorded: int, kept: int) -> None:
+    origin = Origin(page_game="0123456789ab")
+    DatasetWriter(tmp_path, INFO).write(game(recorded, origin))
+    killed = Killed(tmp_path)
+    killed.play("one", 9, origin)
+    killed.kill()
+    record_interrupted(tmp_path)
+    assert frames_in(tmp_path) == [kept]
+
+
+def test_a_copy_that_cannot_be_read_is_said_and_stays(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    killed.play("two", 12)
+    damaged, _ = sorted(copies(tmp_path))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    killed.kill()
+    notes = record_interrupted(tmp_path)
+    assert str(damaged) in notes[0]
+    assert frames_in(tmp_path) == [12]
+    assert copies(tmp_path) == [damaged]
+
+
+def test_games_of_another_player_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    killed.games._writer.write(replace(game(15), player="another"))
+    killed.kill()
+    record_interrupted(tmp_path)
+    assert frames_in(tmp_path) == [15, 9]
