@@ -114,6 +114,7 @@ class LocalServer(ABC):
 
     def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None) -> Source:
         """The page as a source. close: called once the server has stopped."""
+        pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
 
         def play(games: GameWriter) -> None:
             self.start(games)
@@ -121,12 +122,12 @@ class LocalServer(ABC):
                 open_page(self.address)
             games.wait()
 
-        def finish() -> tuple[()]:
+        def finish() -> list[Episode]:
             try:
                 self.stop()
             finally:
                 close()
-            return ()
+            return []
 
         notes = [
             f"play at {self.address}",
@@ -137,7 +138,6 @@ class LocalServer(ABC):
 
     def start(self, games: GameWriter) -> None:
         """Serve in threads, and write the games there."""
-        pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
         self.games = games
         self._thread.start()
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -67,6 +68,7 @@ class PlayServer(LocalServer):
         self._library, self._settings, self._report = library, settings, report
         self._next = NextCommand(library.folder, report)
         self._receiver = Receiver(info, epsilon, library, self.write, report)
+        self._making = threading.Lock()
         super().__init__(port, usual_port=USUAL_PORT)
 
     def answer(self, path: str) -> Answer | None:
@@ -78,7 +80,7 @@ class PlayServer(LocalServer):
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
         own = {file.name: file for file in STATIC.iterdir()}
-        content = own[path].read_bytes() if path in own else files().get(path)
+        content = own[path].read_bytes() if path in own else self._site().get(path)
         return None if content is None else Answer(content, content_type(path))
 
     def session(self, connection: ServerConnection) -> None:
@@ -128,13 +130,17 @@ class PlayServer(LocalServer):
         if (command := self._next.after_game()) is not None:
             connection.send(encode(type="next", command=command))
 
+    def _site(self) -> dict[str, bytes]:
+        with self._making:  # a page asks for ten files at once, and the first call takes a second
+            return files()
+
     def _page(self) -> bytes:
         """The page, with its recorder's settings."""
         folder = self._library.folder
         own = {"folder": str(folder), "dataset": str(folder.resolve()), "next": self._next.command}
         settings = json.dumps({**self._settings, **own})
         meta = f'<meta name="recorder" content="{html.escape(settings)}">'
-        return files()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)
+        return self._site()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)
 
     def _game(self, collection: str, name: str) -> Answer | None:
         """A game's keys, or the rows of its frames."""
