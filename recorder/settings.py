@@ -223,7 +223,7 @@ class KeysSettings(PersonSettings):
 
     kind: Literal["keys"] = "keys"
     files: Annotated[Several[HomePath], Expected("paths or patterns in brackets")] = ()
-    """Paths or patterns of the files, in brackets."""
+    """Paths or patterns of the files, or of zips of them, in brackets."""
     player: str | None = None  # type: ignore[assignment]
     """Name of who played. null: as each file says, or me."""
 

@@ -48,7 +48,11 @@ def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
     """Read keys like `read_keys`, with its errors, and what the file says of their game, if it does."""
     path = named_path(path, "keys file")
-    lines = read_lines(path)
+    return game_of(read_lines(path), path)
+
+
+def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], PackedGame | None]:
+    """The game of a file's lines, like `read_game`. path: named in errors."""
     frames: list[int] = []
     pressed: list[int] = []
     for number, line in enumerate(lines, 1):

@@ -18,7 +18,6 @@ import { read, write } from "./storage.js";
 import { View } from "./view.js";
 
 const COUNTED = "qwop.countdown";
-const BETWEEN_FILES = 150; // ms: Chrome drops those beyond ten a second
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const [scene, module] = await Promise.all([Scene.load($("view")), loadEngine()]).catch((error) => {
@@ -130,10 +129,9 @@ $("name").addEventListener("keydown", ({ key }) => {
 $("counted").checked = read(COUNTED, false) === true;
 $("counted").addEventListener("change", () => write(COUNTED, $("counted").checked));
 $("export").addEventListener("click", async () => {
-  for (const entry of games.list) {
-    await loaded((game) => sharing.file(game))(entry);
-    await new Promise((done) => { setTimeout(done, BETWEEN_FILES); });
-  }
+  const found = [];
+  for (const entry of games.list) await loaded((game) => { if (game.keys) found.push(game); })(entry);
+  if (found.length) sharing.all(found, games.name);
 });
 
 window.addEventListener("blur", () => race.pause());

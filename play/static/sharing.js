@@ -6,6 +6,7 @@ import { today } from "./list.js";
 import { pack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { cut, shown } from "./texts.js";
+import { zip } from "./zip.js";
 
 const LONGEST_LINK = 2000; // characters that messengers take: Discord 2,000, Telegram 4,096
 const LARGEST_FILE = 64 * 2 ** 20; // bytes
@@ -19,6 +20,14 @@ export function policyEntry(buffer, name, about = null) {
 const fileName = ({ name, number, metres, seconds }) => (
   `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${number ?? "game"}-${metres.toFixed(1)}m-${seconds.toFixed(2)}s.txt`
 );
+
+function save(blob, name) {
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(blob);
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+}
 
 export class Sharing {
   // opened(entry, file): called with each game or policy from a file, and the file's name.
@@ -42,12 +51,16 @@ export class Sharing {
     }
   }
 
-  file(entry) {
-    const anchor = document.createElement("a");
-    anchor.href = URL.createObjectURL(new Blob([writeKeys(entry, this.packed(entry))], { type: "text/plain" }));
-    anchor.download = fileName(entry);
-    anchor.click();
-    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+  file(entry) { save(new Blob([writeKeys(entry, this.packed(entry))], { type: "text/plain" }), fileName(entry)); }
+
+  // All entries in one zip, a file of keys each; name: of the player.
+  all(entries, name) {
+    const files = new Map(); // of two with the same name, the later one has its place in front
+    entries.forEach((entry, place) => {
+      const file = fileName(entry);
+      files.set(files.has(file) ? `${place + 1}-${file}` : file, writeKeys(entry, this.packed(entry)));
+    });
+    save(zip([...files]), `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${files.size}-games.zip`);
   }
 
   // The game that the page's address holds; null without one, or if it is refused.

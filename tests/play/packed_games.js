@@ -10,6 +10,7 @@ import { Policy, Refused } from "./policy.js";
 import { bestOf } from "./ranking.js";
 import { Sharing } from "./sharing.js";
 import { splitsOf } from "./splits.js";
+import { zip } from "./zip.js";
 
 const without = ({ rows, checks, ...rest }) => rest;
 
@@ -26,6 +27,8 @@ export const dayAt = (module, time) => {
 };
 
 export const packed = (module, game) => pack(module, game);
+
+export const zipped = async (module, files) => Array.from(new Uint8Array(await zip(files).arrayBuffer()));
 
 export const unpacked = (module, text) => without(unpack(text));
 

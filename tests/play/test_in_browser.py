@@ -1,6 +1,7 @@
 """The page in a real browser, played by keys and by touch."""
 
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -330,7 +331,7 @@ def test_opened_as_a_file_the_page_says_what_it_needs(browser: Any, tmp_path: Pa
     browser.get_log("browser")
 
 
-def test_all_games_are_saved_as_files(page: Page, tmp_path: Path) -> None:
+def test_all_games_are_saved_in_a_zip(page: Page, tmp_path: Path) -> None:
     game = {"packed": _packed(page), "seconds": 1.0}
     kept = [{**game, "number": number} for number in range(1, 16)]
     page.browser.execute_script("localStorage.setItem('qwop.games', JSON.stringify(arguments[0]))", kept)
@@ -339,7 +340,13 @@ def test_all_games_are_saved_as_files(page: Page, tmp_path: Path) -> None:
     page.browser.execute_cdp_cmd("Browser.setDownloadBehavior", where)
     page.press("l")
     page.click("#export")
-    page.wait_until(lambda: len(list(tmp_path.glob("qwop-Ada-*.txt"))) == 15, "saved")
+    page.wait_until(lambda: [*tmp_path.glob("qwop-*-15-games.zip")], "saved")
+    with zipfile.ZipFile(next(tmp_path.glob("*.zip"))) as archive:
+        assert len({*archive.namelist()}) == 15
+        (packed,) = {
+            one for name in archive.namelist() for one in archive.read(name).decode().splitlines() if "game:" in one
+        }
+    assert packed == f"# game: {game['packed']}"
 
 
 def _packed(page: Page) -> str:

@@ -1,6 +1,8 @@
 """Games as links and files of the page, and forged ones."""
 
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -144,3 +146,10 @@ def test_a_games_day_is_that_of_the_players_calendar_in_every_time_zone(
     evening = datetime(2026, 11, 26, 20, tzinfo=ZoneInfo(zone)).timestamp()
     # The offset of the zone today, in which the test may run, differs by an hour of summer time at most.
     assert in_node("packed_games.js", "dayAt", 1000 * evening) == 20_783
+
+
+def test_a_zip_of_the_page_is_read_by_others(in_node: InNode) -> None:
+    files = {"one.txt": "# QWOP\n3 QP\n", "Zoë ✓.txt": "5 -\n", "empty.txt": ""}
+    with zipfile.ZipFile(io.BytesIO(bytes(in_node("packed_games.js", "zipped", list(files.items()))))) as archive:
+        assert archive.testzip() is None
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == files

@@ -1,5 +1,6 @@
 """`source=keys`: files of keys as episodes."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +81,26 @@ def test_what_is_no_file_of_keys_is_refused_before_anything_is_written(
     with pytest.raises(BadInput, match=r"files=\[\]: expected paths"):
         record(tmp_path / "data")
     assert not (tmp_path / "data").exists()
+
+
+def test_all_games_of_a_zip_are_episodes_of_their_players(files: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, frames in (("ada", 40), ("Zoë", 44)):
+            packed = text_of(pack(RUN[:frames], name, 20_783))
+            archive.writestr(f"{name}.txt", f"# game: {packed}\n3 -\n20 QO\n15 WP\n{frames - 38} QP\n")
+    source = open_keys(KeysSettings(files=(str(tmp_path / "all.zip"),)), tmp_path / "data")
+    assert [(one.player, one.source) for one in source.episodes] == [("ada", "ada.txt"), ("Zoë", "Zoë.txt")]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "cannot be read"), ("a.md", "no file of keys"), ("a.txt", "line 1")]
+)
+def test_a_zip_without_games_is_refused_in_a_line(content: str | None, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.zip"
+    path.write_text("nothing")
+    if content is not None:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(content, "nothing")
+    with pytest.raises(BadInput, match=said) as caught:
+        open_keys(KeysSettings(files=(str(path),)), tmp_path / "data")
+    assert "\n" not in str(caught.value)
