@@ -40,7 +40,7 @@ def test_a_broken_link_is_found(link: str) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 200
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
 def test_pictures_are_used() -> None:
