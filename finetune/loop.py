@@ -43,9 +43,6 @@ class Observer:
     def evaluate(self, loop: "Loop", index: int, *, within: bool) -> None:
         """Handle the end of phase `index` or, with `within`, an evaluation that is due during it."""
 
-    def before_checkpoint(self) -> None:
-        """Handle a checkpoint that is about to be written: wait for evaluations that are still going on."""
-
     def checkpoint(self, loop: "Loop") -> None:
         """Handle a checkpoint that has been written."""
 
@@ -78,9 +75,6 @@ class Loop:
     to an uninterrupted one. A phase with its own environment starts new games there and drops live play in progress. A
     phase with a `weight_average` ends with the mean of its last weights, from which the next phase continues. The last
     checkpoint is taken at the end of the schedule; a longer schedule can continue from it.
-
-    An observer may evaluate in the background, and return from `evaluate` before that is over. No checkpoint is written
-    before it is (`before_checkpoint`), so a resumed run has all evaluations.
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
     is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. An
@@ -317,8 +311,6 @@ class Loop:
                 self._interrupted()
 
     def _save(self) -> None:
-        with self._log.metrics.timer.section("waiting for evaluations"):
-            self._observer.before_checkpoint()
         save_checkpoint(self._folder, self.decisions, self.get_state())
         self._observer.checkpoint(self)
 

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from rich.console import Console
 
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import command_line, next_command
-from ..common.cores import cores
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
@@ -28,7 +26,6 @@ from ..policies.policy import Policy
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
-from .reports.background import Background
 from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import FILM, PhaseEvaluator
@@ -81,7 +78,6 @@ class Training(Observer):
             self._out, settings.evaluation, settings.evaluation.drawn, self._log,
             keeps_best=settings.schedule.keep == BEST,
         )  # fmt: skip
-        self._background = Background(inline=True)
         self._warned = False
         self._decisions = 0
         self._entropy: float | None = None
@@ -100,10 +96,8 @@ class Training(Observer):
         start, runs, notes = self._runs(state, teacher, device)
         start, runs = self._cloned(start, runs, notes)
         policy, folder = runs[0].policy, runs[0].folder
-        if cores() > settings.threads and policy.environment.capabilities.parallel:
-            self._background = Background(inline=False)
         unbegun = removed_unless_begun(self._out, lambda: self._decisions > 0)
-        with unbegun, self._bar, closing(self._log), closing(self._background):
+        with unbegun, self._bar, closing(self._log):
             number = 0
             if taken is not None and state is not None:
                 with restoring(taken):
@@ -210,18 +204,12 @@ class Training(Observer):
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
         phase = self._settings.phases[index]
         self._bar.update(self._task, description=f"evaluating {'in' if within else 'after'} {phase.name}")
-        policy = self._background.snapshot(loop.policy_in(index))
-        add = partial(self._results.add, index, phase, policy, loop.decisions, within=within)
-        self._background.run(lambda: self._say(add()))
-
-    def before_checkpoint(self) -> None:
-        self._background.wait()
+        self._say(self._results.add(index, phase, loop.policy_in(index), loop.decisions, within=within))
 
     def checkpoint(self, loop: Loop) -> None:
         save_policy(self._out / POLICY, loop.policy_in(loop.phase_index))
 
     def progress(self, now: Progress) -> bool:
-        self._background.check()
         if not self._warned and (warning := outside_warning(now)) is not None:
             self._warned = True
             self.note(warning)
@@ -234,7 +222,7 @@ class Training(Observer):
         self._bar.update(self._task, description=f"fitting values: {decisions:,} decisions beside the schedule")
 
     def note(self, line: str) -> None:
-        self._background.run(lambda: self._say(line))  # after the evaluations that are under way
+        self._say(line)
 
     def _start(self, state: dict[str, Any] | None) -> Start:
         """Choose the initial policy and the demonstrations. state: that of a resumed run."""
@@ -271,14 +259,11 @@ class Training(Observer):
         return None if name is None else (name, load_policy(kept_policy(self._out / TEACHER) if resumed else name))
 
     def _evaluate_start(self, policy: Policy) -> None:
-        def evaluate() -> None:
-            if (said := self._results.add_start(initial)) is not None:
-                self._say(said)
-
         self._bar.update(self._task, description="evaluating the start")
-        initial = self._background.snapshot(policy)
         with self._log.metrics.timer.section("evaluating the start"):
-            self._background.run(evaluate)
+            said = self._results.add_start(policy)
+        if said is not None:
+            self._say(said)
 
     def _finish(self, was_over: bool) -> None:
         """Choose the final policy; write its film and the report."""

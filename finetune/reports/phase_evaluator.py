@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...common.cores import cores
+from ...common.cores import cores, use_cores
 from ...common.errors import BadInput
 from ...common.files import file_name, write_atomic
 from ...common.reading import MEGABYTE, read_json
@@ -21,7 +21,6 @@ from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
-from .background import use_one_core
 from .likeness import Player
 from .run_log import RunLog
 
@@ -304,3 +303,11 @@ def _line(figures: Figures) -> str:
         if figures["finishes"]:
             said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
     return f"{said}; drawn: {_line(figures['drawn'])}" if "drawn" in figures else said
+
+
+def use_one_core(threads: int) -> None:
+    """Prepare a thread that plays the games of one policy. Games that were divided among several would wait for
+    Python's lock at every decision; without a number of threads MKL would take all cores, and the last bits depend on
+    it."""
+    use_cores(1)
+    torch.set_num_threads(threads)

@@ -285,13 +285,7 @@ _BY_FILE = {
         ("transitions: the place of a stream is forgotten on resuming",
          'self._cursor = int(state["cursor"])', "self._cursor = 0"),
     ),
-    "finetune/reports/background.py": (
-        ("background: the policy that is evaluated goes on learning", "copy.deepcopy(parts[name])", "parts[name]"),
-        ("background: no task's error is raised before the next checkpoint",
-         "while self._tasks and self._tasks[0].done():", "while False:"),
-    ),
     "finetune/loop.py": (
-        ("loop: checkpoints do not wait for evaluations", "self._observer.before_checkpoint()", "pass"),
         ("loop: actors keep the first weights",
          "                self._actor.take(self.agent.network)\n                played, ends",
          "                played, ends"),
