@@ -1,7 +1,6 @@
 r"""An algorithm of one's own: AWAC, imitation weighted by advantage, of demonstrations and live play in one memory.
 
-    cd examples
-    python own_algorithm.py
+    cd examples && python own_algorithm.py
     qwop-finetune imports=[own_algorithm] algorithm=awac policy=scratch demonstrations=data/pole schedule=live-only \
         schedule.decisions=5000 schedule.phases.alone.demonstrations=[1,0] out=runs/awac
 """
@@ -9,7 +8,6 @@ r"""An algorithm of one's own: AWAC, imitation weighted by advantage, of demonst
 import copy
 
 import gymnasium
-import numpy as np
 import qwop
 import torch
 from qwop import algorithms as base
@@ -103,12 +101,11 @@ base.register_algorithm("awac", settings=AwacSettings, loop=AwacLoopSettings, ag
 
 def record(folder, games=20):
     """Record games of a player who follows the pole, and acts at random in a tenth of the decisions."""
-    chance = np.random.default_rng(0)
     with qwop.Collector(gymnasium.make("CartPole-v1"), folder, player="rule") as env:
         for game in range(games):
             (_, _, angle, speed), _ = env.reset(seed=game)
             while True:
-                right = chance.random() > 0.5 if chance.random() < 0.1 else angle + 0.5 * speed > 0
+                right = env.np_random.random() > 0.5 if env.np_random.random() < 0.1 else angle + 0.5 * speed > 0
                 (_, _, angle, speed), _, terminated, truncated, _ = env.step(int(right))
                 if terminated or truncated:
                     break
@@ -117,8 +114,6 @@ def record(folder, games=20):
 
 if __name__ == "__main__":
     schedule = qwop.Schedule([qwop.Phase("mixed", decisions=5_000, demonstrations=[1.0, 0.0])])
-    games = {"episodes": 20, "drawn": 20}
-    run = qwop.finetune(
-        "scratch", demonstrations=record("data/pole"), algorithm="awac", schedule=schedule, evaluation=games
-    )
+    settings = {"algorithm": "awac", "schedule": schedule, "evaluation": {"episodes": 20, "drawn": 20}}
+    run = qwop.finetune("scratch", demonstrations=record("data/pole"), **settings)
     print(run.evaluations[["phase", "mean_return", "drawn/mean_return"]])
