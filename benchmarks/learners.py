@@ -260,7 +260,9 @@ def their_run(task: Task) -> dict[str, Any]:
     """Stable-Baselines3 with the task's settings."""
     import stable_baselines3
     import torch
-    from qwop.envs.sb3 import BatchVecEnv
+
+    sys.path.append(str(Path(__file__).parents[1] / "examples"))
+    from ppo_with_stable_baselines import BatchVecEnv
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.env_util import make_vec_env
 

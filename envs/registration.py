@@ -43,7 +43,7 @@ _TASK = (
     "colour", "shaping", "fall_penalty", "push_penalty", "delay",
 )  # fmt: skip
 
-_RACE = ("teams", "team_size", "frames_per_step", "observation", "max_idle_frames", "time_limit", "weights")
+_RACE = ("runners", "frames_per_step", "observation", "max_idle_frames", "time_limit", "weights")
 
 REGISTERED = {
     "QWOP-v1": _Registration(

@@ -12,8 +12,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..envs.engine import batch
 from ..envs.pictures.video import write_video
-from ..envs.race.events import EVENTS, weighted
-from ..envs.race.rules import LOST, WON
+from ..envs.race.events import EVENTS, LOST, WON, weighted
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..common.errors import BadInput, naming
 from ..envs.engine import batch
 from ..envs.names import FRAMES_A_SECOND
-from ..envs.race.events import EVENTS, SPARSE, weighted
-from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON, results
+from ..envs.race.events import EVENTS, LOST, SPARSE, TIE_FRAMES, TIE_METRES, WON, results, weighted
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
@@ -309,4 +308,4 @@ def _standings(infos: Infos) -> NDArray[np.float64]:
     """The agent's results, float64 [n], if the races ended now."""
     finished, frames = infos["outcome"] == batch.FINISHED, np.rint(infos["clock"] * FRAMES_A_SECOND).astype(np.int64)
     finished, frames, metres = (one.reshape(-1, 2) for one in (finished, frames, infos["distance"]))
-    return results(finished, frames, metres, np.arange(2))[:, 0]
+    return results(finished, frames, metres)[:, 0]

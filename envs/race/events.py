@@ -1,4 +1,4 @@
-"""Events of a race: the counts ρ from which agents make their own rewards (Jaderberg et al. 2019)."""
+"""Events of a race: the counts ρ from which agents make their own rewards (Jaderberg et al. 2019), and its results."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from ..engine import layout as at
 from ..engine import native
-from .rules import TIE_METRES
+
+TIE_FRAMES = 1
+"""A finish that is earlier by no more than this many frames is a tie."""
+
+TIE_METRES = 0.5
+"""Largest difference in metres that counts as a draw between two runners who did not finish."""
+
+WON, DRAWN, LOST = 1.0, 0.5, 0.0
 
 EVENTS = (
     "new_metres", "lost_metres", "left_foot", "right_foot", "other_foot", "knee", "hand", "torso", "head", "fall",
@@ -52,6 +59,24 @@ _CLEAR = 10.0
 """Units that the torso is past the hurdle's top when the hurdle is cleared."""
 
 _X, _HURDLE_X = 6 * at.TORSO + at.X, 6 * at.HURDLE_TOP + at.X
+
+
+def results(finished: NDArray[np.bool_], frames: NDArray[np.int64], metres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the result of every runner, float64 [n, m]: 1 for those who won, ½ drawn, 0 lost.
+
+    finished, frames (on the clock at the end) and metres: of n races of m runners, [n, m]. A runner wins by beating all
+    others, and loses if another beats it; a lone runner draws. One beats the other by finishing alone, by finishing
+    more than `TIE_FRAMES` earlier, or, if neither finished, by more than `TIE_METRES`.
+    """
+    never = np.iinfo(np.int64).max // 2
+    ends = np.where(finished, frames, never)
+    earlier = ends[:, :, None] + TIE_FRAMES < ends[:, None, :]
+    farther = metres[:, :, None] > metres[:, None, :] + TIE_METRES
+    neither = ~finished[:, :, None] & ~finished[:, None, :]
+    beats = np.where(neither, farther, earlier)  # [n, runner, other runner]
+    runners = metres.shape[1]
+    won = (beats | np.eye(runners, dtype=np.bool_)).all(axis=2) & (runners > 1)
+    return np.where(won, WON, np.where(beats.any(axis=1), LOST, DRAWN))
 
 
 def weighted(weights: NDArray[Any], events: NDArray[Any]) -> NDArray[np.float64]:

@@ -27,10 +27,8 @@ class RaceTask(Settings):
 
     called: ClassVar[str] = "QWOPRace-v1"
 
-    teams: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 2
-    """Teams in a race. 1: runners without opponents, whose events are counted."""
-    team_size: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 1
-    """Runners in a team."""
+    runners: Annotated[int, Field(ge=1, le=MOST_RUNNERS)] = 2
+    """Runners in a race. 1: no opponents, but the events are counted."""
     frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
     """Game frames (30 a second) per decision."""
     observation: Numbers = "features"
@@ -45,27 +43,11 @@ class RaceTask(Settings):
     def check(self) -> None:
         if len(self.weights) != len(EVENTS):
             raise BadInput(f"weights: {len(self.weights)} numbers, expected one for each of {len(EVENTS)} events")
-        if self.runners > MOST_RUNNERS:
-            raise BadInput(f"team_size={self.team_size}: {self.runners} runners, expected at most {MOST_RUNNERS}")
-
-    @property
-    def runners(self) -> int:
-        """Runners in a race."""
-        return self.teams * self.team_size
-
-    @property
-    def team_of(self) -> NDArray[np.int64]:
-        """The team of each runner of a race, int64 [runners]."""
-        return np.repeat(np.arange(self.teams), self.team_size)
 
     @property
     def others(self) -> NDArray[np.int64]:
-        """The other runners as each one sees them, int64 [runners, runners - 1]: its team first, then the others."""
-        teams, seen = self.team_of, []
-        for runner in range(self.runners):
-            around = [(runner + step) % self.runners for step in range(1, self.runners)]
-            seen.append(sorted(around, key=lambda other: teams[other] != teams[runner]))
-        return np.array(seen, dtype=np.int64)
+        """The other runners as each one sees them, int64 [runners, runners - 1]: those that follow it, and so round."""
+        return (np.arange(self.runners)[:, None] + np.arange(1, self.runners)) % self.runners
 
     @property
     def world(self) -> QWOPTask:

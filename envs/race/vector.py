@@ -14,6 +14,8 @@ from ..capabilities import Capabilities
 from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
+from ..pictures.drawing import Drawing
+from ..pictures.video import picture_strip
 from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
 from ..qwop.task import Games
@@ -29,12 +31,13 @@ from ..vector import (
     reset_mask_of,
     seeds_of,
 )
-from .events import EventCounter, weighted
-from .picture import RacePicture
-from .rules import LOST, WON, results
+from .events import LOST, WON, EventCounter, results, weighted
 from .task import RIVAL_NUMBERS, RaceTask
 
 _SPEED = 6 * at.TORSO + at.VX
+
+_PICTURE = 480, 300
+"""Width and height of a runner's picture in a race's, pixels."""
 
 
 class QWOPRaceVectorEnv(OwnVectorEnv):
@@ -44,8 +47,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     against each other, and `num_envs` is a multiple of that (else BadInput). A runner's world is that of `QWOP-v1`, to
     the bit, and its actions are the same 11.
 
-    Observation: the runner's own 71, 94 or 112 features as in `QWOPEnv`, then three for each of the others, its team
-    first:
+    Observation: the runner's own 71, 94 or 112 features as in `QWOPEnv`, then three for each of the others:
 
     | name | within | unit |
     |---|---|---|
@@ -54,12 +56,12 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     | other*i*.down: 1 once its game has ended, by a fall or a finish | 0, 1 | |
 
     A race ends for all of its runners in the same step: `terminated` when every game has ended, `truncated` at the time
-    limit. Until then the actions of those whose game has ended do nothing. `qwop.envs.race.rules.results` says who won.
-    The reward is w·ρ, of the decision's events ρ (`qwop.envs.race.events.EVENTS`) and the setting `weights`: by default
-    1 for a race won and −1 for one lost, at its end. With `teams=1` there are no opponents, so runners
-    are rewarded for the other events only.
+    limit. Until then the actions of those whose game has ended do nothing. `events.results` decides who won. The
+    reward is w·ρ, of the decision's events ρ (`qwop.envs.race.events.EVENTS`) and the setting `weights`: by default
+    1 for a race won and −1 for one lost, at its end. A lone runner has no opponents, and is rewarded
+    for the other events only.
 
-    Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features", "full" or
+    Settings of the task: `runners` (2), `frames_per_step` (3), `observation` ("features", "full" or
     "contact"), `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.
 
     | info | unit | meaning |
@@ -116,17 +118,16 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._counter = EventCounter.of(num_envs)
         first = np.repeat(np.arange(0, num_envs, runners), runners)
         self._others = first[:, None] + np.tile(self.task.others, (self.num_races, 1))
-        self._opponents = self._others[:, self.task.team_size - 1 :]
         self._generators = [np_random()[0] for _ in range(self.num_races)]
         self._weights = np.array(self.task.weights)
         self._keys = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(self.num_races, dtype=np.bool_)
         self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
         self._result = np.full(num_envs, 0.5)
-        self._picture: RacePicture | None = None
+        self._drawing: Drawing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_picture": None}
+        return {**self.__dict__, "_drawing": None}
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -200,15 +201,15 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._require_open()
         if self.render_mode is None:
             return None
-        if self._picture is None:
-            self._picture = RacePicture()
-        states, infos = self._by_race(self.states), self._infos()
-        figures = [self._by_race(infos[name]) for name in ("score", "distance", "time", "outcome")]
-        keys = self._by_race(self._keys)
-        return tuple(
-            self._picture.picture(states[race], *(one[race] for one in figures), keys=keys[race])
-            for race in range(self.num_races)
-        )
+        if self._drawing is None:
+            self._drawing = Drawing(*_PICTURE)
+        drawing, numbers = self._drawing, self._games.numbers
+        pictures = [
+            drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
+            for state, row, keys in zip(self.states, numbers, self._keys, strict=True)
+        ]
+        runners = self.task.runners
+        return tuple(picture_strip(pictures[first : first + runners], 2) for first in range(0, len(pictures), runners))
 
     def _race(self, actions: NDArray[Any], races: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
         """Play a decision in these races, bool [races]; return rewards, terminated and truncated, [n] each."""
@@ -230,7 +231,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
             counter.add_frame(playing, games.integers)
             frames += playing
         counters[:, batch.PLAYED] = frames
-        counter.end_decision(played, before, games.reals, self._opponents)
+        counter.end_decision(played, before, games.reals, self._others)
 
         ended = counters[:, batch.TERMINATED] != 0
         finished = counters[:, batch.OUTCOME] == batch.FINISHED
@@ -246,7 +247,6 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
                 self._by_race(finished),
                 self._by_race(counters[:, batch.FRAMES]),
                 self._by_race(games.numbers[:, batch.DISTANCE]),
-                self.task.team_of,
             ).ravel()
             self._result[over] = verdict[over]
         counter.add_ends(played & finished, played & ended & ~finished, self._result == WON, self._result == LOST)

@@ -94,6 +94,11 @@ def test_an_environment_of_ones_own() -> None:
     assert said.stdout.strip() == "1.0"
 
 
+@pytest.mark.needs(module="pettingzoo")
+def test_pettingzoo_race(tmp_path: Path) -> None:
+    assert "runner_1: fell" in run("pettingzoo_race.py", tmp_path)
+
+
 @pytest.mark.needs(module="stable_baselines3")
 def test_ppo_with_stable_baselines(tmp_path: Path) -> None:
     said = run("ppo_with_stable_baselines.py", tmp_path, "--steps", 256, "--games", 2, "--episodes", 2)

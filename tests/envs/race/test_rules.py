@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from qwop.envs.race.rules import results
-
-ALONE = np.array([0, 1])
+from qwop.envs.race.events import results
 
 
-def race(*runners: tuple[bool, int, float], teams: np.ndarray = ALONE) -> list[float]:
+def race(*runners: tuple[bool, int, float]) -> list[float]:
     """The results of one race of runners (finished, frames, metres)."""
     finished, frames, metres = (np.array([column]) for column in zip(*runners, strict=True))
-    return results(finished, frames, metres, teams)[0].tolist()
+    return results(finished, frames, metres)[0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -32,23 +30,15 @@ def test_the_faster_finish_or_else_the_farther_fall_wins(
 
 
 def test_only_one_of_three_wins_and_the_beaten_lose() -> None:
-    three = np.arange(3)
-    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.0), teams=three) == [0.0, 1.0, 0.0]
-    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.8), teams=three) == [0.0, 0.5, 0.5]
-
-
-def test_a_team_is_as_good_as_its_best_runner() -> None:
-    teams = np.array([0, 0, 1, 1])
-    runners = [(False, 9, 90.0), (False, 9, 1.0), (True, 3000, 101.0), (False, 9, -1.0)]
-    assert race(*runners, teams=teams) == [0.0, 0.0, 1.0, 1.0]
+    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.0)) == [0.0, 1.0, 0.0]
+    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.8)) == [0.0, 0.5, 0.5]
 
 
 def test_races_are_judged_apart() -> None:
     metres = np.array([[1.0, 2.0], [4.0, 3.0]])
     finished, frames = np.zeros((2, 2), dtype=np.bool_), np.full((2, 2), 9)
-    assert results(finished, frames, metres, ALONE).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert results(finished, frames, metres).tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_nobody_wins_or_loses_without_opponents() -> None:
-    assert race((True, 1500, 101.0), teams=np.array([0])) == [0.5]
-    assert race((True, 1500, 101.0), (False, 9, 1.0), teams=np.array([0, 0])) == [0.5, 0.5]
+def test_a_lone_runner_neither_wins_nor_loses() -> None:
+    assert race((True, 1500, 101.0)) == [0.5]

@@ -218,23 +218,21 @@ def test_a_race_that_ended_begins_again(mode: AutoresetMode) -> None:
         assert not any(one.any() for one in (rewards, terminated, truncated))
 
 
-def test_teams_see_their_own_first() -> None:
-    task = {"teams": 2, "team_size": 2}
-    env = QWOPRaceVectorEnv(4, **task, autoreset_mode="Disabled")
+def test_a_runner_sees_those_behind_it_in_the_race_first() -> None:
+    env = QWOPRaceVectorEnv(6, runners=3, autoreset_mode="Disabled")
     env.reset(seed=0)
-    for actions in random_actions(4, 20):
+    for actions in random_actions(6, 20):
         seen = env.step(actions)[0]
     metres = env.states[:, at.TORSO, 0] / 10
-    others = [[1, 2, 3], [0, 2, 3], [3, 0, 1], [2, 0, 1]]
-    for row, order in enumerate(others):
-        np.testing.assert_allclose(seen[row, -9::3], metres[order] - metres[row], atol=1e-5)
+    for row, order in enumerate([[1, 2], [2, 0], [0, 1], [4, 5], [5, 3], [3, 4]]):
+        np.testing.assert_allclose(seen[row, -6::3], metres[order] - metres[row], atol=1e-5)
 
 
 @pytest.mark.parametrize(
     ("num_envs", "task", "said"),
     [
         (3, {}, "num_envs=3: expected a multiple of 2, the runners of a race"),
-        (2, {"teams": 0}, "QWOPRace-v1: teams=0: expected"),
+        (2, {"runners": 0}, "QWOPRace-v1: runners=0: expected"),
         (2, {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
         (2, {"reward": "speed"}, "QWOPRace-v1: reward: no such setting"),
     ],
@@ -278,9 +276,9 @@ def test_a_picture_shows_the_runners_side_by_side() -> None:
 def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race() -> None:
     """All but those of a rival: who leads, who wins."""
     weights = tuple(range(len(EVENTS)))
-    alone = QWOPRaceVectorEnv(2, teams=1, weights=weights, autoreset_mode="Disabled")
+    alone = QWOPRaceVectorEnv(2, runners=1, weights=weights, autoreset_mode="Disabled")
     raced = QWOPRaceVectorEnv(4, autoreset_mode="Disabled")
-    assert EnvironmentSpec("QWOPRace-v1", {"teams": 1}).interface() == EnvironmentSpec("QWOP-v1").interface()
+    assert EnvironmentSpec("QWOPRace-v1", {"runners": 1}).interface() == EnvironmentSpec("QWOP-v1").interface()
     first, _ = alone.reset(seed=0)
     others, _ = raced.reset(seed=0)
     assert np.array_equal(first, others[::2, :-3])

@@ -21,7 +21,7 @@ SMALL = (
 
 EVENTS = (
     "environment=QWOPRace-v1", "schedule.phases.alone.hours=0.03",
-    "+schedule.phases.alone.environment={teams: 1, weights: [1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}",
+    "+schedule.phases.alone.environment={runners: 1, weights: [1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}",
 )  # fmt: skip
 
 
