@@ -12,8 +12,7 @@ from safetensors.numpy import save
 from ..common.command import CONFIGURATION, DATASET
 from ..common.errors import BadInput
 from ..common.files import write_atomic
-from ..envs.pictures.scene import PAGE_RESOLUTION, Scene
-from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
+from ..envs.pictures import scene
 from ..envs.web import STATIC as ENGINE
 from ..policies.champion import CHAMPION, keys_path, policy_path
 from .board import OWN, read_board
@@ -40,15 +39,14 @@ def files(board: Path = OWN) -> dict[str, bytes]:
 
     board: folder of the board's runs; `board.json` has, by the name of each file, why it is refused, or null.
     """
-    scene = Scene(PAGE_RESOLUTION)
     found = {
         file.name: file.read_bytes()
-        for folder in (PICTURE_SCRIPTS, ENGINE, SCRIPTS)
+        for folder in (scene.SCRIPTS, ENGINE, SCRIPTS)
         for file in sorted(folder.iterdir())
         if file.is_file() and file.name not in _UNUSED
     }
-    found["scene.json"] = json.dumps(scene.to_json(), allow_nan=False).encode()
-    found |= {f"{TILES}/{name}": image for name, image in scene.tiles.items()}
+    found["scene.json"] = scene.SCENE_FILE.read_bytes()
+    found |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     found[KEYS] = keys_path(CHAMPION).read_bytes()
     runs, refused = read_board(board)

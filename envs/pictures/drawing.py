@@ -1,4 +1,4 @@
-"""Pictures of a game. All artwork is our own; nothing comes from the original."""
+"""Pictures of a game, drawn with the shapes and tiles of `scene`."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,25 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from ..engine import layout as at
 from ..engine.view import LIFT_ABOVE
-from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W
-from .backdrop import (
-    FINISH_X,
-    GRASS_ABOVE,
-    GROUND_AT,
-    LINE,
-    METRE,
-    SKY_LOW,
-    SKY_TOP,
-    SLANT,
-    TRACK_ABOVE,
-    UNITS_HIGH,
-    Backdrop,
-)
-from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes, reach
+from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W, UNITS_A_METRE
+from .scene import HURDLE, RUNNER, SCENE, Canvas, Shape, draw_shapes, tile
 
 _LABEL_SIZE, _LABEL_BELOW = 1.15, 2.35
 """Of the metres' numbers, units: how large, and how far below the track's far edge."""
@@ -35,29 +22,30 @@ class Scenery:
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
-        self.scale = height / UNITS_HIGH
-        self.ground = round(height * GROUND_AT)
-        self._grass = self.ground - round(GRASS_ABOVE * self.scale)
-        self._track = self.ground - round(TRACK_ABOVE * self.scale)
-        self._tiles = Backdrop(self.scale)
-        self._strips = [(strip, _bands(strip.image)) for strip in self._tiles.strips]
+        self.scale = height / SCENE["units_high"]
+        self.ground = round(height * SCENE["ground_at"])
+        self._grass = self.ground - round(SCENE["grass_above"] * self.scale)
+        self._track = self.ground - round(SCENE["track_above"] * self.scale)
+        self._strips = [(tile(strip["tile"], self.scale), strip["share"]) for strip in SCENE["strips"]]
+        self._bands = [_bands(image) for image, _ in self._strips]
+        self._lane, self._sand, self._finish = (tile(f"{name}.png", self.scale) for name in ("lane", "sand", "finish"))
         self._labels: dict[int, Image.Image] = {}
 
     def draw(self, left: int, lift: int) -> Image.Image:
         """Draw the scene with the world's pixel `left` at the left edge, moved down by `lift` pixels."""
         picture = self._sky.copy()
-        for strip, bands in self._strips:
+        for (image, share), bands in zip(self._strips, self._bands, strict=True):
             # One pixel lower than the grass begins, so that no sky shows between.
-            top = self._grass - strip.image.height + round(lift * strip.share) + 1
+            top = self._grass - image.height + round(lift * share) + 1
             for below, band in bands:
-                self._repeat(picture, band, round(left * strip.share), top + below, 0)
-        self._repeat(picture, self._tiles.lane, left, self._grass + lift, 0)
-        finish = round(FINISH_X * self.scale) - left
-        if finish < self.width + self._tiles.finish.width:
+                self._repeat(picture, band, round(left * share), top + below, 0)
+        self._repeat(picture, self._lane, left, self._grass + lift, 0)
+        finish = round(SCENE["finish_x"] * self.scale) - left
+        if finish < self.width + self._finish.width:
             track = self._track + lift
-            self._repeat(picture, self._tiles.sand, left, track, max(finish, 0))
-            corner = finish - round(SLANT * self._tiles.finish.height)
-            picture.paste(self._tiles.finish, (corner, track), self._tiles.finish)
+            self._repeat(picture, self._sand, left, track, max(finish, 0))
+            corner = finish - round(SCENE["slant"] * self._finish.height)
+            picture.paste(self._finish, (corner, track), self._finish)
         self._numbers(picture, left, lift)
         return picture
 
@@ -70,13 +58,13 @@ class Scenery:
 
     def _numbers(self, picture: Image.Image, left: int, lift: int) -> None:
         """Write the number of every metre under its mark."""
-        step = METRE * self.scale
+        step = UNITS_A_METRE * self.scale
         y = self._track + lift + round(_LABEL_BELOW * self.scale)
         for metre in range(max(int(left // step), 0), min(int((left + self.width) // step) + 1, 100) + 1):
             label = self._label(metre)
-            mark = round(metre * step - SLANT * 3.2 * self.scale) - left
+            mark = round(metre * step - SCENE["slant"] * 3.2 * self.scale) - left
             # The finish line takes the place of half the last number.
-            picture.paste(LINE, (mark - label.width // (1 if metre == 100 else 2), y), label)
+            picture.paste(SCENE["line"], (mark - label.width // (1 if metre == 100 else 2), y), label)
 
     def _label(self, metre: int) -> Image.Image:
         if metre not in self._labels:
@@ -91,7 +79,8 @@ class Scenery:
     @cached_property
     def _sky(self) -> Image.Image:
         share = (np.linspace(0, 1, self.height) ** 0.8)[:, None, None]
-        rows = np.asarray(SKY_TOP) * (1 - share) + np.asarray(SKY_LOW) * share
+        top, low = map(np.array, map(ImageColor.getrgb, SCENE["sky"]))
+        rows = top * (1 - share) + low * share
         return Image.fromarray(np.broadcast_to(rows, (self.height, self.width, 3)).round().astype(np.uint8))
 
 
@@ -108,7 +97,11 @@ def _bands(image: Image.Image) -> list[tuple[int, Image.Image]]:
 _RUNNER_AT = 0.42
 """Place of the torso in the picture, as a fraction of its width."""
 
-_REACH = reach((*RUNNER, *HURDLE))[:, None]
+_REACH = np.zeros((at.MOVING, 1))
+"""Distance from a body's centre that nothing drawn of it exceeds, units."""
+for _shape in (*RUNNER, *HURDLE):
+    _corners = _shape.points if _shape.outline is None else _shape.outline
+    _REACH[_shape.body] = max(_REACH[_shape.body, 0], np.hypot(*_corners.T).max())
 
 _SUPERSAMPLING = 3
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont

@@ -11,10 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .scene import SCRIPTS, Scene
-
-PIXELS_PER_UNIT = 28.0
-"""Resolution of the tiles: enough for a view 700 pixels high, in 40 kB."""
+from .scene import SCENE, SCRIPTS, TILES
 
 PARTS = 1024
 """Parts of a unit, radian, metre and second in which rows are stored."""
@@ -33,9 +30,8 @@ class Clip:
 @cache
 def _scene() -> dict[str, object]:
     """The shapes and tiles of all players."""
-    scene = Scene(PIXELS_PER_UNIT)
-    tiles = {name: f"data:image/png;base64,{base64.b64encode(image).decode()}" for name, image in scene.tiles.items()}
-    return {"scene": scene.to_json(), "tiles": tiles}
+    contents = {file.name: base64.b64encode(file.read_bytes()).decode() for file in sorted(TILES.glob("*.png"))}
+    return {"scene": SCENE, "tiles": {name: f"data:image/png;base64,{content}" for name, content in contents.items()}}
 
 
 def player(clips: Sequence[Clip]) -> str:

@@ -1,85 +1,89 @@
-"""The scene for pages: shapes and tiles from which `static/scene.js` draws a game in the browser."""
+"""The scene as data: shapes of the runner and the hurdle, and tiles of what lies around them. All artwork is our own.
 
-import io
-from functools import cached_property
+`tiles/scene.json` and the pictures beside it serve pictures and films here, and pages, which draw them by
+`static/scene.js`, so that all show the same scene. Lengths are units of the game.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from ..names import GROUND_Y
-from . import backdrop
-from .backdrop import Backdrop
-from .figure import EDGE, HURDLE, RUNNER, Shape
-from .frame_rows import POSE, ROW
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
 SCRIPTS = Path(__file__).parent / "static"
 """Folder of the scripts that pages share."""
 
-PAGE_RESOLUTION = 40.0
-"""Pixels per unit of a page's tiles; enough for a view 1,000 pixels high."""
+TILES = Path(__file__).parent / "tiles"
+
+SCENE_FILE = TILES / "scene.json"
+
+SCENE: dict[str, Any] = json.loads(SCENE_FILE.read_text())
+"""The view and the background.
+
+units_high: height of the view. ground_at: height of the ground in it, as a fraction of that. grass_above, track_above:
+far edges of grass and track above the ground line. finish_x: the line past which a jump lands. slant: lean to the left
+of a line across the track, for each unit down. sky: its colours at the top and the bottom. line: colour of lines on the
+track. pixels_per_unit: of the tiles. strips: tiles, far to near, that stand on the far edge of the grass, each with the
+fraction of the camera's motion that it follows. Three more tiles are a metre of grass and track (lane.png), a metre of
+what lies behind the finish (sand.png), and the line across the track (finish.png).
+"""
 
 
-class Scene:
-    """Shapes of the runner and tiles of the background, for a number of pixels per unit of the game."""
+@dataclass(frozen=True)
+class Shape:
+    """A polygon in a body's own coordinates: points float64 [n, 2], about its centre, and its colours.
 
-    def __init__(self, pixels_per_unit: float) -> None:
-        self.pixels_per_unit = pixels_per_unit
+    outline: the polygon grown by the edge, float64 [m, 2]. Filled with the colour `edge` under the shape, it leaves the
+    edge around it. None, as `edge` is, for a shape without an edge.
+    """
 
-    def to_json(self) -> dict[str, object]:
-        """Data that `Scene` of `scene.js` needs in addition to the tiles."""
-        return {
-            "row": ROW,
-            "pose": POSE,
-            "edge": EDGE,
-            "runner": [_shape(shape) for shape in RUNNER],
-            "hurdle": [_shape(shape) for shape in HURDLE],
-            "pixels_per_unit": self.pixels_per_unit,
-            "units_high": backdrop.UNITS_HIGH,
-            "ground_y": GROUND_Y,
-            "ground_at": backdrop.GROUND_AT,
-            "grass_above": backdrop.GRASS_ABOVE,
-            "track_above": backdrop.TRACK_ABOVE,
-            "finish_x": backdrop.FINISH_X,
-            "metre": backdrop.METRE,
-            "slant": backdrop.SLANT,
-            "sky": [_css(backdrop.SKY_TOP), _css(backdrop.SKY_LOW)],
-            "line": _css(backdrop.LINE),
-            "strips": [
-                {"tile": f"strip-{number}.png", "share": strip.share}
-                for number, strip in enumerate(self._backdrop.strips)
-            ],
-        }
-
-    @cached_property
-    def tiles(self) -> dict[str, bytes]:
-        """Pictures (PNG) by their names."""
-        images = {f"strip-{number}.png": strip.image for number, strip in enumerate(self._backdrop.strips)}
-        images |= {
-            "lane.png": self._backdrop.lane,
-            "sand.png": self._backdrop.sand,
-            "finish.png": self._backdrop.finish,
-        }
-        tiles = {}
-        for name, image in images.items():
-            file = io.BytesIO()
-            image.save(file, "PNG", compress_level=4)
-            tiles[name] = file.getvalue()
-        return tiles
-
-    @cached_property
-    def _backdrop(self) -> Backdrop:
-        return Backdrop(self.pixels_per_unit)
+    body: int
+    points: NDArray[np.float64]
+    fill: str
+    edge: str | None
+    outline: NDArray[np.float64] | None
 
 
-def _css(colour: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)
+def _shapes(name: str) -> tuple[Shape, ...]:
+    shapes = []
+    for row in SCENE[name]:
+        outline = None if row["edge"] is None else np.array(row["outline"])
+        shapes.append(Shape(row["body"], np.array(row["points"]), row["fill"], row["edge"], outline))
+    return tuple(shapes)
 
 
-def _shape(shape: Shape) -> dict[str, Any]:
-    return {
-        "body": shape.body,
-        "points": np.round(shape.points, 4).tolist(),
-        "fill": _css(shape.fill),
-        "edge": None if shape.edge is None else _css(shape.edge),
-    }
+RUNNER, HURDLE = _shapes("runner"), _shapes("hurdle")
+"""The runner seen from his right, and the hurdle: the farthest shape first."""
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """An ImageDraw and its view of the world: pixel = (world − origin)·scale."""
+
+    draw: ImageDraw.ImageDraw
+    origin: tuple[float, float]
+    scale: float
+
+
+def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float64]) -> None:
+    """Draw the shapes, first to last, where a state [14, 6] has their bodies."""
+    cosine, sine = np.cos(state[:, 2]), np.sin(state[:, 2])
+    rotations = canvas.scale * np.array([[cosine, sine], [-sine, cosine]]).transpose(2, 0, 1)  # for row vectors
+    centres = canvas.scale * (state[:, :2] - canvas.origin)
+    for shape in shapes:
+        rotation, centre = rotations[shape.body], centres[shape.body]
+        for points, colour in ((shape.outline, shape.edge), (shape.points, shape.fill)):
+            if points is not None:
+                canvas.draw.polygon((points @ rotation + centre).ravel().tolist(), fill=colour)
+
+
+def tile(name: str, scale: float) -> Image.Image:
+    """Return a tile at `scale` pixels a unit."""
+    with Image.open(TILES / name) as image:
+        zoom = scale / SCENE["pixels_per_unit"]
+        size = round(image.width * zoom), round(image.height * zoom)
+        return image.resize(size, Image.Resampling.HAMMING)

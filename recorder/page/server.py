@@ -1,7 +1,6 @@
 """The server of the page on which a person plays: its answers to GET requests, and one live game per open page."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,7 +8,7 @@ from websockets.sync.server import ServerConnection
 
 from ...common.content_types import TYPES, content_type
 from ...datasets.schema import Episode
-from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
+from ...envs.pictures.scene import SCENE_FILE, SCRIPTS, TILES
 from ...play.site import SCRIPTS as PLAY
 from ..coaching.page_game import CoachedPageGame
 from ..next_command import NextCommand
@@ -92,12 +91,12 @@ class PageServer(LocalServer):
             case ["settings.json"]:
                 return Answer.of_json(self._settings)
             case ["scene.json"]:
-                return Answer.of_json(self._scene.to_json())
+                return Answer(SCENE_FILE.read_bytes(), TYPES[".json"])
             case ["games.json"]:
                 return Answer.of_json(self._library.to_json())
             case ["tiles", name]:
-                content = self._scene.tiles.get(name)
-                return None if content is None else Answer(content, TYPES[".png"])
+                file = {tile.name: tile for tile in TILES.glob("*.png")}.get(name)
+                return None if file is None else Answer(file.read_bytes(), TYPES[".png"])
             case [name]:
                 return self._static(name)
         return None
@@ -107,10 +106,6 @@ class PageServer(LocalServer):
         own = [file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES]
         file = {file.name: file for file in (*own, STYLES)}.get(name)
         return None if file is None else Answer(file.read_bytes(), content_type(name))
-
-    @cached_property
-    def _scene(self) -> Scene:
-        return Scene(PAGE_RESOLUTION)
 
     def session(self, connection: ServerConnection) -> None:
         """Play one page's games."""
