@@ -151,7 +151,7 @@ def action_names(env: Env) -> tuple[str, ...] | None:
     """
     space = taken_actions(env)
     count = _count(space) or 0
-    if (meanings := told(env, "get_action_meanings")) is not None:
+    if (meanings := answer_of(env, "get_action_meanings")) is not None:
         listed = meanings.values() if isinstance(meanings, Mapping) else meanings
         # Escapes, because files hold names that can be printed.
         names = tuple(printable(str(name)) for name in listed) if isinstance(listed, Iterable) else ()
@@ -169,7 +169,7 @@ def _actions_of(env: Env) -> Any:
     return None
 
 
-def told(env: Env, method: str) -> Any:
+def answer_of(env: Env, method: str) -> Any:
     """Return the answer of an environment's own method, called without arguments; None without one. BadInput for its
     exception."""
     asked = getattr(env.unwrapped, method, None)

@@ -94,7 +94,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise
         except ERRORS as error:
             raise self._failed("reset", error) from error
-        return self._checked(observation), {} if info == {} else self._told(info)
+        return self._checked(observation), {} if info == {} else self._own_info(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         try:  # `_failing` would take a tenth of a quick environment's step
@@ -112,7 +112,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             or info.__class__ is not dict
             or info
         ):
-            reward, info = self._number(reward), self._told(info)
+            reward, info = self._number(reward), self._own_info(info)
             terminated, truncated = self._truth("terminated", terminated), self._truth("truncated", truncated)
         if steps >= self._limit:
             truncated = True
@@ -201,7 +201,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
         return EnvironmentFailed(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
-    def _told(self, info: Any) -> dict[str, Any]:
+    def _own_info(self, info: Any) -> dict[str, Any]:
         if not isinstance(info, Mapping):
             raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
         if not info:

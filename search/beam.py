@@ -18,7 +18,7 @@ from ..common.errors import BadInput
 from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
-from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
+from ..envs.qwop.task import FRAMES_A_SECOND, GameArrays, QWOPTask
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
@@ -48,7 +48,7 @@ BLOCK = 64
 class Search:
     """Beam search with a policy and its `values`.
 
-    Games of the engine are rows of arrays (`envs.qwop.task.Games`): the beam, its candidates (every game of the beam
+    Games of the engine are rows of arrays (`task.GameArrays`): the beam, its candidates (every game of the beam
     with every action) and the rollouts of some of these. Columns have names: `batch` has those of orders, counters and
     numbers, `at` those of the bodies. The number of threads affects only the time. Raises BadInput for an environment
     whose games cannot be saved, and for a policy that has no values, has a state or sees images.
@@ -73,9 +73,9 @@ class Search:
         self._settings = settings
         task = QWOPTask(**{**policy.environment.settings, "max_idle_frames": 0, "delay": 0.0})
         self._frames = task.frames_per_step
-        self._beam = Games(task, settings.width)
-        self._candidates = Games(task, settings.width * ACTIONS)
-        self._rollouts = Games(task, settings.width * min(settings.shortlist, ACTIONS))
+        self._beam = GameArrays(task, settings.width)
+        self._candidates = GameArrays(task, settings.width * ACTIONS)
+        self._rollouts = GameArrays(task, settings.width * min(settings.shortlist, ACTIONS))
         self._workspaces = [workspace() for _ in range(threads)]
         # MKL would otherwise give each of these threads as many threads as there are cores.
         self._pool = ThreadPoolExecutor(threads, "search", initializer=use_one_thread)
@@ -204,7 +204,7 @@ class Search:
         worth[done] = batch.FINISH_SCORE + FINISH + PACE * left[done]
         return worth
 
-    def _worth(self, games: Games, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _worth(self, games: GameArrays, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Worth of games under way, metres: their distance and the value of their state."""
         values = self._forward(lambda seen: self._values(self._network.scaler(seen)), games.observations[rows])
         worth: NDArray[np.float64] = np.minimum(games.numbers[rows, batch.DISTANCE], batch.FINISH_SCORE) + values
@@ -255,14 +255,14 @@ def _trace_back(chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> ND
     return np.array(actions[::-1], dtype=np.int64)
 
 
-def _copy(source: Games, rows: NDArray[np.int64], target: Games) -> None:
+def _copy(source: GameArrays, rows: NDArray[np.int64], target: GameArrays) -> None:
     """Copy these games of `source` into the first rows of `target`."""
     for name, values in source.arrays().items():
         target.arrays()[name][: len(rows)] = values[rows]
 
 
 def _play(
-    games: Games,
+    games: GameArrays,
     rows: slice,
     keys: NDArray[np.uint8],
     space: tuple[NDArray[np.float64], NDArray[np.int64]],

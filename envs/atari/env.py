@@ -13,8 +13,6 @@ from .task import AtariTask, Noops, console_seed
 
 NOOP, FIRE = 0, "FIRE"
 
-Step = tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]
-
 
 class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
     """An Atari game with the preprocessing of Mnih et al. 2015: `ALE/Pong-v5` without `obs_type`.
@@ -77,7 +75,7 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self._decisions = 0
         return np.array(observation), {"lives": info["lives"]}
 
-    def step(self, action: Any) -> Step:
+    def step(self, action: Any) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
         self._require_open()
         observation, reward, terminated, _, info = self._stacked.step(action)
         self._decisions += 1

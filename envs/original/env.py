@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ..names import BODIES, CLOCK, FEATURES, SCORE, UNITS_A_METRE
-from ..qwop.base import OneGame, Step
+from ..qwop.base import GameStep, QWOPBase
 from ..qwop.observations import observe_as, observe_start
 from ..qwop.rewards import rewards_along
 from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of
@@ -18,7 +18,7 @@ _JOINTS = [column for column, name in enumerate(FEATURES) if name.startswith("jo
 _KNEES = [place for place, column in enumerate(_JOINTS) if FEATURES[column].endswith("Knee")]
 
 
-class QWOPOriginalEnv(OneGame):
+class QWOPOriginalEnv(QWOPBase):
     """`QWOPOriginal-v1`: `QWOP-v1` played in the page of the original game, in Chrome or Chromium.
 
     Observations, actions, rewards, infos and the settings of the task are those of `QWOP-v1` (see `QWOPEnv`), and so is
@@ -79,7 +79,7 @@ class QWOPOriginalEnv(OneGame):
         self._idle = self._played = self._take(self.page.play(without), without) if idle else 0
         return self._observation()
 
-    def _play(self, first: int, keys: int, frames: int) -> Step:
+    def _play(self, first: int, keys: int, frames: int) -> GameStep:
         before = self._now
         pressed = np.full(frames, keys, np.uint8)
         pressed[0] = first

@@ -16,7 +16,7 @@ from ..pictures.drawing import Drawing
 from ..pictures.window import Window, require_pygame
 from .task import FRAMES_A_SECOND, QWOPTask
 
-Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
+GameStep = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
 _NO_GAME, _CLOSED = "no game has begun", "closed"
 
@@ -69,7 +69,7 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
     return int(chosen)
 
 
-class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
+class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     """One game, decision by decision. Subclasses play it: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
@@ -143,7 +143,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             self._show(self._rate)
         return observation, self._info()
 
-    def step(self, action: Any) -> Step:
+    def step(self, action: Any) -> GameStep:
         chosen = _checked("action", action, len(_KEYS))
         self._require_game()
         before, self._keys = self._keys, _KEYS[chosen]
@@ -151,7 +151,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         first = before if self._late else self._keys
         return self._after(self._play(first, self._keys, self.task.frames_per_step), self._rate)
 
-    def advance(self, keys: int) -> Step:
+    def advance(self, keys: int) -> GameStep:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
         chosen = _checked("keys", keys, ALL_KEYS)
         self._require_game()
@@ -167,7 +167,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
-    def _after(self, played: Step, fps: float) -> Step:
+    def _after(self, played: GameStep, fps: float) -> GameStep:
         if played[2] or played[3]:
             self._needs_reset = "the game has ended"
         if self.render_mode == "human":
@@ -221,7 +221,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
         """Begin a game with `idle` frames without a key; return the observation then."""
         raise NotImplementedError
 
-    def _play(self, first: int, keys: int, frames: int) -> Step:
+    def _play(self, first: int, keys: int, frames: int) -> GameStep:
         """Play some frames, with the keys `first` down in the first of them and `keys` in the others."""
         raise NotImplementedError
 

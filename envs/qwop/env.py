@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from ..engine import batch
 from ..engine import layout as at
 from ..names import OUTCOMES
-from .base import OneGame, Step
+from .base import GameStep, QWOPBase
 from .saved import checked_generators, checked_keys_down, checked_page, entry_of
 from .session import checked_keys
-from .task import Games
+from .task import GameArrays
 
 _EVERY = np.ones(1, dtype=np.bool_)
 
 
-class QWOPEnv(OneGame):
+class QWOPEnv(QWOPBase):
     """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
 
     Observation ("features"): float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published
@@ -110,7 +110,7 @@ class QWOPEnv(OneGame):
 
     def __init__(self, render_mode: str | None = None, **task: Any) -> None:
         super().__init__(render_mode, task)
-        self._games = Games(self.task, 1)
+        self._games = GameArrays(self.task, 1)
         self._take_rows()
 
     def _take_rows(self) -> None:
@@ -194,7 +194,7 @@ class QWOPEnv(OneGame):
         self._look(begun=True)
         return self._seen()
 
-    def _play(self, first: int, keys: int, frames: int) -> Step:
+    def _play(self, first: int, keys: int, frames: int) -> GameStep:
         self._orders[batch.FIRST_KEYS_DOWN] = first
         self._orders[batch.KEYS_DOWN] = keys
         self._orders[batch.FRAMES_TO_PLAY] = frames
@@ -210,7 +210,7 @@ class QWOPEnv(OneGame):
 
     def _seen(self) -> NDArray[Any]:
         if self._games.pictures is not None:
-            picture: NDArray[np.uint8] = self._games.seen()[0]
+            picture: NDArray[np.uint8] = self._games.observed()[0]
             return picture
         return self._observation.copy()
 

@@ -49,7 +49,7 @@ class Pictures:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_calls": {}}  # a call has addresses
 
-    def seen(self) -> NDArray[np.uint8]:
+    def observed(self) -> NDArray[np.uint8]:
         """Copy the current observations: uint8 [n, *picture_shape]."""
         return self.stacks.reshape(len(self.stacks), *self._shape).copy()
 

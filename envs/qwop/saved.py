@@ -43,7 +43,7 @@ def checked_array(saved: Any, name: str, like: NDArray[Any], *, finite: bool = T
 def checked_games(saved: Any, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays of saved games, of the shapes and types of `like`; BadInput unless kernels can play them.
 
-    like: `Games.arrays()`, or one row of each.
+    like: `GameArrays.arrays()`, or one row of each.
     """
     found = {name: checked_array(saved, name, mine, finite=name != "reals") for name, mine in like.items()}
     require_sound(found["reals"], found["integers"])

@@ -115,7 +115,7 @@ class QWOPTask(Settings):
         return np.array([KINDS[self.reward], self.observation_lag, limit, kind, *self.prices.values()], np.float64)
 
 
-class Games:
+class GameArrays:
     """n games of one task as rows of arrays: the state behind both forms of `QWOP-v1`.
 
     `reals`, `integers`: the engine's state; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71,
@@ -173,9 +173,9 @@ class Games:
         if self.pictures is not None:
             self.pictures.draw(self.reals, chosen, begun)
 
-    def seen(self) -> NDArray[Any]:
+    def observed(self) -> NDArray[Any]:
         """Copy the current observations: [n, *shape]."""
-        return self.observations.copy() if self.pictures is None else self.pictures.seen()
+        return self.observations.copy() if self.pictures is None else self.pictures.observed()
 
     @property
     def states(self) -> NDArray[np.float64]:

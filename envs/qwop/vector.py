@@ -30,7 +30,7 @@ from ..vector import (
 )
 from .base import chosen_idle_frames, require_render_mode
 from .saved import checked_generators, checked_keys_down, checked_row, entry_of
-from .task import FRAMES_A_SECOND, Games, QWOPTask
+from .task import FRAMES_A_SECOND, GameArrays, QWOPTask
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
@@ -82,7 +82,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self.task = QWOPTask(**task)
         mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
         self._declare(num_envs, render_mode, mode, rate, self.task.observation_space, len(ACTION_KEYS))
-        self._games = Games(self.task, num_envs)
+        self._games = GameArrays(self.task, num_envs)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
         # a stream of their own, which therefore is where that of a single game is.
         drawing = num_envs if self.task.max_idle_frames or self.task.delay else 0
@@ -145,7 +145,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._late[mask] = False
         self._look_at(mask, mask)
         numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
-        return self._games.seen(), masked(self._infos(numbers, counters), mask)
+        return self._games.observed(), masked(self._infos(numbers, counters), mask)
 
     def step(self, actions: Any) -> Step:
         chosen = checked_actions(actions, self.num_envs)
@@ -186,11 +186,11 @@ class QWOPVectorEnv(OwnVectorEnv):
                 final = games.observations.copy()
                 final[done] = games.final_observations[done]
             else:
-                final = games.seen()
+                final = games.observed()
                 self._begin_where(done)
             self._begun(done)
             infos |= final_infos(final, base, done)
-        return games.seen(), rewards, terminations, truncations, infos
+        return games.observed(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole state, for `set_state`: the games continue bit-identically."""
@@ -217,7 +217,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._keys[:], self._next_idle[:] = keys, next_idle
         self._generators, self._delays = generators, delays
         self._begun_ever[:] = True
-        return self._games.seen()
+        return self._games.observed()
 
     def save_game(self, row: int) -> dict[str, Any]:
         """Return one game as it is now, for `put_game`."""
@@ -233,7 +233,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._games.restore_row(row, saved)
         self._keys[row] = keys
         self._begun_ever[row] = True
-        observation: NDArray[Any] = self._games.seen()[row]
+        observation: NDArray[Any] = self._games.observed()[row]
         return observation
 
     @property

@@ -18,7 +18,7 @@ from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
-from ..qwop.task import Games
+from ..qwop.task import GameArrays
 from ..qwop.vector import RENDER_MODES, checked_actions
 from ..vector import (
     Infos,
@@ -114,7 +114,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
         numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.task.observation_names),), np.float32)
         self._declare(num_envs, render_mode, mode, rate, numbers, len(ACTION_KEYS))
-        self._games = Games(self.task.world, num_envs)
+        self._games = GameArrays(self.task.world, num_envs)
         self._counter = EventCounter.of(num_envs)
         first = np.repeat(np.arange(0, num_envs, runners), runners)
         self._others = first[:, None] + np.tile(self.task.others, (self.num_races, 1))

@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete, MultiBinary
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...envs.actions import Env, Space, action_at, action_names, index_of_action, taken_actions, told
+from ...envs.actions import Env, Space, action_at, action_names, answer_of, index_of_action, taken_actions
 
 MOST_DIGITS = 10
 """Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
@@ -116,7 +116,7 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
 
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
-    if (named := told(env, "get_keys_to_action")) is not None:
+    if (named := answer_of(env, "get_keys_to_action")) is not None:
         if not isinstance(named, Mapping):
             found = quoted(named)
             raise BadInput(f"environment {id}: get_keys_to_action gives {found}, expected actions by their keys")

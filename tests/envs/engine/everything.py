@@ -12,7 +12,7 @@ from qwop.envs.engine.observations import CONTACT_FEATURES, FEATURES
 from qwop.envs.engine.run import play_keys, play_together
 from qwop.envs.engine.workspace import workspace
 from qwop.envs.pictures.raster import BONES, palette
-from qwop.envs.qwop.task import Games, QWOPTask
+from qwop.envs.qwop.task import GameArrays, QWOPTask
 
 GAMES = np.load(Path(__file__).parents[1] / "recorded_games.npz")
 
@@ -82,7 +82,7 @@ def everything(engine: native.Engine, frames: int) -> dict[str, str]:
         call("draw_games", reals, chosen, begun, BONES, scene, colours, 40, 0, len(reals), stacks, out=(stacks,))
 
     for count in (1, 6):
-        games = Games(QWOPTask(observation="contact"), count)
+        games = GameArrays(QWOPTask(observation="contact"), count)
         games.orders[:, DO], games.orders[:, FRAMES_TO_PLAY] = DECIDE, 4
         rows = games.numbers, games.counters, games.observations, games.reals, games.integers
         for _ in range(-(-frames // 8)):
