@@ -22,16 +22,7 @@ from typing import Any
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
-MAINS = {
-    "record": "recorder.command",
-    "pretrain": "pretrain.command",
-    "finetune": "finetune.main",
-    "evaluate": "evaluation.command",
-    "search": "search.command",
-    "distil": "search.distil_command",
-    "study": "study.command",
-    "population": "population.main",
-}
+COMMANDS = ("record", "pretrain", "finetune", "evaluate", "search", "distil", "study", "population")
 
 WORK = (
     "recorder.main", "pretrain.main", "pretrain.reestimate", "finetune.training", "evaluation.main", "search.main",
@@ -147,7 +138,7 @@ def preload() -> None:
     from qwop.finetune.replay.sum_tree import SumTree
     from qwop.recorder import policy_source  # noqa: F401
 
-    for name in (*MAINS, *VERBS):
+    for name in (*COMMANDS, *VERBS):
         main_of(name)
     for module in WORK:
         importlib.import_module(f"qwop.{module}")
@@ -167,10 +158,15 @@ def preload() -> None:
     assert len(threads) - threads.count("jemalloc_bg_thd") == 1, f"children would lack some threads: {threads}"
 
 
+def program(name: str) -> str:
+    """The name that a command or verb has in its messages: `qwop-dataset copy`."""
+    return f"qwop-dataset {name}" if name in VERBS else f"qwop-{name}"
+
+
 def main_of(name: str) -> Any:
     """The main of a command, by its name or verb."""
     if name not in VERBS:
-        return importlib.import_module(f"qwop.{MAINS[name]}").main
+        return getattr(importlib.import_module("qwop.commands"), name)
     verbs = importlib.import_module("qwop.datasets.main").VERBS
     return importlib.import_module(verbs[name][0]).command
 
