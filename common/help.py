@@ -5,6 +5,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ def help_page(command: "Command[Any]", words: Sequence[str], width: int) -> Rend
     return Group(*parts, Text(), Text(f"{end}{command.program} --config prints the settings of a command line."))
 
 
+@cache
 def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
     """The sentence of each setting: the text below it in the source, or the description of its type."""
     found = {name: one.description or "" for name, one in cls.model_fields.items()}
@@ -147,7 +149,8 @@ def _groups(command: "Command[Any]", node: Mapping[str, Any]) -> RenderableType:
         chosen = _chosen(one, value) if one.options else ""
         options = Text(", ").join(Text(each, style="bold" if each == chosen else "") for each in options_of(name, one))
         state = f"chosen: {chosen}" if chosen else "chosen" if value else "required"
-        about = f"{sentences(command.settings)[name]} ({state})"
+        said = sentences(command.settings)  # type: ignore[arg-type]  # mypy takes type[Any] for one that has no hash
+        about = f"{said[name]} ({state})"
         table.add_row(Text(f"{name}=", style="bold cyan"), Group(options, Text(about, style="dim")))
     return Padding(table, (0, 0, 0, 2))
 
