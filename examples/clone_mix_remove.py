@@ -54,32 +54,29 @@ class Learner:
 
     def update(self, batch: Sequences, critic_only: bool) -> None:
         """Take a step on n sequences of k decisions; critic_only: of Q alone, the policy stays as it is."""
-        observations = torch.from_numpy(batch.observations)
-        actions, mu = torch.from_numpy(batch.actions), torch.from_numpy(batch.behaviour_probabilities)
-        logits, q = self.network(observations)  # [n, k + 1, A]
+        observations = torch.from_numpy(batch.observations).transpose(0, 1)  # time first, as in the formulas
+        actions, mu = torch.from_numpy(batch.actions).T, torch.from_numpy(batch.behaviour_probabilities).transpose(0, 1)
+        logits, q = self.network(observations)  # [k + 1, n, A]
         with torch.no_grad():
             pi = torch.softmax(logits, -1)
             values = (pi * q).sum(-1)
-            q_taken = of_action(q[:, :-1], actions)
-            rho = acer.importance_weights(of_action(pi[:, :-1], actions), of_action(mu, actions))
+            rho = acer.importance_weights(of_action(pi[:-1], actions), of_action(mu, actions))
             q_ret = acer.retrace(
-                REWARD_SCALE * torch.from_numpy(batch.rewards),
-                torch.from_numpy(batch.terminated),
-                torch.from_numpy(batch.truncated),
-                q_taken,
+                REWARD_SCALE * torch.from_numpy(batch.rewards).T,
+                torch.from_numpy(batch.terminated).T,
+                torch.from_numpy(batch.truncated).T,
+                of_action(q[:-1], actions),
                 values,
-                final_values(batch, self.value, torch.device("cpu")),
+                final_values(batch, self.value, torch.device("cpu")).T,
                 rho,
                 GAMMA,
             )
-        logits, q, pi, values = logits[:, :-1], q[:, :-1], pi[:, :-1], values[:, :-1]
+        logits, q, pi, values = logits[:-1], q[:-1], pi[:-1], values[:-1]
         loss = 0.5 * acer.critic_loss(of_action(q, actions), q_ret)
         if not critic_only:
-            free = logits.detach().requires_grad_()
-            gain = acer.gain(free, mu, actions, q.detach(), values, q_ret, TRUNCATION, ENTROPY)
-            (g,) = torch.autograd.grad(gain.sum(), free)
             with torch.no_grad():
-                pi_average = torch.softmax(self.average(observations[:, :-1])[0], -1)
+                g = acer.policy_gradient(pi, mu, actions, q, values, q_ret, TRUNCATION, ENTROPY)
+                pi_average = torch.softmax(self.average(observations[:-1])[0], -1)
                 z, _ = acer.to_trust_region(g, pi, pi_average, DELTA)
             loss = loss - (z * logits).sum(-1).mean()
         self.optimiser.zero_grad()
@@ -99,7 +96,7 @@ class Learner:
 
 
 def of_action(numbers: Tensor, actions: Tensor) -> Tensor:
-    """The number of the action taken, [n, k], of numbers of all actions [n, k, A]."""
+    """The number of the action taken, [k, n], of numbers of all actions [k, n, A]."""
     return numbers.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
 
 
