@@ -1,7 +1,7 @@
 """The recurrent core of the For The Win agent (Jaderberg et al. 2019), with two time scales."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -180,8 +180,8 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
 def scale_gradient(numbers: Tensor, factor: float) -> Tensor:
     """The same numbers, with gradients times a factor."""
-    scaled: Tensor = _ScaledGradient.apply(numbers, factor)  # type: ignore[no-untyped-call]
-    return scaled
+    apply: Callable[[Tensor, float], Tensor] = _ScaledGradient.apply  # typed by some versions of PyTorch alone
+    return apply(numbers, factor)
 
 
 class _ScaledGradient(torch.autograd.Function):
