@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -171,6 +172,7 @@ def test_killed_recorders_lose_nothing(tmp_path: Path) -> None:
             if number % 2:
                 page.send("back")
             page.keys(int(random.integers(1, 16)), 10 * int(random.integers(1, 4)))
+            time.sleep(1.5)  # the copy of a game is half a second old at most
             process.send_signal(signal.SIGKILL if number < 5 else signal.SIGINT)
         frames.append(number % 2)
     games = [*open_dataset(folder)]
