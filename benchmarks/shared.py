@@ -1,4 +1,4 @@
-"""What several scripts of this folder need."""
+"""Functions of several scripts of this folder."""
 
 import resource
 from collections.abc import Iterable, Sequence

@@ -100,7 +100,7 @@ class Settings(BaseModel):
         return None
 
     def changes(self) -> dict[str, Any]:
-        """What a command line has to give for these settings, as plain data."""
+        """Plain data of these settings, as a command line has to give them."""
         return changes(self)
 
     def check(self) -> None:

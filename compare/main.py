@@ -15,6 +15,7 @@ from ..common.command import REPORT
 from ..common.command_line import override
 from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
+from ..finetune.reports.phase_evaluator import figures_of
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of
 from .runner import jobs_of, require_commands, run_missing
@@ -124,8 +125,5 @@ def _is_command(line: str) -> bool:
 def _plain(run: Run) -> Plain:
     """A run without its log, its games and the settings of these."""
     names = ("seed", "environment", "command", "decisions", "chosen", "made")
-    figures = {
-        kind: {name: value for name, value in found.items() if not isinstance(value, Mapping) and name != "games"}
-        for kind, found in run.figures.items()
-    }
+    figures = {kind: figures_of(found) for kind, found in run.figures.items()}
     return {"folder": str(run.folder), **{name: getattr(run, name) for name in names}, **figures}

@@ -112,7 +112,7 @@ def note_of(folder: Path) -> Path:
 
 
 def made_by(folder: Path) -> Plain:
-    """That note: the row's command lines, the commands that are done, and the seed; empty without one."""
+    """The note beside a run: the row's command lines, the commands that are done, and the seed; empty without one."""
     return _document(note_of(folder)) if note_of(folder).exists() else {}
 
 

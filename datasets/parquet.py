@@ -55,7 +55,7 @@ class EpisodeFile:
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
-        """What no column holds: origin, start, branch, …, as JSON values."""
+        """JSON values that no column holds: origin, start, branch, …"""
         return _json(self.parquet, EPISODE)  # type: ignore[no-any-return]
 
     def about(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from .evaluation.evaluate import Evaluation
 from .evaluation.evaluate import evaluate as play_games
 from .finetune.loop import Progress, Stopped
 from .finetune.main import run as run_finetune
-from .finetune.reports.phase_evaluator import read_evaluation
+from .finetune.reports.phase_evaluator import figures_of, read_evaluation
 from .finetune.reports.run_log import read_metrics
 from .finetune.resume import POLICY
 from .finetune.settings import ScheduleSettings
@@ -282,12 +282,7 @@ def _evaluations(folder: Path) -> pd.DataFrame:
     """The evaluations of a run, a row each, in the order they were made."""
     found = [read_evaluation(path) for path in sorted((folder / "phases").glob("*.json"))]
     rows = [
-        {**_figures(one), **{f"drawn/{name}": value for name, value in _figures(one.get("drawn", {})).items()}}
+        {**figures_of(one), **{f"drawn/{name}": value for name, value in figures_of(one.get("drawn", {})).items()}}
         for one in sorted(found, key=lambda one: int(one["decisions"]))
     ]
     return pd.DataFrame(rows)
-
-
-def _figures(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of an evaluation, without its games and settings."""
-    return {name: value for name, value in found.items() if not isinstance(value, Mapping) and name != "games"}

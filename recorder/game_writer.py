@@ -115,6 +115,8 @@ class GameWriter:
                 self._elsewhere = DatasetWriter(tempfile.mkdtemp(prefix="qwop-"), self._writer.info)
             self._elsewhere.write(episode)
         except (OSError, BadInput):
+            if partial is not None and partial.exists():
+                return "the game that has just ended is kept as far as it was copied; make room, then record again"
             return "the game that has just ended is lost, all before it are kept; make room, then record again"
         if partial is not None:
             partial.unlink(missing_ok=True)

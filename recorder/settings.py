@@ -256,4 +256,4 @@ class RecordSettings(Settings):
             return self.dataset
         if isinstance(self.source, EnvironmentPageSettings):
             return f"data/{file_name(f'{self.source.player}-{self.source.id}')}"
-        return f"data/{file_name(self.source.player or PersonSettings.player)}"
+        return f"data/{file_name(self.source.player or ME)}"

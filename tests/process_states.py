@@ -1,4 +1,4 @@
-"""What a process, or a module that it imports, may set for PyTorch as a whole."""
+"""States of PyTorch as a whole that a process, or a module that it imports, may set."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -41,7 +41,7 @@ PACKERS: dict[str, Callable[[bytes, int], bytes]] = {
     ".zip": lambda data, most: _only_member(data, most),
     ".zst": lambda data, most: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read(most + 1),
 }
-"""How pandas packs a `.csv`."""
+"""Kinds of packing that pandas knows."""
 
 TEXTS, PARQUETS, ARRAYS = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".npz",)
 

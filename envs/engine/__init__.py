@@ -24,7 +24,7 @@ _FAULTS = (
     "its boxes form no tree",
     "its contacts contradict each other",
 )
-"""What is wrong with a game, by the number that `find_fault` writes."""
+"""Faults of a game, by the number that `find_fault` writes."""
 
 
 @cache

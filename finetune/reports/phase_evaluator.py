@@ -234,6 +234,11 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     return document
 
 
+def figures_of(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of an evaluation, without its games and settings."""
+    return {name: one for name, one in evaluation.items() if not isinstance(one, Mapping) and name != "games"}
+
+
 def is_worse(figures: Figures, before: Figures) -> bool:
     """True if a policy is clearly worse than an earlier one: it finishes fewer games, greedy or drawn, by a tenth and
     two standard errors of the difference. Without a track: the intervals of the mean returns do not overlap."""

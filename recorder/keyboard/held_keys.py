@@ -39,7 +39,7 @@ class HeldKeys:
             self._down.pop(self._held(name, place), None)
 
     def _held(self, name: str, place: int | None) -> object:
-        """What is held of a key: by its place, or by its name where one of the two events has no place."""
+        """The held entry of a key: by its place, or by its name where one of the two events has no place."""
         if place in self._down:
             return place
         same = (held for held, other in self._down.items() if other == name and (place is None or held == name))

@@ -102,7 +102,7 @@ class LocalServer(ABC):
         self.address = f"http://{HOST}:{listener.getsockname()[1]}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
         self.games: GameWriter
-        """Where games are written; there once the server is started."""
+        """The writer of games; there once the server is started."""
 
     @abstractmethod
     def answer(self, path: str) -> Answer | None:

@@ -1,4 +1,4 @@
-"""What fails once there is a result."""
+"""Failures once there is a result."""
 
 from pathlib import Path
 

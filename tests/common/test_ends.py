@@ -123,7 +123,7 @@ def test_a_pipe_that_is_not_standard_output_keeps_its_traceback(capsys: pytest.C
 
 
 def pressed(times: int, patient: bool, at_once: bool) -> list[int]:
-    """How often Ctrl-C had been pressed before it was heard, at the latest where signals are delivered."""
+    """Number of presses of Ctrl-C before it was heard, at the latest where signals are delivered."""
     before: list[int] = []
     with suppress(KeyboardInterrupt), ending_signals(), Deferred(patient=patient) as signals:
         with signals.at_once() if at_once else nullcontext():

@@ -62,7 +62,7 @@ class Example(Settings):
     file: Annotated[HomePath, Field(examples=["a.txt"])]
     """A file."""
     count: Annotated[int, Field(ge=1, le=9)] = 3
-    """How many."""
+    """A number."""
     share: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """A fraction."""
     kind: Literal["red", "green"] = "red"
@@ -76,7 +76,7 @@ class Example(Settings):
     inside: Slow = Slow()
     """Beside the others."""
     method: Annotated[Slow | Fast, Field(discriminator="name")] = Slow()
-    """How."""
+    """A method."""
     steps: Annotated[tuple[Step, ...], Entries(Step), BeforeValidator(steps_of), PlainSerializer(plain_entries)] = (
         Step(name="one", length=1.0),
     )

@@ -13,7 +13,7 @@ from qwop.common.tracker import TRACKERS, open_tracker, require_tracker
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What W&B or Trackio was told, in order."""
+    """Calls of W&B or Trackio, in order."""
     found: list[Any] = []
 
     def init(**given: Any) -> SimpleNamespace:

@@ -97,6 +97,15 @@ def test_where_nothing_can_be_written_the_game_is_said_to_be_lost(full: GameWrit
         full.write(game(9))
 
 
+def test_where_nothing_can_be_written_the_copy_is_recorded_next_time(full: GameWriter, tmp_path: Path) -> None:
+    (tmp_path / "temporary").rmdir()
+    full.note(None, lambda: game(9))
+    until(lambda: copies(full.folder))
+    with pytest.raises(BadInput, match="kept as far as it was copied"):
+        full.write(game(9))
+    assert copies(full.folder)
+
+
 def test_games_under_way_are_written_when_recording_is_interrupted(tmp_path: Path) -> None:
     def games() -> Iterator[Episode]:
         yield game(9)

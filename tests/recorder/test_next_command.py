@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from qwop.commands import record
 from qwop.recorder.next_command import ENOUGH, NextCommand
 from qwop.recorder.settings import RecorderPageSettings, RecordSettings
 
@@ -49,3 +50,20 @@ def test_a_folder_with_enough_games_is_not_told_again(add_games: Callable[[int],
 )
 def test_games_of_any_player_are_recorded_within_data(player: str, folder: str) -> None:
     assert RecordSettings(source=RecorderPageSettings(player=player)).folder == folder
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("", "data/me"),
+        ("source=keys source.files=[*.txt]", "data/me"),
+        ("source=keys source.files=[*.txt] source.player=ada", "data/ada"),
+        ("source=environment source.id=CartPole-v1", "data/me-CartPole-v1"),
+        ("source=import source.files=[*.npz] source.player=kurodo", "data/kurodo"),
+        ("source=policy source.policy=champion", "data/policy"),
+        ("source=keyboard", "data/me"),
+        ("source=keys dataset=games", "games"),
+    ],
+)
+def test_each_source_has_a_folder(line: str, folder: str) -> None:
+    assert record.read(line.split()).folder == folder

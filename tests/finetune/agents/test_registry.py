@@ -26,7 +26,7 @@ class OwnSettings(Discounted):
     """Mine."""
 
     speed: float = 1.0
-    """How fast it goes."""
+    """Speed of the agent."""
 
 
 class OwnLoopSettings(LiveSettings):
@@ -56,7 +56,7 @@ def test_a_registered_algorithm_has_its_settings_in_the_command_line(own: Any) -
     assert to_plain(chosen)["algorithm"]["name"] == "own"
     assert "name" not in to_plain(chosen)["loop"]
     assert chosen.chosen_algorithm.build(SimpleNamespace(policy=1)).policy == 1
-    assert sentences(type(chosen.algorithm))["speed"] == "How fast it goes."
+    assert sentences(type(chosen.algorithm))["speed"] == "Speed of the agent."
     with pytest.raises(BadInput, match=r"algorithm\.sped: no such setting; did you mean algorithm\.speed\?"):
         finetune.read([*LINE, "algorithm.sped=2"])
 
