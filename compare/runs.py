@@ -23,6 +23,10 @@ OWN = ("seed", "seeds", "out", "resume")
 EVALUATION, CLONE, POLICY, START = "evaluation.json", "pretraining.json", "policy.safetensors", "start.safetensors"
 
 
+NOTES = "made"
+"""Folder beside the runs with what `qwop-compare` notes of them."""
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run.
@@ -50,7 +54,8 @@ def read_row(name: str, places: Sequence[str]) -> list[Run]:
     Where some have equal seeds, as evaluations do, the number that ends each folder's name stands for it. BadInput
     where no folder is found, one holds no finished run, or two hold the same run.
     """
-    folders = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)) if Path(one).is_dir())
+    found = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)))
+    folders = [one for one in found if one.is_dir() and one.name != NOTES]  # a pattern may name all of `out`
     if not folders:
         raise BadInput(f"{name}={','.join(places)}: no such folder; expected those of finished runs, or a command line")
     runs = [read_run(folder) for folder in folders]
@@ -108,7 +113,7 @@ def read_run(folder: Path) -> Run:
 
 def note_of(folder: Path) -> Path:
     """The file beside a run's folder in which `qwop-compare` notes the commands that made it."""
-    return folder.parent / "made" / f"{folder.name}.json"
+    return folder.parent / NOTES / f"{folder.name}.json"
 
 
 def made_by(folder: Path) -> Plain:

@@ -33,6 +33,14 @@ def test_a_run_that_keeps_the_best_is_read_with_the_policy_that_it_kept(finished
     assert (run.figures["greedy"]["mean_return"], run.decisions, run.chosen) == (499.0, 0, True)
 
 
+def test_a_pattern_may_name_all_that_a_comparison_left(finished: Path, tmp_path: Path) -> None:
+    for name in ("fast-0", "fast-1"):
+        shutil.copytree(finished / name, tmp_path / name)
+    (tmp_path / "made").mkdir()
+    (tmp_path / "table.md").touch()
+    assert [run.seed for run in read_row("all", [str(tmp_path / "*")])] == [0, 1]
+
+
 def test_evaluations_are_told_apart_by_the_numbers_of_their_folders(finished: Path) -> None:
     runs = read_row("judged", [str(finished / "judged-*")])
     assert [run.seed for run in runs] == [0, 1]
