@@ -90,6 +90,7 @@ def test_a_schedule_made_in_python_trains_a_policy(games: Path, clone: qwop.Clon
     assert rows[-1][2]["memory/demonstrations"] == 0.0
     assert run.evaluations.phase.tolist() == ["start", "mixed", "alone"]
     assert (run.evaluations.episodes == 2).all()
+    assert not {"games", "settings", "drawn"} & {*run.evaluations.columns}  # figures alone
     assert run.verdict
     assert not run.stopped
     assert "<h1>" in (run.report or "")

@@ -181,6 +181,16 @@ def test_a_file_that_was_altered_or_goes_on_says_so(tmp_path: Path) -> None:
     assert "its header does not begin with a digest" in refused(path)
 
 
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_description_with_doubled_names_says_so_with_a_digest_or_without(tmp_path: Path, sealed: bool) -> None:
+    text = '{"format": 1, "actions": 3, "actions": 4}'
+    save_file({"w": torch.zeros(2)}, tmp_path / "p", {METADATA: with_room(text) if sealed else text})
+    if sealed:
+        with (tmp_path / "p").open("rb+") as file:
+            seal(file)
+    assert "twice" in refused(tmp_path / "p")
+
+
 def test_a_torn_file_is_refused(tmp_path: Path) -> None:
     path = save_policy(tmp_path / "p", make_policy())
     path.write_bytes(path.read_bytes()[:-100])
