@@ -13,7 +13,7 @@ from qwop.policies.files import METADATA, load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ, EnsembleQ
-from qwop.policies.seal import seal
+from qwop.policies.seal import seal, with_room
 from safetensors import safe_open
 from safetensors.torch import save_file
 
