@@ -204,12 +204,14 @@ def record_interrupted(folder: Path) -> list[str]:
     before = {*episode_files(folder).values()}
     for recorder in left:
         with claimed(recorder) as mine:
-            for path in sorted(recorder.glob("*.partial")) if mine else ():
+            for path in sorted(recorder.glob("game-*.partial")) if mine else ():
                 try:
                     recorded += _record(path, writer, before)
                 except BadInput as error:
                     notes.append(f"a game that a killed recorder left is not recorded: {error}")
             if mine:
+                for half_written in recorder.glob(".*"):
+                    half_written.unlink()
                 with suppress(OSError):  # some are left
                     recorder.rmdir()
     return [*notes, *([f"games that a killed recorder left are recorded: {recorded}"] if recorded else [])]

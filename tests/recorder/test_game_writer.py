@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from qwop.common.errors import BadInput
+from qwop.common.files import temporary_sibling
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.editing import copy
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
@@ -36,7 +37,7 @@ def frames_in(folder: Path) -> list[int]:
 
 
 def copies(folder: Path) -> list[Path]:
-    return [*folder.glob("aside/under-way-*/*.partial")]
+    return [*folder.glob("aside/under-way-*/game-*.partial")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -174,6 +175,18 @@ def test_games_under_way_are_recorded_by_the_next_recorder(tmp_path: Path) -> No
     assert sorted(frames_in(tmp_path)) == [12, 15]
     assert [*(tmp_path / "aside").glob("under-way-*")] == []
     assert record_interrupted(tmp_path) == []
+
+
+def test_a_copy_that_the_kill_cut_short_is_no_game(tmp_path: Path) -> None:
+    killed = Killed(tmp_path)
+    killed.play("one", 9)
+    (copy_of_it,) = copies(tmp_path)
+    with temporary_sibling(copy_of_it) as made:
+        made.write_bytes(copy_of_it.read_bytes()[:100])
+        killed.kill()
+        assert record_interrupted(tmp_path) == ["games that a killed recorder left are recorded: 1"]
+    assert frames_in(tmp_path) == [9]
+    assert [*(tmp_path / "aside").glob("under-way-*")] == []
 
 
 def test_a_game_that_was_written_or_forgotten_leaves_no_copy(tmp_path: Path) -> None:
