@@ -98,7 +98,8 @@ class ArrayForm:
     def of(cls, environment: EnvironmentSpec | None) -> "ArrayForm":
         """Find the form of an environment; BadInput for None, and for an environment that cannot be made here."""
         info = info_of(environment)
-        return cls(info, *info.environment.own_spaces())
+        opened = info.environment.open()
+        return cls(info, opened.own_observations, opened.own_actions)
 
     def episode(
         self,

@@ -64,31 +64,10 @@ class EnvironmentSpec:
         opened = self.open()
         return opened.observation, opened.actions
 
-    def own_spaces(self) -> tuple[Space, Space]:
-        """The observation and action spaces that the environment itself declares."""
-        opened = self.open()
-        return opened.own_observations, opened.own_actions
-
-    def action_names(self) -> tuple[str, ...] | None:
-        """Names of the actions, as files keep them (`actions.action_names`); None where numbers are all there is."""
-        return self.open().action_names
-
     @property
     def registered_id(self) -> str:
         """Id under which Gymnasium finds the environment."""
         return _Maker.of(self).id
-
-    @property
-    def longest_episode(self) -> int | None:
-        """Decisions after which Gymnasium truncates an episode; None without a limit."""
-        registered = _Maker.of(self).registered
-        return None if registered is None else registered.max_episode_steps
-
-    @property
-    def reward_threshold(self) -> float | None:
-        """Mean return from which the environment counts as solved; None if its registration gives none."""
-        registered = _Maker.of(self).registered
-        return None if registered is None else registered.reward_threshold
 
     @property
     def default_limit(self) -> int | None:

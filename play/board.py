@@ -67,12 +67,12 @@ def read_board(folder: Path) -> tuple[list[BoardRun], list[RefusedRun]]:
 def read_run(path: Path) -> BoardRun:
     """Read one run, and play it.
 
-    BadInput, with the file and the frame, for a run that does not play as it says, and for a file that lacks the name
-    and check bits (`# game:`) or the class (`# class:`).
+    BadInput, with the file, for a run that does not play as it says, and for a file that lacks the name
+    and the digest (`# game:`) or the class (`# class:`).
     """
     keys, packed = read_game(path)
     if packed is None:
-        raise BadInput(f"{path}: no line '# game: …' with name and check bits; open it on qwop-play's page and save it")
+        raise BadInput(f"{path}: no line '# game: …' with name and digest; open it on qwop-play's page and save it")
     kind = comment(read_lines(path), "class")
     if kind not in KINDS:
         found = "none" if kind is None else quoted(kind)

@@ -42,8 +42,8 @@ def info_of(environment: EnvironmentSpec | None) -> DatasetInfo:
     """Description of a dataset of this environment, from its spaces; BadInput for None."""
     if environment is None:
         raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
-    observation, actions = environment.interface()
-    return DatasetInfo(environment, observation, actions, action_names=environment.action_names())
+    opened = environment.open()
+    return DatasetInfo(environment, opened.observation, opened.actions, action_names=opened.action_names)
 
 
 def with_observation_names(info: DatasetInfo, names: Sequence[str]) -> DatasetInfo:

@@ -197,7 +197,7 @@ def _minari() -> Any:
 def _action_space(info: DatasetInfo) -> Space:
     """The environment's own action space if it has the form of an array, else numbers from 0."""
     try:
-        _, own = info.environment.own_spaces()
+        own = info.environment.open().own_actions
     except BadInput:  # an environment that is not here
         own = None
     if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and action_count(own, "") == info.actions:

@@ -71,22 +71,8 @@ class QWOPEnv(QWOPBase):
     |---|---|---|---|---|---|---|---|---|---|---|
     | qw | qo | qp | q | wo | wp | w | op | o | p | none |
 
-    Settings of the task:
-
-    - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
-    - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
-    - `shaping` (0.0): weight of the shaping penalties in "race"; `fall_penalty` (1.0): cost of a fall in it;
-      `push_penalty` (0.0): cost of each metre that the hurdle is pushed forward.
-    - `observation` ("features", "full", "contact" or "pixels"): the 71 features of the published recordings, 94,
-      112, or pictures.
-    - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
-    - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
-      1; their first observation is the start position. Rewards and infos never lag.
-    - `max_idle_frames` (0): a game begins with 0 to this many frames without a key, drawn uniformly;
-      `reset(options={"idle_frames": k})` chooses k instead.
-    - `time_limit` (120.0): seconds of the game clock.
-    - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
-      decision before (none before the first). Drawn from the seed, in a stream of its own.
+    Settings of the task: see `qwop.envs.qwop.task.QWOPTask`. `reset(options={"idle_frames": k})` begins the game with k
+    frames without a key, instead of a number drawn up to `max_idle_frames`.
 
     Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit. Raises
     BadInput for wrong settings.

@@ -1,92 +1,80 @@
 """A game as one word of text, as links and files of the page of `qwop-play` have it (`play/static/packed.js`).
 
-It holds the keys of every frame, the result that it claims, and four check bits a frame, which follow from the states
-of all frames so far. A game whose replay differs is refused at the frame where it differs.
+    1.fell.100.303.20783.YWRh.KFA1….d3f3…
+
+A version, the outcome, the pace in percent, tenths of metres, the day, then in Base64 the player's name and the keys, a
+byte for up to 16 frames with the same keys (16 · keys + frames − 1), and last the SHA-256 of all states.
 """
 
 import base64
 import binascii
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
 from ...common.errors import BadInput
 from ..names import ENDED, LONGEST_KEYS, SCORE
 from .session import GameStart, Replay
 from .task import outcome_of
 
-VERSION = 1
 OUTCOMES = ("stopped", "finished", "fell")
 TEMPOS = (1.0, 0.75, 0.5, 0.25)
 
 LONGEST_NAME = 40
 """Bytes."""
 
-_LONG_RUN = 16
+_FORM = re.compile(
+    rf"1\.({'|'.join(OUTCOMES)})\.(100|75|50|25)\.(-?[0-9]{{1,6}})\.([0-9]{{1,9}})"
+    r"\.([A-Za-z0-9_-]{0,64})\.([A-Za-z0-9_-]+)\.([0-9a-f]{64})"
+)
 
 
 @dataclass(frozen=True)
 class PackedGame:
     """A game and the result that it claims.
 
-    keys: uint8 [n]. bits: uint8 [n], the check bits. metres: the score. name: of the player. day: since 1 January 1970,
-    by the player's calendar. tempo: pace at which a person played.
+    keys: uint8 [n]. metres: the score. name: of the player. day: since 1 January 1970, by the player's calendar.
+    sha256: of all states. tempo: pace at which a person played.
     """
 
     keys: NDArray[np.uint8]
-    bits: NDArray[np.uint8]
     outcome: str
     metres: float
     name: str
     day: int
+    sha256: str
     tempo: float = 1.0
 
     @classmethod
     def from_text(cls, text: str) -> "PackedGame":
-        """Read what a text claims; BadInput for anything else. `replay` checks it."""
+        """Read the claims of a text; BadInput for anything else. `replay` checks them."""
+        found = _FORM.fullmatch(text)
         try:
-            content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+            name, runs = map(_bytes_of, found.groups()[4:6]) if found else (b"", b"")
         except (binascii.Error, ValueError):
-            raise BadInput("the game is not one of this page") from None
-        at = iter(content)
-        version = _read(at)
-        if version != VERSION:
-            raise BadInput(f"the game is of version {version}, expected version {VERSION}")
-        flags, frames, signed, day = _read(at), _read(at), _read(at), _read(at)
-        name = bytes(_byte(at) for _ in range(min(_read(at), LONGEST_NAME))).decode(errors="replace").strip()
-        if flags % 4 >= len(OUTCOMES) or flags // 4 >= len(TEMPOS) or not 1 <= frames <= LONGEST_KEYS:
-            raise BadInput("the game is damaged")
-        keys: list[int] = []
-        while len(keys) < frames:
-            byte = _byte(at)
-            count = byte % 16 + 1 if byte % 16 < _LONG_RUN - 1 else _LONG_RUN + _read(at)
-            if len(keys) + count > frames:
-                raise BadInput("the game is damaged")
-            keys += [byte >> 4] * count
-        checks = np.frombuffer(bytes(at), np.uint8)
-        if len(checks) != (frames + 1) // 2:
-            raise BadInput("the game is cut off")
-        bits = np.stack([checks & 15, checks >> 4], axis=1).ravel()[:frames]
-        tenths = signed // 2 if signed % 2 == 0 else -(signed + 1) // 2
-        outcome, tempo = OUTCOMES[flags % 4], TEMPOS[flags // 4]
-        return cls(np.array(keys, np.uint8), bits, outcome, tenths / 10, name or "somebody", day, tempo)
+            runs = b""
+        codes = np.frombuffer(runs[: LONGEST_KEYS + 1], np.uint8)
+        keys = np.repeat(codes >> 4, (codes & 15).astype(np.int64) + 1)
+        if found is None or not 1 <= len(keys) <= LONGEST_KEYS:
+            raise BadInput("the game is cut off, or not one of this page")
+        outcome, percent, tenths, day, _, _, sha256 = found.groups()
+        player = name[:LONGEST_NAME].decode(errors="replace").strip() or "somebody"
+        return cls(keys, outcome, int(tenths) / 10, player, int(day), sha256, int(percent) / 100)
 
     def replay(self) -> Replay:
-        """Play the game. BadInput, with the frame, if the replay differs from its claims."""
+        """Play the game. BadInput if the replay differs from its claims."""
         game = GameStart().session().play(self.keys)
         frames = len(game.states) - 1
-        if (frame := first_difference(self.bits, game)) is not None:
-            raise BadInput(f"the game does not play as it says: it differs at frame {frame}")
         if frames < len(self.keys):
             raise BadInput(f"the game ends at frame {frames}, before its keys do")
         outcome, metres = result_of(game)
-        if outcome != self.outcome:
-            raise BadInput(f"the game says {quoted(self.outcome)}, but at frame {frames} it is {quoted(outcome)}")
-        if round(10 * metres) != round(10 * self.metres):
-            raise BadInput(f"the game says {self.metres:.1f} m, but at frame {frames} it is at {metres:.1f} m")
+        if game.sha256 != self.sha256:
+            raise BadInput("the game does not play as it says: its states have another SHA-256")
+        if (outcome, round(10 * metres)) != (self.outcome, round(10 * self.metres)):
+            claim = f"{self.outcome!r} at {self.metres:.1f} m"
+            raise BadInput(f"the game says {claim}, but at frame {frames} it is {outcome!r} at {metres:.1f} m")
         return game
 
 
@@ -96,37 +84,5 @@ def result_of(game: Replay) -> tuple[str, float]:
     return outcome, float(game.events[-1, SCORE])
 
 
-def check_bits(game: Replay) -> NDArray[np.uint8]:
-    """Four bits of a running hash of all states for each frame, uint8 [n]."""
-    words = np.ascontiguousarray(game.states, "<f8").reshape(len(game.states), -1).view("<u4")
-    found, hashed = [], 0x811C9DC5
-    for row in words:
-        for word in row.tolist():
-            hashed = (hashed ^ word) * 0x01000193 & 0xFFFFFFFF
-            hashed ^= hashed >> 15
-        found.append(hashed >> 28)
-    return np.array(found[1:], np.uint8)
-
-
-def first_difference(bits: NDArray[np.uint8], game: Replay) -> int | None:
-    """First frame of a game, from 1, whose check bits are others; None if all are the same as far as both go."""
-    own = check_bits(game)
-    count = min(len(bits), len(own))
-    differ = bits[:count] != own[:count]
-    return int(np.argmax(differ)) + 1 if differ.any() else None
-
-
-def _byte(content: Iterator[int]) -> int:
-    found = next(content, None)
-    if found is None:
-        raise BadInput("the game is cut off")
-    return found
-
-
-def _read(content: Iterator[int]) -> int:
-    value, unit = 0, 1
-    while (byte := _byte(content)) >= 128:
-        value, unit = value + byte % 128 * unit, unit * 128
-        if unit > 2**28:
-            raise BadInput("the game is damaged")
-    return value + byte * unit
+def _bytes_of(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

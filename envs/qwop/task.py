@@ -68,7 +68,7 @@ class QWOPTask(Settings):
     push_penalty: NotNegative = 0.0
     """Reward that each metre costs by which the hurdle is pushed forward in reward=race."""
     delay: Share = 0.0
-    """Probability that the keys of a decision come a frame late."""
+    """Probability that the keys of a decision come a frame late; its first frame has those of the decision before."""
 
     def check(self) -> None:
         usual = {name: one.default for name, one in QWOPTask.model_fields.items()}

@@ -162,7 +162,7 @@ class PhaseEvaluator:
     @property
     def solved_at(self) -> float | None:
         """Mean return from which the environment counts as solved; None if it has no such threshold."""
-        return None if self._last is None else self._last.games.environment.reward_threshold
+        return None if self._last is None else self._last.games.environment.open().reward_threshold
 
     def film_best(self) -> str | None:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""

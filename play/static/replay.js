@@ -22,7 +22,7 @@ export class Replay {
   prove() {
     const { entry } = this;
     if (!$("proof").open || !entry?.keys) return;
-    entry.sha256 ??= prove(this.module, entry.keys).sha256;
+    entry.sha256 ??= prove(this.module, entry.keys);
     $("digits").textContent = entry.sha256;
   }
 

@@ -3,7 +3,6 @@
 import { Game, POSE } from "./engine.js";
 import { Sha256, stateBytes } from "./digest.js";
 import { FRAME, LiveGame } from "./live_game.js";
-import { Checks } from "./packed.js";
 import { flat } from "./rows.js";
 
 export class Run {
@@ -11,8 +10,6 @@ export class Run {
   constructor(module, keyboard, ghost, now, tempo) {
     Object.assign(this, { tempo, pausedAt: null });
     this.game = new Game(module);
-    this.checks = new Checks(this.game);
-    this.bits = []; // the check bits of every frame, as it was shown
     this.digest = new Sha256().update(stateBytes(this.game));
     this.race(ghost);
     this.live = new LiveGame((keys) => keys.forEach((held) => this.play(held)), keyboard, now, FRAME / tempo);
@@ -29,7 +26,6 @@ export class Run {
   play(held) {
     if (this.game.ended) return;
     this.game.step(held);
-    this.bits.push(this.checks.next());
     this.digest.update(stateBytes(this.game));
     this.ghost?.step(held);
     this.live.receive(this.game.keys.length, [this.game.row()]);
@@ -65,8 +61,8 @@ export class Run {
   result() {
     const { keys, metres, seconds, ended, outcome } = this.game;
     this.sha256 ??= this.digest.hex();
-    const { bits, sha256, tempo } = this;
-    return { keys, bits, sha256, metres, seconds, outcome: ended ? outcome : "stopped", tempo };
+    const { sha256, tempo } = this;
+    return { keys, sha256, metres, seconds, outcome: ended ? outcome : "stopped", tempo };
   }
 
   flat() { return flat(this.live.rows); }

@@ -67,7 +67,7 @@ export class Sharing {
   linked() {
     // Mail programs and messengers encode letters, and add parameters of their own.
     const hash = location.hash.replaceAll(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(`0x${code.slice(1)}`));
-    const packed = /[#&]game=([\w-]+)/.exec(hash)?.[1];
+    const packed = /[#&]game=([\w.-]*[\w-])/.exec(hash)?.[1];
     if (!packed) return null;
     try {
       return { ...verify(this.module, packed), packed };

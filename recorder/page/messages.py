@@ -1,8 +1,4 @@
-"""Messages between a page and its server: JSON, and frames as rows of float32 or as a picture after a header.
-
-A frame of a game that is played in the browser is one number: the keys, and 16 times the four check bits of the state
-after them.
-"""
+"""Messages between a page and its server: JSON, and frames as rows of float32 or as a picture after a header."""
 
 import json
 import re
@@ -77,7 +73,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of a game from number `at` on."""
+    """Frames of a game from number `at` on: the keys of each, 0 to 15."""
 
     game: str
     at: int
@@ -144,7 +140,7 @@ def _of_game(kind: str, game: str, content: Mapping[object, object]) -> Begin | 
                 raise ValueError("it was played at an unknown pace")
             return Begin(game, name, float(tempo), None if file is None else require_name(file, "its file's name"))
         case "frames", {"at": int(at), "frames": list(frames)}:
-            whole = len(frames) <= MOST_FRAMES and all(type(frame) is int and 0 <= frame < 256 for frame in frames)
+            whole = len(frames) <= MOST_FRAMES and all(type(frame) is int and 0 <= frame < 16 for frame in frames)
             if whole and 0 <= at <= LONGEST_KEYS - len(frames):
                 return Frames(game, at, bytes(frames))
         case "end", {"frames": int(frames), "sha256": str(sha256)}:

@@ -15,9 +15,7 @@ from ...datasets.origin import Origin
 from ...datasets.reader import open_dataset
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.qwop.keys_file import write_keys
-from ...envs.qwop.packed_game import first_difference
-from ...envs.qwop.replay import Replay
-from ...envs.qwop.session import GameStart
+from ...envs.qwop.session import GameStart, Replay
 from ..page.library import Library
 
 
@@ -41,12 +39,7 @@ class ReceivedGame:
     @property
     def keys(self) -> NDArray[np.uint8]:
         """uint8 [n]."""
-        return np.frombuffer(bytes(self.frames), np.uint8) & np.uint8(15)
-
-    @property
-    def bits(self) -> NDArray[np.uint8]:
-        """Check bits of every frame, uint8 [n]; see `envs.qwop.packed_game`."""
-        return np.frombuffer(bytes(self.frames), np.uint8) >> np.uint8(4)
+        return np.frombuffer(bytes(self.frames), np.uint8)
 
     @property
     def source(self) -> str:
@@ -90,9 +83,9 @@ class Receiver:
             before = self._recorded(game.game)
             if before is not None and _begins_with(before.keys_of_frames, keys):
                 return Recorded(self._names[game.game])
-            played, differs = _replayed(game)
-            if differs is not None or (sha256 is not None and played.sha256 != sha256):
-                return self._keep_apart(game, differs or len(played.states) - 1)
+            played = _replayed(game)
+            if played is None or (sha256 is not None and played.sha256 != sha256):
+                return self._keep_apart(game)
             path = self._write(self._episode(game, played), game.game)
             if before is not None and _begins_with(keys, before.keys_of_frames):
                 self._library.discard(self._names[game.game])
@@ -100,10 +93,10 @@ class Receiver:
             return Recorded(path.stem)
 
     def so_far(self, game: ReceivedGame) -> Episode | None:
-        """A game under way, None if it has no key, or not the browser's states; called in another thread."""
+        """A game under way, None if it has no key, or keys after its end; called in another thread."""
         game = replace(game, frames=bytearray(game.frames))
-        played, differs = _replayed(game)
-        return self._episode(game, played) if game.keys.any() and differs is None else None
+        played = _replayed(game)
+        return None if played is None or not game.keys.any() else self._episode(game, played)
 
     def _episode(self, game: ReceivedGame, played: Replay) -> Episode:
         origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
@@ -119,20 +112,18 @@ class Receiver:
         except (KeyError, BadInput, OSError):  # discarded, or damaged
             return None
 
-    def _keep_apart(self, game: ReceivedGame, frame: int) -> Recorded:
-        problem = f"the browser played it otherwise than the simulator does, from frame {frame} on"
+    def _keep_apart(self, game: ReceivedGame) -> Recorded:
+        problem = "the browser played it otherwise than the simulator does"
         path = self._library.folder / ASIDE / f"differing-{game.game}.txt"
         write_keys(path, game.keys, f"{game.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
         return Recorded(problem=problem)
 
 
-def _replayed(game: ReceivedGame) -> tuple[Replay, int | None]:
-    """The simulator's replay of a game, and the frame from which the browser's differs."""
+def _replayed(game: ReceivedGame) -> Replay | None:
+    """The simulator's replay of a game; None if it ends before its keys do."""
     played = GameStart().session().play(game.keys)
-    frames = len(played.states) - 1
-    differs = first_difference(game.bits, played)
-    return played, frames + 1 if differs is None and frames < len(game.frames) else differs
+    return played if len(played.states) > len(game.frames) else None
 
 
 def _recorded_names(folder: Path) -> dict[str, str]:

@@ -8,4 +8,4 @@ def test_minigrid_is_found_by_its_ids_alone() -> None:
     pytest.importorskip("minigrid")
     spec = EnvironmentSpec("MiniGrid-Empty-5x5-v0")
     assert spec.interface()[1] == 7
-    assert (spec.action_names() or ())[2] == "forward"
+    assert (spec.open().action_names or ())[2] == "forward"

@@ -125,9 +125,9 @@ def test_a_vector_of_games_takes_numbers_too(odd: Make) -> None:
 
 
 def test_names_are_the_environments_own_or_those_of_a_well_known_one_or_the_actions_form(odd: Make) -> None:
-    assert EnvironmentSpec("CartPole-v1").action_names() == ("push left", "push right")
-    assert odd(actions=spaces.MultiBinary(2)).action_names() == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    assert EnvironmentSpec("Blackjack-v1").action_names() is None
+    assert EnvironmentSpec("CartPole-v1").open().action_names == ("push left", "push right")
+    assert odd(actions=spaces.MultiBinary(2)).open().action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
+    assert EnvironmentSpec("Blackjack-v1").open().action_names is None
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ import numpy as np
 from children import Child
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.envs.qwop.packed_game import check_bits
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 from work import require_clean, require_whole
@@ -47,7 +46,7 @@ class Game:
         game = replay(held)
         self.name = f"{draw.getrandbits(48):012x}"
         self.keys = held[: len(game.states) - 1].astype(np.uint8)
-        self._frames = (self.keys | check_bits(game) << 4).tolist()
+        self._frames = self.keys.tolist()
         self._sha256 = game.sha256
 
     def messages(self) -> Iterator[dict[str, Any]]:

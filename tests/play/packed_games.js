@@ -12,7 +12,7 @@ import { Sharing } from "./sharing.js";
 import { splitsOf } from "./splits.js";
 import { zip } from "./zip.js";
 
-const without = ({ rows, checks, ...rest }) => rest;
+const without = ({ rows, ...rest }) => rest;
 
 export const shownDay = (module, day) => dateOf(day);
 
@@ -58,26 +58,12 @@ export const policiesRefused = (module, files) => files.map(said((file) => {
 
 export const keysRead = (module, text) => readKeys(text);
 
-// A packed game whose keys were changed, frame by frame, while everything else stayed as it was: what each says.
-export function forgeries(module, game, changes) {
-  const text = pack(module, game);
-  const { checks } = unpack(text);
-  return changes.map(([frame, pressed]) => {
-    const keys = game.keys.slice();
-    keys[frame - 1] = pressed;
-    const other = pack(module, { ...game, keys });
-    const bytes = Uint8Array.from(atob(other.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
-    bytes.set(checks, bytes.length - checks.length);
-    return said((forged) => verify(module, forged))(btoa(String.fromCharCode(...bytes)));
-  });
-}
-
 export const runs = (module, keys) => runsOf(keys);
 
 // The page's results for the files of a board, [name, text] each.
 export const boardRuns = (module, files) => files.map(([name, text]) => {
-  const { keys, refused, rows, checks, packed: _, ...run } = new Board(module).open(name, text);
-  return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys).sha256 };
+  const { keys, refused, rows, sha256, packed: _, ...run } = new Board(module).open(name, text);
+  return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys) };
 });
 
 export const best = (module, games) => bestOf(games);

@@ -56,34 +56,23 @@ def test_runs_that_do_not_finish_come_last_by_their_distance(tmp_path: Path) -> 
 
 
 FORGED: dict[str, tuple[PackedGame, Any, str]] = {
-    "edited keys": (GAME, np.where(np.arange(len(KEYS)) == 30, 3, KEYS), "at frame 31"),
-    "a frame more": (GAME, np.append(KEYS, 1), "at frame 61"),
-    "keys and their claim": (replace(GAME, keys=CHANGED), CHANGED, "differs at frame 2"),
-    "another time": (replace(GAME, keys=KEYS[2:], bits=GAME.bits[2:]), KEYS[2:], "differs at frame"),
-    "another distance": (replace(GAME, metres=99.0), KEYS, "says 99.0 m, but at frame 60"),
+    "edited keys": (GAME, np.where(np.arange(len(KEYS)) == 30, 3, KEYS), "its keys were changed"),
+    "a frame more": (GAME, np.append(KEYS, 1), "its keys were changed"),
+    "keys and their claim": (replace(GAME, keys=CHANGED), CHANGED, "another SHA-256"),
+    "another time": (replace(GAME, keys=KEYS[2:]), KEYS[2:], "another SHA-256"),
+    "another distance": (replace(GAME, metres=99.0), KEYS, "at 99.0 m, but at frame 60"),
     "another end": (replace(GAME, outcome="finished"), KEYS, "but at frame 60"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_a_forged_run_is_refused_with_the_frame_by_both(in_node: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_a_forged_run_is_refused_by_both(in_node: Callable[..., Any], tmp_path: Path, name: str) -> None:
     packed, keys, said = FORGED[name]
     path = run_file(tmp_path / "board" / "run.txt", packed, keys)
     with pytest.raises(BadInput, match=re.escape(f"{path}: ") + f".*{said}") as refused:
         read_run(path)
     (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
-    assert re.findall(r"frame (\d+)", shown["refused"]) == re.findall(r"frame (\d+)", str(refused.value))
-
-
-def test_another_version_is_refused_by_both(in_node: Callable[..., Any], tmp_path: Path) -> None:
-    path = run_file(tmp_path / "run.txt")
-    text = text_of(GAME)
-    assert text.startswith("AQ")
-    path.write_text(path.read_text().replace(text, "Ag" + text[2:]))
-    with pytest.raises(BadInput, match="is of version 2"):
-        read_run(path)
-    (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
-    assert "is of version 2" in shown["refused"]
+    assert shown["refused"][:13] == str(refused.value).removeprefix(f"{path}: ")[:13]
 
 
 def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
@@ -101,7 +90,7 @@ def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
         except BadInput:
             refused += 1
             continue
-        # The name, the day, the pace, unused bits, and keys that change nothing are not the game's.
+        # The name, the day, the pace, unused bits of Base64, and keys that change nothing are not the game's.
         assert (game.outcome, game.metres) == (GAME.outcome, GAME.metres)
         assert replay(game.keys).sha256 == replay(KEYS).sha256
         harmless += 1

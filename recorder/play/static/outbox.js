@@ -8,13 +8,12 @@ import { forget, names, read, write } from "./storage.js";
 const PLACE = "qwop.unsent.";
 const APART = "qwop.apart.";
 const PART = 10_000; // frames in a message
-const FRAME_END = 256; // a frame is a byte
 
 const entries = (place) => names(place).map((name) => [name.slice(place.length), read(name, null)]);
 const frameless = (entry) => Array.isArray(entry?.frames) && entry.frames.length === 0;
 
 // The games that were set apart, and why: [game, entry]. Entries of another form are left as they are.
-export const apart = () => entries(APART).filter(([, entry]) => areKeys(entry?.frames, FRAME_END));
+export const apart = () => entries(APART).filter(([, entry]) => areKeys(entry?.frames));
 
 export class Outbox {
   // dataset: the games of another one wait for its recorder.
@@ -104,7 +103,7 @@ export class Outbox {
   // All games that are kept, in the order in which they began: [game, entry]. Entries of another form are left as they are.
   kept() {
     const whole = ({ dataset, begun }) => typeof dataset === "string" && Number.isFinite(begun);
-    const found = entries(PLACE).filter(([, entry]) => (areKeys(entry?.frames, FRAME_END) || frameless(entry)) && whole(entry));
+    const found = entries(PLACE).filter(([, entry]) => (areKeys(entry?.frames) || frameless(entry)) && whole(entry));
     return found.sort(([, one], [, two]) => one.begun - two.begun);
   }
 
@@ -138,7 +137,7 @@ export class Outbox {
       return;
     }
     const entry = read(PLACE + game, null);
-    if (!areKeys(entry?.frames, FRAME_END)) return this.next(); // another page has sent it
+    if (!areKeys(entry?.frames)) return this.next(); // another page has sent it
     this.announce(game, entry);
     this.finish(game, entry.frames, sha256);
   }

@@ -14,10 +14,6 @@ const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
 const LONGEST_FILE_NAME = 100; // characters that the recorder takes
 
-// The frames of a game as they are sent: the keys, and sixteen times the check bits.
-const keysIn = (frames) => frames.map((frame) => frame & 15);
-const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
-
 export class RecordedGames {
   // settings: player, folder, dataset, ghost and next. shown: called with { changed } when the list has changed, { said } with a
   // line for the user, { next } with the next command, { connected }.
@@ -51,7 +47,7 @@ export class RecordedGames {
   connected(now) { this.shown({ connected: now }); }
 
   async resend() {
-    const close = ({ frames }) => prove(this.module, keysIn(frames)).sha256;
+    const close = ({ frames }) => prove(this.module, frames);
     const waiting = await this.outbox.resend(close, () => this.running);
     if (waiting.length) this.shown({ said: `Games that were not sent wait here for the recorder of ${waiting.join(", ")}.` });
   }
@@ -79,7 +75,7 @@ export class RecordedGames {
     const pending = this.list.filter(({ file }) => !file);
     const listed = new Set(pending.map(({ id }) => id));
     const refused = apart().filter(([id]) => !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
-      ...play(this.module, keysIn(frames)), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: String(reason),
+      ...play(this.module, frames), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: String(reason),
     }));
     const own = entries.filter(({ collection }) => collection === "own");
     for (const entry of own) entry.number = numberOf(entry.file);
@@ -100,9 +96,9 @@ export class RecordedGames {
 
   follow(run, now) {
     if (!this.running) this.running = this.outbox.begin(this.name, run.tempo);
-    else if (run.bits.length === this.followed && now !== Infinity) return;
-    this.followed = run.bits.length;
-    const played = inFrames(run.game.keys, run.bits);
+    else if (run.game.keys.length === this.followed && now !== Infinity) return;
+    const played = run.game.keys;
+    this.followed = played.length;
     this.outbox.send(this.running, played);
     if (now - this.noted < NOTE) return;
     this.noted = performance.now();
@@ -115,16 +111,15 @@ export class RecordedGames {
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256) || this.connection.open;
+    this.kept = this.outbox.end(id, result.keys, result.sha256) || this.connection.open;
     return entry;
   }
 
   // A game from a file is recorded, too; one that was recorded before is not again.
   take(entry, file) {
-    const { bits, sha256 } = prove(this.module, entry.keys);
     const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
     this.outbox.begin(shortName(entry.name) || UNNAMED, 1, cut(file, LONGEST_FILE_NAME) || "a file", game);
-    this.outbox.end(game, inFrames(entry.keys, bits), sha256);
+    this.outbox.end(game, entry.keys, prove(this.module, entry.keys));
   }
 
   close(run) { this.follow(run, Infinity); }
@@ -180,11 +175,10 @@ export class RecordedGames {
 
   // A game that was discarded is recorded anew.
   restore(entry) {
-    const { bits, sha256 } = prove(this.module, entry.keys);
     entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1);
     delete entry.file;
     this.list = [...this.list, entry];
-    this.outbox.end(entry.id, inFrames(entry.keys, bits), sha256);
+    this.outbox.end(entry.id, entry.keys, prove(this.module, entry.keys));
   }
 
   // A name that the command gives counts; else the one that was entered last.

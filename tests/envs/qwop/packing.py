@@ -8,32 +8,24 @@ from typing import Any
 import numpy as np
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import write_keys
-from qwop.envs.qwop.packed_game import LONGEST_NAME, OUTCOMES, TEMPOS, VERSION, PackedGame, check_bits, result_of
+from qwop.envs.qwop.packed_game import LONGEST_NAME, PackedGame, result_of
 
 
 def pack(keys: Any, name: str, day: int) -> PackedGame:
     """Play the keys of a game, and describe it."""
     game = replay(keys)
-    return PackedGame(keys[: len(game.states) - 1], check_bits(game), *result_of(game), name=name, day=day)
+    outcome, metres = result_of(game)
+    return PackedGame(np.asarray(keys)[: len(game.states) - 1], outcome, metres, name, day, game.sha256)
 
 
 def text_of(game: PackedGame) -> str:
     """One word; the inverse of `PackedGame.from_text`."""
-    tenths, name = round(10 * game.metres), game.name.encode()[:LONGEST_NAME]
-    flags = OUTCOMES.index(game.outcome) + 4 * TEMPOS.index(game.tempo)
-    signed = 2 * tenths if tenths >= 0 else -2 * tenths - 1
-    found = bytearray()
-    for number in (VERSION, flags, len(game.keys), signed, game.day, len(name)):
-        found += _number(number)
-    found += name
+    codes = bytearray()
     for pressed, run in groupby(game.keys.tolist()):
-        frames = len(list(run))
-        found.append(min(frames, 16) - 1 + 16 * pressed)
-        if frames >= 16:
-            found += _number(frames - 16)
-    paired = np.append(game.bits, np.zeros(len(game.bits) % 2, np.uint8))
-    found += (paired[::2] | paired[1::2] << 4).astype(np.uint8).tobytes()
-    return base64.urlsafe_b64encode(bytes(found)).decode().rstrip("=")
+        for left in range(len(list(run)), 0, -16):
+            codes.append(16 * pressed + min(left, 16) - 1)
+    numbers = f"1.{game.outcome}.{round(100 * game.tempo)}.{round(10 * game.metres)}.{game.day}"
+    return f"{numbers}.{_base64(game.name.encode()[:LONGEST_NAME])}.{_base64(codes)}.{game.sha256}"
 
 
 def write_packed(path: Path, keys: Any, packed: PackedGame) -> Path:
@@ -43,9 +35,5 @@ def write_packed(path: Path, keys: Any, packed: PackedGame) -> Path:
     return path
 
 
-def _number(value: int) -> bytes:
-    found = bytearray()
-    while value >= 128:
-        found.append(128 | value % 128)
-        value //= 128
-    return bytes([*found, value])
+def _base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
-from qwop.envs.qwop.packed_game import check_bits
 from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.page.library import Library
 from qwop.recorder.play.server import PlayServer
@@ -37,7 +36,7 @@ class PagesGame:
     def of(cls, keys: Sequence[int], number: int = 1) -> "PagesGame":
         game = replay(keys)
         played = np.array(keys[: len(game.states) - 1], np.uint8)
-        return cls(f"{number:012x}", played, (played | check_bits(game) << 4).tolist(), game.sha256)
+        return cls(f"{number:012x}", played, played.tolist(), game.sha256)
 
     def begin(self, **more: Any) -> str:
         said = {"type": "begin", "game": self.game, "player": "ada", "tempo": 1, "file": None, **more}

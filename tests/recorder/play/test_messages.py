@@ -8,7 +8,7 @@ from qwop.recorder.page.messages import MOST_FRAMES, Begin, Discard, End, Frames
 
 GAME = "0123456789ab"
 BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
-FRAMES = {"type": "frames", "game": GAME, "at": 3, "frames": [1, 255]}
+FRAMES = {"type": "frames", "game": GAME, "at": 3, "frames": [1, 15]}
 END = {"type": "end", "game": GAME, "frames": 9, "sha256": "0" * 64}
 
 
@@ -17,7 +17,7 @@ def test_every_message_is_read() -> None:
     assert parse(json.dumps({**BEGIN, "file": "a.txt"})) == Begin(GAME, "ada", 0.5, "a.txt")
     for tempo in (0.25, 1):  # the slowest pace of the page, and the game's own
         assert parse(json.dumps({**BEGIN, "tempo": tempo})) == Begin(GAME, "ada", float(tempo), None)
-    assert parse(json.dumps(FRAMES)) == Frames(GAME, 3, b"\1\xff")
+    assert parse(json.dumps(FRAMES)) == Frames(GAME, 3, b"\1\x0f")
     assert parse(json.dumps(END)) == End(GAME, 9, "0" * 64)
     assert parse('{"type": "discard", "name": "x"}') == Discard("x")
 
@@ -36,7 +36,7 @@ def test_every_message_is_read() -> None:
         ({**BEGIN, "file": 1}, "file's name"),
         ({**FRAMES, "at": -1}, "message"),
         ({**FRAMES, "at": 300_000}, "message"),
-        ({**FRAMES, "frames": [256]}, "message"),
+        ({**FRAMES, "frames": [16]}, "message"),
         ({**FRAMES, "frames": [True]}, "message"),
         ({**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, "message"),
         ({**END, "frames": 0}, "message"),

@@ -83,31 +83,21 @@ def test_a_game_without_a_key_is_not_recorded(receiver: Receiver, game_of: Calla
 def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
     receiver: Receiver, said: list[str], tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
-    game = game_of(KEYS)
-    other = received(game)
-    other.frames[17] ^= 64  # one check bit of frame 18
-    found = receiver.record(other, game.sha256)
-    assert (found.name, found.problem) == (
-        None,
-        "the browser played it otherwise than the simulator does, from frame 18 on",
-    )
-    found = receiver.record(received(game_of(KEYS, 2)), "0" * 64)  # all check bits fit, the digest does not
-    assert found.problem is not None
+    found = receiver.record(received(game_of(KEYS)), "0" * 64)
+    assert (found.name, found.problem) == (None, "the browser played it otherwise than the simulator does")
     assert list(tmp_path.glob("*.parquet")) == []
-    paths = sorted((tmp_path / ASIDE).glob("differing-*"))
-    assert [path.name for path in paths] == ["differing-000000000001.txt", "differing-000000000002.txt"]
-    for path, line in zip(paths, said, strict=True):
-        assert read_keys(path).tolist() == KEYS
-        assert str(path) in line
+    (path,) = (tmp_path / ASIDE).glob("differing-*")
+    assert path.name == "differing-000000000001.txt"
+    assert read_keys(path).tolist() == KEYS
+    assert str(path) in said[0]
 
 
 def test_a_game_that_went_on_in_the_browser_after_its_end_is_kept_apart(
     receiver: Receiver, game_of: Callable[..., Any]
 ) -> None:
     game = received(game_of([4] * 200))  # falls
-    last = len(game.frames)
     game.frames += b"\4\4"
-    assert str(receiver.record(game).problem).endswith(f"from frame {last + 1} on")
+    assert receiver.record(game).problem is not None
 
 
 def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_of: Callable[..., Any]) -> None:
@@ -126,5 +116,6 @@ def test_a_copy_of_a_game_under_way_has_its_frames_so_far(receiver: Receiver, ga
     np.testing.assert_array_equal(copied.keys_of_frames, KEYS[:20])
     assert copied.origin.page_game == game.game
     assert receiver.so_far(received(game_of(KEYS), 5)) is None  # no key yet
-    game.frames[17] ^= 64  # a check bit
-    assert receiver.so_far(game) is None
+    fallen = received(game_of([4] * 200))
+    fallen.frames += b"\4\4"  # after its end
+    assert receiver.so_far(fallen) is None
