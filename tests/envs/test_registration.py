@@ -56,8 +56,8 @@ def test_both_names_are_registered(id: str) -> None:
 
 
 def test_the_return_that_counts_as_solved_is_that_of_the_registration() -> None:
-    assert EnvironmentSpec("CartPole-v1").reward_threshold == 475
-    assert EnvironmentSpec("nowhere/Unheard-v0").reward_threshold is None
+    assert EnvironmentSpec("CartPole-v1").open().reward_threshold == 475
+    assert EnvironmentSpec("Blackjack-v1").open().reward_threshold is None
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:
