@@ -1,0 +1,28 @@
+"""The Results page is what the committed figures make."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .scripts import ROOT, load_script
+
+results_page = load_script("results_page")
+COMMITTED = sorted((ROOT / "benchmarks/results").glob("*.json"))
+
+
+def test_the_page_is_made_of_the_committed_figures() -> None:
+    """After a change, run python benchmarks/results_page.py."""
+    assert results_page.PAGE.read_text() == results_page.page()
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_every_figure_has_its_command_and_origin(path: Path) -> None:
+    found = json.loads(path.read_text())
+    assert not found["failed"]
+    for runs in found["rows"].values():
+        for run in runs:
+            assert not Path(run["folder"]).is_absolute()
+            assert run["command"]
+            assert all(one["commit"] and "dirty" not in one["commit"] and one["day"] for one in run["made"])
+            assert run["made"]
