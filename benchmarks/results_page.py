@@ -17,28 +17,12 @@ from qwop.compare.report import tables_of
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
 
-BEGINNING = """# Results
-
-The tables below are made by `python benchmarks/results_page.py`, from the figures of `qwop-compare`; [Compare](compare.md) explains means,
-intervals and differences. Each table names commands, commit, machine and day. Policies play greedily. *Rolling* starts have 0 to 30 idle
-frames before the first key, *any* start 0 to 300, and each start is played once. Times run from the first key to the landing.
-
-- The fastest game was found by search: 36.97 s, in the simulator and in the original page (`qwop-evaluate keys=champion`).
-- The best human is Kurodo, with 45.53 s.
-
-Older experiments, their figures and their diary are in the history of the repository, at commit fb56f6dd. They taught these rules:
-
-- **Record every frame.** Clones of frames run far; clones of samples fall.
-- **Clone first.** A few hundred thousand decisions from scratch finish no game.
-- **Remove demonstrations before the end.** Games that stay in the memory cost finishes and seconds.
-- **Practise falls.** Most games of the last phase should start shortly before an earlier fall.
-- **Decide in every frame** in the end. From scratch, begin with 15 decisions a second.
-"""
+MARK = "<!-- below: python benchmarks/results_page.py -->\n"
 
 
 def page() -> str:
-    """The text of the page."""
-    parts = [BEGINNING]
+    """The text of the page: what stands above the mark, and the tables."""
+    parts = ["".join(PAGE.read_text(encoding="utf-8").partition(MARK)[:2])]
     for path in sorted((HERE / "results").glob("*.json")):
         parts += section(path.stem, json.loads(path.read_text(encoding="utf-8")))
     return "\n".join(parts)
