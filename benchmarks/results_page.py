@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from qwop.common.reading import parse_yaml
-from qwop.compare.report import tables_of
+from qwop.compare.report import markdown_table, tables_of
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
@@ -32,8 +32,7 @@ def section(name: str, found: dict[str, Any]) -> Iterator[str]:
     """Yield title, tables, and the origin of one comparison."""
     yield f"## {parse_yaml((HERE / f'{name}.yaml').read_text(encoding='utf-8'))['title']}\n"
     for heading, names, cells in tables_of(found["lines"], found["milestones"]):
-        table = [names, ["---"] * len(names), *cells]
-        yield "\n".join([f"{heading}:\n", *(f"| {' | '.join(row)} |" for row in table), ""])
+        yield f"{heading}:\n\n{markdown_table(names, cells)}\n"
     runs = [run for row in found["rows"].values() for run in row]
     origins = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["made"])
     commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in found["rows"].items())
