@@ -1,7 +1,9 @@
-# The four things one does. `make test` is the README's selection; `pytest -m slow` runs what it leaves out.
+# `make test` is the README's selection; `make slow` and `make abuse` run what it leaves out.
 bin = .venv/bin/
+# `make quick since=main` takes the changes since another commit.
+since = HEAD
 
-.PHONY: install check test docs
+.PHONY: install check quick test slow abuse mutants docs
 
 install:
 	python3 -m venv .venv
@@ -14,8 +16,27 @@ check:
 	$(bin)mypy
 	PYTHONPATH=.typing $(bin)lint-imports --no-logo --no-cache
 
+# The tests of the folders that have changed.
+quick:
+	@changed=$$({ git diff --name-only $(since); git ls-files --others --exclude-standard; } | sed 's|^tests/||' | cut -d/ -f1 | sort -u); \
+	for folder in $$changed; do if [ -d tests/$$folder ]; then set -- "$$@" tests/$$folder; fi; done; \
+	if [ $$# -gt 0 ]; then $(bin)pytest -q -n 2 --dist worksteal "$$@" || [ $$? -eq 5 ]; else echo "no folder with tests has changed since $(since)"; fi
+
 test:
 	$(bin)pytest
+
+slow:
+	$(bin)pytest -m slow
+
+# Every case of the generators, and faults at many moments: hours.
+abuse:
+	$(bin)pytest -m exhaustive
+	$(bin)python tests/faults --moments 12
+	$(bin)python tests/faults --seeds 2000 --quick --jobs 2
+	$(bin)python -m tests.hostile 2000
+
+mutants:
+	$(bin)python tests/mutation/mutants.py --generated 200
 
 docs:
 	$(bin)mkdocs build --strict --quiet
