@@ -29,8 +29,6 @@ from shared import markdown
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
-    "from an ancestor": ["ancestor_decisions=8000000", "rewards=varied"],
-    "rates of their own": ["ancestor_decisions=16000000", "rewards=varied", "evolution.frames_per_step=[1,2]"],
     "no evolution": ["evolution.enabled=false"],
     "rewards by hand": ["rewards=fixed"],
     "rewards drawn at random": ["rewards=drawn"],

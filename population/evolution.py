@@ -36,19 +36,6 @@ class Range:
         return float(generator.uniform(self.low, self.high))
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A gene with one of several values, each as likely; a change redraws it."""
-
-    values: tuple[float, ...]
-
-    def draw(self, generator: np.random.Generator) -> float:
-        return float(generator.choice(self.values))
-
-
-FRAMES = "frames_per_step"
-"""Gene of an agent's game frames per decision in races, if it evolves."""
-
 REWARD = Range(-1.0, 1.0)
 """Initial weights w of the events in an agent's own reward."""
 
@@ -113,7 +100,7 @@ def exploit(member: Member, parent: Member) -> Member:
 def explore(
     member: Member,
     generator: np.random.Generator,
-    genes: Mapping[str, Range | Choice],
+    genes: Mapping[str, Range],
     *,
     chance: float = CHANCE,
     change: float = CHANGE,
@@ -122,14 +109,14 @@ def explore(
 ) -> Member:
     """Return the member with each gene and, if `rewards`, each reward times 1 ± `change` with probability `chance`.
 
-    Whole numbers and choices are redrawn instead. Such a change never flips the sign of a reward, so each reward is
+    Whole numbers are redrawn instead. Such a change never flips the sign of a reward, so each reward is
     also redrawn with probability `redraw`.
     """
 
-    def changed(value: float, gene: Range | Choice) -> float:
+    def changed(value: float, gene: Range) -> float:
         if generator.random() >= chance:
             return value
-        if isinstance(gene, Choice) or gene.whole or gene.low == gene.high:
+        if gene.whole or gene.low == gene.high:
             return gene.draw(generator)
         return value * (1 + change * float(generator.choice([-1.0, 1.0])))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import naming
 from ..policies.policy import Policy
-from .evolution import FRAMES, Member, exploit, explore, should_copy
+from .evolution import Member, exploit, explore, should_copy
 from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
@@ -54,7 +54,7 @@ class Population:
     def __init__(self, settings: PopulationSettings, trainer: AgentTrainer, workers: Workers, rivals: int = 0) -> None:
         self._settings, self._trainer, self._workers = settings, trainer, workers
         self._generator = np.random.default_rng(settings.seed)
-        self._genes = settings.genes
+        self._genes = settings.agent.genes
         self.rivals = rivals
         self.record = Record(settings.agents + rivals)
         self.round, self.decisions = 0, 0
@@ -65,15 +65,11 @@ class Population:
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
         """Make the agents; the first ones start from the weights of the given policies, (name, policy) each.
 
-        An ancestor trains bit-identically to a run with agents=1. Raises BadInput if a policy does not fit.
+        Raises BadInput if a policy does not fit.
         """
         random = self._generator
         for number in range(self._settings.agents):
-            if number == 1 and self._ancestor_alone:
-                random = np.random.default_rng([self._settings.seed, number])
-            genes = {name: gene.draw(random) for name, gene in self._genes.items() if number or name != FRAMES}
-            if not number and FRAMES in self._genes:  # the first agent decides at the races' rate
-                genes[FRAMES] = float(self._settings.race.frames_per_step)
+            genes = {name: gene.draw(random) for name, gene in self._genes.items()}
             rewards = initial_rewards(self._settings.rewards, random)
             name, policy = start[number] if number < len(start) else (f"agent {number}", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
@@ -83,28 +79,20 @@ class Population:
             self._play.append(None)
 
     def play_round(self, report: Report = lambda number: None) -> Round:
-        """Play and train every agent, rate them, and copy better ones.
-
-        While only the ancestor exists, it plays and learns in place of each agent, in turn.
-        """
-        alone = self._ancestor_alone
-        done = self._take_turns(report) if alone else self._learn_apart(report)
-        if not alone:
-            self._record(done)
+        """Play and train every agent, rate them, and copy better ones."""
+        done = self._train(report)
+        self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
         diverged = tuple(number for number, one in done.items() if one.diverged)
-        copies: list[Copy] = []
-        if alone and not self._ancestor_alone:
-            copies = self._descend()
-        elif not alone and self._settings.evolution.enabled and len(self.members) > 1:
-            copies = self._evolve(diverged)
+        evolves = self._settings.evolution.enabled and len(self.members) > 1
+        copies = self._evolve(diverged) if evolves else []
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)
         return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds, diverged)
 
-    def _learn_apart(self, report: Report) -> dict[int, TrainingResult]:
+    def _train(self, report: Report) -> dict[int, TrainingResult]:
         before = self.ratings().ratings
         tasks = {member.id: self._task(member, self._schedule(member, before)) for member in self.members}
         done = self._workers.run_tasks(tasks, report)
@@ -114,39 +102,6 @@ class Population:
             self.members[number] = replace(member, decisions=member.decisions + self._settings.work.decisions)
             self.decisions += self._settings.work.decisions
         return done
-
-    def _take_turns(self, report: Report) -> dict[int, TrainingResult]:
-        done: dict[int, TrainingResult] = {}
-        first = self.members[0].id
-        is_race = self._settings.is_race
-        ancestor = replace(self.members[0], rewards=HAND_MADE if is_race else {})
-        for member in self.members:
-            task = self._task(ancestor, (first,) if is_race else ())
-            one = self._workers.run_tasks({first: task}, lambda _: None)[first]
-            self._learners, self._play[first] = [one.learner] * len(self.members), one.play
-            done[member.id] = one
-            self.decisions += self._settings.work.decisions
-            report(member.id)
-        return done
-
-    @property
-    def _ancestor_alone(self) -> bool:
-        """True while the first agent, the ancestor of all others, is the only one."""
-        return self.decisions < self._settings.ancestor_decisions
-
-    @property
-    def _decisions_of_each(self) -> int:
-        """Decisions that each agent's weights have learned from, including its ancestor's."""
-        agents = self._settings.agents
-        whole = agents * self._settings.work.decisions  # an ancestor's training ends with a whole round
-        alone = min(self.decisions, -(-self._settings.ancestor_decisions // whole) * whole)
-        return alone + (self.decisions - alone) // agents
-
-    def _descend(self) -> list[Copy]:
-        """Make the others copies of their ancestor, with their own genes and rewards."""
-        ancestor, *others = self.members
-        self.members = [ancestor, *(replace(one, parent=0, generation=1, founder=0) for one in others)]
-        return [Copy(one.id, ancestor.id) for one in others]
 
     def ratings(self) -> Ratings:
         """Fit the ratings of all agents, then those of the rivals; the first rival's is pinned."""
@@ -203,14 +158,7 @@ class Population:
             int(self._generator.integers(2**31)),
             rivals,
             schedule,
-            *self._kickstarting(member),
         )
-
-    def _kickstarting(self, member: Member) -> tuple[int | None, float]:
-        """The agent's teacher, by number, and the weight of imitating it in the next round."""
-        taught = member.id < len(self._settings.teachers or ())
-        weight = self._settings.kickstarting.at(self._decisions_of_each)
-        return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
         """Draw the opponents of a round; none if agents play alone."""
@@ -218,21 +166,9 @@ class Population:
             return ()
         if self._settings.opponents == "itself":
             return (member.id,)
-        able = self._able_to_meet(member)
-        if not able.any():
-            return (member.id,)
-        if self._settings.opponents == "rated":
-            probabilities = opponent_probabilities(ratings, member.id, able)
-        else:
-            probabilities = able / able.sum()
+        probabilities = opponent_probabilities(ratings, member.id)
         drawn = self._generator.choice(len(ratings), self._settings.work.opponents, p=probabilities)
         return tuple(int(number) for number in drawn)
-
-    def _able_to_meet(self, member: Member) -> NDArray[np.bool_]:
-        """Mask of others with the agent's decision rate, or one lower by a whole factor; bool [agents and rivals]."""
-        own = member.genes.get(FRAMES, 1.0)
-        able = [one.id != member.id and one.genes.get(FRAMES, 1.0) % own == 0.0 for one in self.members]
-        return np.array([*able, *[True] * self.rivals])
 
     def _record(self, done: dict[int, TrainingResult]) -> None:
         """Add the round's matches, or comparisons of scores if agents do not meet."""
@@ -273,19 +209,11 @@ class Population:
                 rewards=self._settings.rewards != "fixed",
             )
             self._learners[number] = self._learners[other]
-            if not _can_go_on(self._play[number], member, self.members[number]):
-                self._play[number] = None
+            if (self._play[number] or {}).get("policy"):
+                self._play[number] = None  # a memory of another agent's
             self.record.inherit(number, other)
             copies.append(Copy(number, other))
         return copies
-
-
-def _can_go_on(play: dict[str, Any] | None, before: Member, now: Member) -> bool:
-    """True if an agent that copied another can continue its games: the rate is unchanged, and it has no memory.
-
-    New games would all begin at the same time: at first, only starts would be sampled, and only falls would end games.
-    """
-    return play is not None and not play.get("policy") and before.genes.get(FRAMES) == now.genes.get(FRAMES)
 
 
 def _under_way(play: dict[str, Any] | None) -> list[int]:

@@ -91,9 +91,8 @@ def match_weights(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
     return np.asarray(np.exp(-((win_probability(lead) - 0.5) ** 2) / (2 * SPREAD**2)))
 
 
-def opponent_probabilities(ratings: NDArray[np.float64], player: int, able: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the probability of each agent, float64 [P], to be the player's opponent. able: those that can meet the
-    player, bool [P], at least one."""
-    weights = match_weights(ratings[player] - ratings) * able
+def opponent_probabilities(ratings: NDArray[np.float64], player: int) -> NDArray[np.float64]:
+    """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself."""
+    weights = match_weights(ratings[player] - ratings) * (np.arange(len(ratings)) != player)
     probabilities: NDArray[np.float64] = weights / weights.sum()
     return probabilities

@@ -13,7 +13,6 @@ from ..common.command import REPORT, to_yaml
 from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
-from .evolution import FRAMES
 from .lineage import STYLE as TREE_STYLE
 from .lineage import agent_colour, carried_changes, family_tree
 from .ratings import ANCHOR
@@ -44,7 +43,6 @@ GENES = {
     "prior_kl": "weight of the slow core's divergence from its prior",
     "slow_gradient": "factor of gradients into the slow core",
     "period": "decisions between two of the slow core",
-    FRAMES: "game frames of 1/30 s for each decision",
 }
 FIGURES = {
     "entropy": "entropy of the policy, nats",
@@ -54,7 +52,7 @@ FIGURES = {
 }
 """Titles of charts."""
 
-LOGARITHMIC = {*GENES} - {"period", "entropy", FRAMES}
+LOGARITHMIC = {*GENES} - {"period", "entropy"}
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -81,7 +79,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Rows, evaluation
     if evaluation is not None:
         parts.append(_evaluation(evaluation))
     parts += ["<h2>The agents now</h2>", _agents(rows[-1], races)]
-    parts += ["<h2>Getting better</h2>", _progress(rows, races, _alone(settings, rows))]
+    parts += ["<h2>Getting better</h2>", _progress(rows, races)]
     parts += [
         "<h2>Family tree</h2>",
         _note("Each line is an agent, coloured by the initial agent that it descends from. An arrow marks a copy."),
@@ -105,8 +103,6 @@ _REWARDS = (
 )
 _ORIGINS = {
     "drawn": "These weights were drawn at random; those of winning agents were copied.",
-    "varied": "The initial weights were chosen by hand, times a random factor each; those of winning agents were "
-    "copied, with small changes.",
     "both": "The initial weights were chosen by hand; those of winning agents were copied, with small changes.",
     "fixed": "These weights were chosen by hand and do not change.",
 }
@@ -126,12 +122,8 @@ def _summary(settings: PopulationSettings, rows: Rows) -> str:
 
 
 def _explanation(settings: PopulationSettings) -> str:
-    meets = {
-        "rated": "against those whom it beats about half of the time",
-        "uniform": "against any of the others",
-        "itself": "against itself",
-    }[settings.opponents]
-    play = f"races {meets}" if settings.is_race else f"plays {escape(settings.environment)}"
+    meets = "itself" if settings.opponents == "itself" else "those whom it beats about half of the time"
+    play = f"races against {meets}" if settings.is_race else f"plays {escape(settings.environment)}"
     evolution = settings.evolution
     after = (
         f"An agent that would lose more than {evolution.better:.0%} of its matches against another copies it, and "
@@ -139,22 +131,10 @@ def _explanation(settings: PopulationSettings) -> str:
         if evolution.enabled
         else "In this run no agent is copied."
     )
-    first = (
-        f"Agent 0 learned alone from the first {settings.ancestor_decisions / 1e6:.2f} million decisions, against "
-        "itself; then the others began as its copies. "
-        if settings.ancestor_decisions
-        else ""
-    )
     return _note(
-        f"{first}In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten "
+        f"In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten "
         f"times the odds of winning. {after}"
     )
-
-
-def _alone(settings: PopulationSettings, rows: Rows) -> int:
-    """Number of rounds in which only the ancestor learned."""
-    before = sum(row["decisions"] < settings.ancestor_decisions for row in rows)
-    return min(before + 1, len(rows)) if settings.ancestor_decisions else 0
 
 
 def _valued(rows: Rows) -> list[str]:
@@ -205,11 +185,9 @@ def _agents(row: Row, races: bool) -> str:
     return table
 
 
-def _progress(rows: Rows, races: bool, alone: int) -> str:
-    """Charts of the agents' progress. alone: number of the ancestor's rounds, before the first ratings."""
-    charts = []
-    if rated := rows[alone:]:
-        charts.append(_chart(rated, "rating", itemgetter("rating"), error=itemgetter("error")))
+def _progress(rows: Rows, races: bool) -> str:
+    """Charts of the agents' progress."""
+    charts = [_chart(rows, "rating", itemgetter("rating"), error=itemgetter("error"))]
     named = (
         {"metres": "metres", "share of races finished": "finish_share", "best time of a round, s": "best_seconds"}
         if races

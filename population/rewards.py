@@ -34,19 +34,11 @@ HAND_MADE: Mapping[str, float] = {
 three seconds slower after 2.6 million decisions."""
 
 
-FACTOR = 3.0
-"""Largest factor of a varied weight; the smallest is its reciprocal."""
-
-
 def initial_rewards(kind: str, generator: np.random.Generator) -> dict[str, float]:
-    """Return the first weights of an agent: drawn, chosen by hand ("both", "fixed"), or "varied", chosen by hand with a
-    log-uniform factor between 1/`FACTOR` and `FACTOR` each. All kinds draw equally many numbers from the generator."""
+    """Return the first weights of an agent: "drawn", or chosen by hand ("both", "fixed"). All kinds draw equally many
+    numbers from the generator."""
     drawn = {event: REWARD.draw(generator) for event in EVENTS}
-    if kind == "drawn":
-        return drawn
-    if kind == "varied":
-        return {event: weight * FACTOR ** drawn[event] for event, weight in HAND_MADE.items()}
-    return dict(HAND_MADE)
+    return drawn if kind == "drawn" else dict(HAND_MADE)
 
 
 def event_rewards(weights: Mapping[str, float]) -> NDArray[np.float64]:

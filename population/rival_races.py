@@ -22,7 +22,7 @@ from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 
-_WON, _LOST, _DECISION = EVENTS.index("won"), EVENTS.index("lost"), EVENTS.index("decision")
+_WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,12 @@ def decision_frames(environment: EnvironmentSpec) -> int:
 class Rival:
     """A runner that plays but does not learn here.
 
-    weights: of the events in its own reward, float64 [E]. greedy: always takes the most probable action.
+    columns: of the race's observation, int64 [m], that it sees. weights: of the events in its own reward, float64 [E].
+    greedy: always takes the most probable action.
     """
 
     player: PolicySnapshot
-    view: ObservationMap
+    columns: NDArray[np.int64]
     weights: NDArray[np.float64]
     greedy: bool
 
@@ -176,9 +177,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def step(self, actions: Any) -> Step:
         both = np.zeros(2 * self.num_envs, dtype=np.int64)
         both[0::2] = actions
-        both[1::2] = self._rivals_decide()
+        theirs = both[1::2] = self._rivals_decide()
         observations, _, terminated, truncated, infos = self._race.step(both)
-        self._rivals_hear(infos["events"][1::2])
+        self._rivals_hear(theirs, infos["events"][1::2])
         events, result = infos["events"][0::2], infos["result"][0::2]
         over = (terminated | truncated)[0::2]
         won, lost = self._certain(infos, ~over)
@@ -208,9 +209,6 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             "race": self._race.get_state(),
             "rival": self._rival.copy(),
             "rivals": {str(number): list(state) for number, state in self._states.items()},
-            "steps": self._steps.copy(),
-            "held": self._held.copy(),
-            "earned": self._earned.copy(),
             "generator": self._generator.bit_generator.state,
             "standing": self._standing.get_state(),
         }
@@ -221,8 +219,6 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._observations = self._race.set_state(state["race"])
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
-        if "steps" in state:  # missing in states of versions with one rate for all
-            self._steps, self._held, self._earned = (np.array(state[name]) for name in ("steps", "held", "earned"))
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
 
@@ -232,40 +228,25 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def _clear(self) -> None:
         self._ends, self._signals, self._states = [], [], {}
         self._rival = np.full(self.num_envs, -1)
-        self._steps = np.zeros(self.num_envs, dtype=np.int64)  # of the race
-        self._held = np.zeros(self.num_envs, dtype=np.int64)  # the rivals' actions
-        self._earned = np.zeros(self.num_envs)  # the rivals' rewards since their last decision
 
     def _rivals_decide(self) -> NDArray[np.int64]:
-        """Return the rivals' actions, int64 [n]. Each rival decides for all of its races in one batch and repeats its
-        actions for `hold` decisions."""
-        uniforms = self._generator.random(self.num_envs)
-        for number in np.unique(self._rival).tolist():
-            rival = self._rivals[number]
-            rows = np.flatnonzero((self._rival == number) & (self._steps % rival.view.hold == 0))
-            if not rows.size:
-                continue
-            seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.view.columns])
-            probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
-            self._held[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
-            self._states[number] = put_rows(self._states[number], rows, state)
-        return self._held
-
-    def _rivals_hear(self, events: NDArray[np.float64]) -> None:
-        """Feed the rivals their own actions and rewards, at the end of each of their decisions."""
+        """Return the rivals' actions, int64 [n]. Each rival decides for all of its races in one batch."""
+        uniforms, actions = self._generator.random(self.num_envs), np.zeros(self.num_envs, dtype=np.int64)
         for number in np.unique(self._rival).tolist():
             rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
-            hold, theirs = rival.view.hold, events[rows]
-            theirs[self._steps[rows] % hold > 0, _DECISION] = 0.0  # not a decision of its own
-            self._earned[rows] += weighted(rival.weights, theirs)
-            over = rows[(self._steps[rows] + 1) % hold == 0]
-            if not over.size:
-                continue
-            rewards = self._earned[over].astype(np.float32)
-            state = rival.player.feed(select_rows(self._states[number], over), self._held[over], rewards)
-            self._states[number] = put_rows(self._states[number], over, state)
-            self._earned[over] = 0.0
-        self._steps += 1
+            seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.columns])
+            probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
+            actions[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
+            self._states[number] = put_rows(self._states[number], rows, state)
+        return actions
+
+    def _rivals_hear(self, actions: NDArray[np.int64], events: NDArray[np.float64]) -> None:
+        """Feed the rivals their own actions and rewards."""
+        for number in np.unique(self._rival).tolist():
+            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
+            rewards = weighted(rival.weights, events[rows]).astype(np.float32)
+            state = rival.player.feed(select_rows(self._states[number], rows), actions[rows], rewards)
+            self._states[number] = put_rows(self._states[number], rows, state)
 
     def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Races in progress that count as won and as lost, bool [n] each: nearly all of them would end that way."""
@@ -293,7 +274,6 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def _meet(self, begins: NDArray[np.bool_]) -> None:
         """Begin races against the next rivals where `begins`, bool [n], is true."""
         self._standing.begin(np.repeat(begins, 2))
-        self._steps[begins], self._earned[begins] = 0, 0.0
         for race in np.flatnonzero(begins).tolist():
             self._rival[race] = self._schedule[self._next % len(self._schedule)]
             self._next += 1

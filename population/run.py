@@ -39,12 +39,11 @@ from .population import Population, Round
 from .report import FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
-from .training import AgentTrainer, Report, teacher_of
+from .training import AgentTrainer, Report
 from .workers import Distributed, Workers
 
 MAY_DIFFER = (
     "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
-    "film_every",
 )  # fmt: skip
 """Settings in which a resumed run may differ from its earlier part."""
 
@@ -54,8 +53,8 @@ BEST = "best.safetensors"
 EVALUATION = "evaluation.json"
 """The results of the finals, in the run's folder."""
 
-RIVALS, TEACHERS = "rivals", "teachers"
-"""Folders of the rivals and the teachers, in the order of the settings that name them."""
+RIVALS = "rivals"
+"""Folder of the rivals, in the order of the settings that name them."""
 
 
 class Run:
@@ -77,9 +76,8 @@ class Run:
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
         fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        teachers = self._teachers(resumed=state is not None)
         arguments: tuple[Any, ...] = (
-            self._task, settings.agent, settings.work, settings.race, fixed, teachers, settings.device
+            self._task, settings.agent, settings.work, settings.race, fixed, settings.device
         )  # fmt: skip
         with closing(AgentTrainer(*arguments)) as trainer:
             workers: Workers = trainer
@@ -94,8 +92,8 @@ class Run:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
             with removed_unless_begun(self._out, lambda: self._population.round > 0):
                 if newest is None:
-                    self._save_given(RIVALS, [*rivals.values()])
-                    self._save_given(TEACHERS, [*teachers.values()])
+                    for number, policy in enumerate(rivals.values()):
+                        save_policy(self._out / RIVALS / _given(number), policy)
                 self._train(newest)
             self._save_policies()
             self._end(against)
@@ -108,8 +106,7 @@ class Run:
         else:
             self._first_agents()  # which the final races need: told now, not after hours
         self._history = History(self._out, None if newest is None else self._population.round)
-        if not self._films:
-            (self._out / FILM).unlink(missing_ok=True)  # of earlier agents
+        (self._out / FILM).unlink(missing_ok=True)  # of earlier agents
         with saying_how_to_continue(self._console, self._how_far, lambda: self._population.round > 0):
             try:
                 self._rounds(newest)
@@ -118,16 +115,6 @@ class Run:
                     self._save_policies()
                     self._report()
                 raise
-
-    def _save_given(self, kind: str, policies: Sequence[Policy]) -> None:
-        """Keep the policies of a list in the run's folder, as resuming needs them."""
-        for number, policy in enumerate(policies):
-            save_policy(self._out / kind / _given(number), policy)
-
-    def _load_given(self, kind: str, number: int, name: str, resumed: bool) -> Policy:
-        """Load a policy of a list; in a resumed run the one that it began with, which earlier versions did not keep."""
-        kept = self._out / kind / _given(number)
-        return load_policy(str(kept) if resumed and kept.exists() else name)
 
     def _save_first(self) -> None:
         for member in self._population.members:
@@ -155,9 +142,6 @@ class Run:
                     bar.console.print(note)
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
-                if self._films and done.number % settings.film_every == 0:
-                    bar.update(task, description="filming the best agents' race")
-                    self._film(population.best)
                 if done.number % settings.report_every == 0:
                     self._save_policies()
                     self._report()
@@ -186,7 +170,7 @@ class Run:
             bar.console.print(f"best: agent {best.id}, {path}")
             bar.update(task, description="evaluating")
             found = self._evaluate(best, against, report) | {"finalists": finals}
-            if self._films:
+            if settings.video and settings.is_race:
                 bar.update(task, description="filming the best agents' race")
                 self._film([population.members[one["agent"]] for one in finals])
         for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
@@ -260,7 +244,7 @@ class Run:
             raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
         found = {}
         for number, name in enumerate(dict.fromkeys(self._settings.rivals or ())):
-            found[name] = self._load_given(RIVALS, number, name, resumed)
+            found[name] = load_policy(kept_policy(self._out / RIVALS / _given(number)) if resumed else name)
             ObservationMap.of(found[name], self._task, name)
         return found
 
@@ -269,13 +253,6 @@ class Run:
         policy = load_policy(name)
         ObservationMap.of(policy, shared_race(self._task, [policy]), name, may_hold=True)
         return policy
-
-    def _teachers(self, resumed: bool) -> dict[int, Policy]:
-        found = {}
-        for number, name in enumerate(self._settings.teachers or ()):
-            found[number] = self._load_given(TEACHERS, number, name, resumed)
-            teacher_of(found[number], self._task, name)  # refuse it here, with its name
-        return found
 
     def _how_far(self) -> str:
         """The rounds played, and those that a resumed run need not play again."""
@@ -291,10 +268,6 @@ class Run:
         for member in self._population.members:
             save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
         save_policy(self._out / BEST, self._population.policy(self._population.best[0]))
-
-    @property
-    def _films(self) -> bool:
-        return self._settings.video and self._settings.is_race
 
     def _film(self, best: Sequence[Member]) -> None:
         """Film a race between the best two, or of a single agent against itself."""

@@ -1,19 +1,18 @@
 """The settings of `qwop-population`."""
 
-import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ..common.errors import BadInput
-from ..common.settings import Count, HomePath, NotNegative, OutFolder, Positive, Settings, Several, Share, Whole, Width
+from ..common.settings import Count, HomePath, OutFolder, Positive, Settings, Several, Share, Whole, Width
 from ..common.shared_settings import LONGEST_IDLE, Device, EnvironmentId, IdleFrames, Seed
 from ..envs.names import Numbers
 from ..finetune.agents.ppo.settings import require_two_decisions
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import FtwAgents, PpoAgents, VtraceAgents
-from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
+from .evolution import BETTER, CHANCE, CHANGE
 
 if TYPE_CHECKING:
     from ..envs.spec import EnvironmentSpec
@@ -72,19 +71,6 @@ class PpoWorkSettings(WorkSettings):
         require_two_decisions("num_games", self.num_games, self.steps)
 
 
-class KickstartingSettings(Settings):
-    """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
-
-    weight: NotNegative = 1.0
-    """First weight of imitating the teacher, beside the agent's own objective."""
-    decisions: Count = 1_000_000
-    """Decisions of an agent over which that weight falls to zero, linearly."""
-
-    def at(self, decisions: int) -> float:
-        """Weight after this many decisions of an agent."""
-        return self.weight * max(0.0, 1.0 - decisions / self.decisions)
-
-
 class EvolutionSettings(Settings):
     """Exploit and explore (Jaderberg et al. 2019)."""
 
@@ -101,9 +87,6 @@ class EvolutionSettings(Settings):
     """Relative size of such a change, up or down."""
     redraw: Share = 0.01
     """Probability that an inherited internal reward is redrawn, so that its sign can change."""
-    frames_per_step: Several[Annotated[int, Field(ge=1, le=3600)]] | None = None
-    """Game frames per decision that evolve like a hyper-parameter, such as [1,2]: every agent but the first draws one.
-    null: all have that of race."""
     fade: Annotated[float, Field(gt=0, le=1)] = 0.9
     """Factor by which a match's weight in the ratings shrinks each round."""
 
@@ -133,22 +116,16 @@ class PopulationSettings(Settings):
     """Agents that learn. 1: a single one, without evolution."""
     rounds: Count = 1000
     """Rounds; in each, every agent plays and learns, and may then copy a better one."""
-    ancestor_decisions: Whole = 0
-    """Decisions that the first agent learns from alone, against itself and for rewards chosen by hand; then the others
-    begin as its copies, each with its own hyper-parameters and rewards. 0: all begin on their own."""
     start: Several[HomePath] | None = None
     """Policy files, or champion, for the first agents to start from, which may see less than an agent does; the others,
     or all with null, start from scratch."""
-    teachers: Several[HomePath] | None = None
-    """Policy files, or champion, that the first agents imitate at first, one each. Unlike those of start they may be of
-    any shape, but have no memory."""
     rivals: Several[HomePath] | None = None
     """Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."""
-    opponents: Literal["rated", "uniform", "itself"] = "rated"
-    """Choice of opponents: rated, those that an agent beats about half of the time; uniform, any agent; itself."""
-    rewards: Literal["both", "varied", "drawn", "fixed"] = "both"
-    """Rewards of the events in races: both, chosen by hand at first, and evolving; varied, the same with a random
-    factor between a third and three for each; drawn at random for each agent, and evolving; fixed, chosen by hand."""
+    opponents: Literal["rated", "itself"] = "rated"
+    """Choice of opponents: rated, those that an agent beats about half of the time; itself."""
+    rewards: Literal["both", "drawn", "fixed"] = "both"
+    """Rewards of the events in races: both, chosen by hand at first, and evolving; drawn at random for each agent, and
+    evolving; fixed, chosen by hand."""
     out: OutFolder = "runs/population"
     """Folder of the run: policies, checkpoints, history and report."""
     resume: bool = False
@@ -160,18 +137,14 @@ class PopulationSettings(Settings):
     """Rounds between checkpoints."""
     report_every: Count = 5
     """Rounds between updates of the report."""
-    film_every: Count = 50
-    """Rounds between films of the best agents' race in the report."""
     video: bool = True
-    """Make films."""
+    """Film a race of the two best agents at the end."""
     agent: Annotated[FtwAgents | PpoAgents | VtraceAgents, Field(discriminator="name")] = PpoAgents()
     """Agents of the population."""
     race: RaceSettings = RaceSettings()
     """Races."""
     work: Annotated[WorkSettings | PpoWorkSettings, Field(discriminator="name")] = PpoWorkSettings()
     """Play of one agent in a round."""
-    kickstarting: KickstartingSettings = KickstartingSettings()
-    """Imitation of teachers."""
     evolution: EvolutionSettings = EvolutionSettings()
     """Exploit and explore."""
     evaluation: VersusSettings = VersusSettings()
@@ -182,35 +155,12 @@ class PopulationSettings(Settings):
     followed: ClassVar[Mapping[str, str]] = {"work": "agent"}
 
     def check(self) -> None:
-        for name in ("start", "teachers"):
-            if len(given := getattr(self, name) or ()) > self.agents:
-                raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
-        if self.ancestor_decisions and len(self.start or ()) > 1:
-            raise BadInput("start: several policies, but all agents begin as copies of one ancestor; give a single one")
-        self._check_rates()
+        if len(self.start or ()) > self.agents:
+            raise BadInput(
+                f"start: {len(self.start or ())} policies for {self.agents} agents; give fewer, or more agents"
+            )
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
-
-    def _check_rates(self) -> None:
-        evolving = self.evolution.frames_per_step
-        if not evolving:
-            return
-        if not self.is_race:
-            raise BadInput(f"evolution.frames_per_step: {self.environment} is no race; leave it out")
-        if self.rivals or self.teachers:
-            raise BadInput("evolution.frames_per_step: rivals and teachers decide at one rate; leave out either")
-        rates = sorted({self.race.frames_per_step, *evolving})
-        if any(more % fewer for fewer, more in itertools.pairwise(rates)):
-            raise BadInput(
-                f"evolution.frames_per_step: {rates} with that of race: expected each to be a multiple of the one "
-                "before, so that agents can race each other"
-            )
-
-    @property
-    def genes(self) -> dict[str, Range | Choice]:
-        """Values that evolve besides rewards, by name."""
-        rates = self.evolution.frames_per_step
-        return {**self.agent.genes, **({FRAMES: Choice(rates)} if rates else {})}
 
     @property
     def is_race(self) -> bool:

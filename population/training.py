@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,11 @@ from ..finetune.experience.collector import Collector
 from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
 from ..finetune.schedules.phase import PhaseValues
-from ..finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from ..finetune.weight_average import RecentAverage
 from ..policies.devices import choose_device, undisturbed
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
-from .evolution import FRAMES
 from .rewards import event_rewards
 from .rival_races import ObservationMap, RaceEnd, Rival, RivalRaces, seen_columns
 from .settings import RaceSettings, WorkSettings
@@ -57,8 +55,7 @@ class RivalState:
 class TrainingTask:
     """One agent's training task for a round. learner: state of its learner. play: state of its games, None for new
     ones. rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in
-    order. seed: determines everything random that is not in `play`. teacher: number of the policy to imitate, with the
-    weight `imitation`.
+    order. seed: determines everything random that is not in `play`.
     """
 
     genes: Genes
@@ -68,8 +65,6 @@ class TrainingTask:
     seed: int
     rivals: Mapping[int, RivalState] = field(default_factory=dict)
     schedule: tuple[int, ...] = ()
-    teacher: int | None = None
-    imitation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,7 @@ class TrainingResult:
 
 class AgentTrainer:
     """Runs training tasks, one at a time. A result depends only on its task. fixed: rivals that never learn, numbered
-    after the agents. teachers: policies to imitate, by their number in tasks. device: of the learners, as named in the
-    settings; games are played on the CPU.
+    after the agents. device: of the learners, as named in the settings; games are played on the CPU.
     """
 
     def __init__(
@@ -99,7 +93,6 @@ class AgentTrainer:
         work: WorkSettings,
         race: RaceSettings | None = None,
         fixed: Mapping[int, Policy] | None = None,
-        teachers: Mapping[int, Policy] | None = None,
         device: str = "cpu",
     ) -> None:
         torch.set_num_threads(1)
@@ -108,18 +101,14 @@ class AgentTrainer:
         self.observation, self.actions = environment.interface()
         self._race = race or RaceSettings()
         self._is_race = environment.capabilities.group > 1
-        self._envs: dict[int, VectorEnv] = {}  # by frames per decision
         self._fixed = {
             number: Rival(
                 PolicySnapshot(policy.network),
-                ObservationMap.of(policy, environment, f"rival {number}"),
+                ObservationMap.of(policy, environment, f"rival {number}").columns,
                 event_weights_of(policy.environment),
                 greedy=True,
             )
             for number, policy in (fixed or {}).items()
-        }
-        self._teachers = {
-            number: teacher_of(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
         self._network_with = lru_cache(KEPT)(self._new_network)
         self._learner_with = lru_cache(KEPT)(lambda genes: self._new_learner(self._new_network(genes), genes))
@@ -132,26 +121,17 @@ class AgentTrainer:
         network = self._new_network(_frozen(genes), seed)
         if policy is not None:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
-            _take_weights(network, policy, columns, self._uses(policy, genes))
+            _take_weights(network, policy, columns, "make it a rival (rivals=[…]), or " if self._is_race else "")
         learner = self._new_learner(network, _frozen(genes), seed)
         state: dict[str, Any] = _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
         return state
-
-    def _uses(self, policy: Policy, genes: Genes) -> str:
-        """Advice on the other settings that take a policy; empty if none does."""
-        if FRAMES in genes:  # rivals and teachers decide at one rate
-            return ""
-        teaches = self._is_race or policy.environment.id == self.environment.id
-        rival = "make it a rival (rivals=[…]), or " if self._is_race else ""
-        teacher = "" if policy.network.initial_state(1) or not teaches else "make it a teacher (teachers=[…]), or "
-        return rival + teacher
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
     ) -> Policy:
         """Return the policy of an agent in this state, with averaged weights and, in races, its own rewards."""
         network = copy.deepcopy(self._network(genes, learner["network"] | learner["average"]["weights"]))
-        settings = dict(self._environment(genes).settings)
+        settings = dict(self.environment.settings)
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
@@ -172,15 +152,12 @@ class AgentTrainer:
         average = self._average(network)
         average.set_state(task.learner["average"])
         actor = PolicySnapshot(network)
-        plain = self._env(task.genes)
-        races = plain if isinstance(plain, RivalRaces) else None
+        races = self._env if isinstance(self._env, RivalRaces) else None
         if races is not None:
-            rivals = {number: self._rival(one, task.genes) for number, one in task.rivals.items()}
+            rivals = {number: self._rival(one) for number, one in task.rivals.items()}
             races.enter(event_rewards(task.rewards), {**rivals, **self._fixed}, task.schedule)
-        env = plain if task.teacher is None else TeacherWrapper(plain, self._teachers[task.teacher])
-        collector = Collector(env, self._work.steps, np.random.default_rng(task.seed), task.play)
-        rate = self._environment(task.genes).capabilities.decisions_per_second
-        now = PhaseValues(gamma=self._agents.gamma_at(rate), kickstarting=task.imitation)
+        collector = Collector(self._env, self._work.steps, np.random.default_rng(task.seed), task.play)
+        now = PhaseValues(gamma=self._agents.gamma_at(self.environment.capabilities.decisions_per_second))
         scores, metres, finished, updates = [], [], [], []
         seconds = {"playing": 0.0, "learning": 0.0}
         for _ in range(self._work.unrolls):
@@ -210,27 +187,16 @@ class AgentTrainer:
         return TrainingResult(state, collector.get_state(), run, scores, figures, seconds, not is_finite(state))
 
     def close(self) -> None:
-        for env in self._envs.values():
-            env.close()
+        if "_env" in vars(self):
+            self._env.close()
 
-    def _environment(self, genes: Genes) -> EnvironmentSpec:
-        """The environment at the decision rate of an agent with these genes."""
-        if FRAMES not in genes:
-            return self.environment
-        return EnvironmentSpec(self.environment.id, {**self.environment.settings, FRAMES: int(genes[FRAMES])})
-
-    def _env(self, genes: Genes) -> VectorEnv:
-        """Vector environment at the decision rate of these genes."""
-        frames = int(genes.get(FRAMES, 0))
-        if frames not in self._envs:
-            spec, games = self._environment(genes), self._work.num_games
-            more = {"max_idle_frames": self._race.max_idle_frames} if spec.capabilities.idle_start else {}
-            self._envs[frames] = (
-                RivalRaces(spec, games, standstill=self._race.standstill, **more)
-                if self._is_race
-                else make_vector(spec, games, **more)
-            )
-        return self._envs[frames]
+    @cached_property
+    def _env(self) -> VectorEnv:
+        spec, games = self.environment, self._work.num_games
+        more = {"max_idle_frames": self._race.max_idle_frames} if spec.capabilities.idle_start else {}
+        if self._is_race:
+            return RivalRaces(spec, games, standstill=self._race.standstill, **more)
+        return make_vector(spec, games, **more)
 
     def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Network:
         """Shared network with these weights, valid until the next call."""
@@ -249,13 +215,9 @@ class AgentTrainer:
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
 
-    def _rival(self, state: RivalState, genes: Genes) -> Rival:
-        """Make a rival of an agent with these genes. If its own rate is higher, which can happen in the middle of a
-        race, it decides at the race's rate."""
-        hold = max(int(state.genes.get(FRAMES, 1) // genes.get(FRAMES, 1)), 1)
-        every = ObservationMap(np.arange(self.observation.size), hold)
-        network = self._network(state.genes, state.network)
-        return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
+    def _rival(self, state: RivalState) -> Rival:
+        player = PolicySnapshot(self._network(state.genes, state.network))
+        return Rival(player, np.arange(self.observation.size), event_rewards(state.rewards), greedy=False)
 
 
 def _frozen(genes: Genes) -> FrozenGenes:
@@ -309,10 +271,3 @@ def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:
     if environment.capabilities.group == 1:
         return np.zeros_like(RaceTask().weights)
     return np.array(RaceTask(**environment.settings).weights)
-
-
-def teacher_of(policy: Policy, environment: EnvironmentSpec, name: str) -> Teacher:
-    """Make the policy a teacher in this environment; BadInput with its name if it cannot play there."""
-    if environment.capabilities.group == 1:
-        return Teacher.of(policy, environment, name)
-    return Teacher(policy, ObservationMap.of(policy, environment, name).columns, name)

@@ -26,7 +26,7 @@ EXPECTED = Path(__file__).with_name("expected.json")
 REFUSED = None
 """In place of the settings of a line that is none, such as one with a … in it."""
 
-_PROGRAM = re.compile(rf"(?<![\w.])({'|'.join(COMMANDS)})(?![\w:])")
+_PROGRAM = re.compile(rf"(?<![\w.])({'|'.join(COMMANDS)})(?![\w:,])")
 
 _SHELL = "seed=0; scale=0.1; env=CartPole-v1; environment=$env; clone=runs/clone; policy=last; bounded=true; delta=0.1"
 """Values of the variables in the loops of the docs."""

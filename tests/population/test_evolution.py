@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from qwop.envs.race.events import EVENTS
 from qwop.population.agents import FtwAgents
-from qwop.population.evolution import REWARD, Choice, Member, Range, exploit, explore, should_copy
+from qwop.population.evolution import REWARD, Member, Range, exploit, explore, should_copy
 
 GENES = FtwAgents().genes
 BURN_IN = 1000
@@ -75,15 +75,6 @@ def test_whole_numbers_are_drawn_anew_within_their_range() -> None:
     after = explore(Member(0, 1000.0, dict.fromkeys(names, 7.0)), random, dict.fromkeys(names, period))
     values = {*after.genes.values()}
     assert values == {float(value) for value in range(5, 21)}
-
-
-def test_a_choice_is_drawn_anew_among_its_values() -> None:
-    random, rate = np.random.default_rng(0), Choice((1, 2, 6))
-    assert {rate.draw(random) for _ in range(100)} == {1.0, 2.0, 6.0}
-    names = list(map(str, range(9_000)))
-    after = explore(Member(0, 1000.0, dict.fromkeys(names, 2.0)), random, dict.fromkeys(names, rate), chance=0.3)
-    found = np.array([*after.genes.values()])
-    assert [float((found == value).mean()) for value in (1.0, 2.0, 6.0)] == pytest.approx([0.1, 0.8, 0.1], abs=0.02)
 
 
 def test_a_range_of_one_value_never_changes() -> None:

@@ -1,7 +1,6 @@
 """`qwop-population` as a person uses it."""
 
 import json
-import math
 import re
 import shutil
 import signal
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
-from qwop.common.command import CONFIGURATION
 from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
@@ -97,29 +95,10 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
     assert len(raced) == 1
 
 
-def test_agents_that_decide_at_rates_of_their_own_race_each_other(
+def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    evolving = (*small, "agents=6", "evolution.frames_per_step=[1,2]", "evolution.chance=1")
-    for out, more in (("whole", ["rounds=4"]), ("half", ["rounds=2"]), ("half", ["rounds=4", "resume=true"])):
-        code, _, wrong = population(*evolving, *more, "race.time_limit=2", f"out={out}")
-        assert code == 0, wrong
-    rows = [json.loads(line) for line in (tmp_path / "whole/history.jsonl").read_text().splitlines()]
-    assert rows[0]["agents"][0]["genes"]["frames_per_step"] == 2.0
-    rates = [agent["genes"]["frames_per_step"] for agent in rows[-1]["agents"]]
-    assert {*rates} == {1.0, 2.0}
-    policies = [load_policy(path) for path in sorted((tmp_path / "whole/agents").iterdir())]
-    assert [policy.environment.settings["frames_per_step"] for policy in policies] == rates
-    assert "game frames of 1/30 s for each decision" in (tmp_path / "whole/report.html").read_text()
-    for name in ("best.safetensors", *(f"agents/agent-{number:02d}.safetensors" for number in range(6))):
-        assert same(tmp_path / "whole" / name, tmp_path / "half" / name)
-
-
-@pytest.mark.parametrize("ancestor", [0, 100])
-def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
-    ancestor: int, population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    kind = (*small, "agent=ftw", "agent.latent=8", f"ancestor_decisions={ancestor}")
+    kind = (*small, "agent=ftw", "agent.latent=8")
     settings = (*kind, "evaluation.games=0", "agents=2", "report_every=1000")
     for out, more in (("whole", ["rounds=3"]), ("half", ["rounds=1"]), ("half", ["rounds=3", "resume=true"])):
         code, _, wrong = population(*settings, *more, f"out={out}")
@@ -136,12 +115,12 @@ def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     assert not same(tmp_path / "whole/first/agent-00.safetensors", tmp_path / "other/first/agent-00.safetensors")
 
 
-def test_a_resumed_run_keeps_the_rivals_and_teachers_that_it_began_with(
+def test_a_resumed_run_keeps_the_rivals_that_it_began_with(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
     given, champion = tmp_path / "given.safetensors", load_policy("champion")
     save_policy(given, champion)
-    named = ("rivals=[champion,given.safetensors]", "teachers=[given.safetensors]", "race.frames_per_step=1")
+    named = ("rivals=[champion,given.safetensors]", "race.frames_per_step=1")
     settings = (*small, *named, "evaluation.against=[given.safetensors]", "evolution.enabled=false")
     for out, more in (("whole", ["rounds=2"]), ("half", ["rounds=1"]), ("half", ["rounds=2", "resume=true"])):
         code, _, wrong = population(*settings, *more, f"out={out}")
@@ -157,38 +136,13 @@ def test_a_resumed_run_keeps_the_rivals_and_teachers_that_it_began_with(
     assert found[0] == found[1]
 
 
-def test_agents_begin_as_copies_of_their_ancestor_with_rewards_of_their_own(
-    population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    settings = (*small, "rewards=varied", "ancestor_decisions=1")
-    code, _, wrong = population(*settings, "rounds=1", "out=run")
-    assert code == 0, wrong
-    one, other = (tmp_path / f"run/agents/agent-{number:02d}.safetensors" for number in (0, 2))
-    assert same(one, other)
-    assert load_policy(one).environment != load_policy(other).environment
-    assert not same(one, tmp_path / "run/first/agent-00.safetensors")
-    rows = [json.loads(line) for line in (tmp_path / "run/history.jsonl").read_text().splitlines()]
-    assert rows[0]["copies"] == [[1, 0], [2, 0]]
-
-
-def test_an_ancestor_is_the_single_agent_to_the_bit(
-    population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    for out, more in (("alone", ("agents=1", "opponents=itself", "rounds=6")), ("all", ("agents=3", "rounds=2"))):
-        code, _, wrong = population(*small, *more, "ancestor_decisions=480", "evaluation.games=0", f"out={out}")
-        assert code == 0, wrong
-    one, other = (tmp_path / out / "agents/agent-00.safetensors" for out in ("alone", "all"))
-    assert same(one, other)
-    assert not same(one, tmp_path / "all/first/agent-00.safetensors")
-
-
 def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
     settings = (*small, "evaluation.games=0", "rounds=6")
     code, _, wrong = population(*settings, "out=whole")
     assert code == 0, wrong
-    script = "from qwop.population.main import main; main()"
+    script = "from qwop.commands import population; population()"
     with subprocess.Popen(
         [sys.executable, "-c", script, *settings, "out=killed"], cwd=tmp_path, stdout=subprocess.DEVNULL
     ) as process:
@@ -330,18 +284,6 @@ def test_agents_begin_with_policies_of_an_earlier_run(
         assert same(first, tmp_path / "one/best.safetensors") is begins_alike
 
 
-def test_an_agent_with_a_teacher_learns_to_act_like_it(
-    population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    taught = ("teachers=[champion]", "race.frames_per_step=1", "kickstarting.decisions=240", "evolution.enabled=false")
-    code, _, wrong = population(*small, *taught, "evaluation.games=0", "rounds=4", "out=taught")
-    assert code == 0, wrong
-    rows = [json.loads(line) for line in (tmp_path / "taught/history.jsonl").read_text().splitlines()]
-    figures = [[agent["figures"].get("kickstarting") for agent in row["agents"]] for row in rows]
-    assert [[figure is not None for figure in row] for row in figures] == [[True, False, False]] * 3 + [[False] * 3]
-    assert figures[2][0] < figures[1][0] < figures[0][0] == pytest.approx(math.log(11), abs=0.1)
-
-
 def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_more_often(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -362,10 +304,6 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
     [
         (["start=[champion]"], "champion: a policy (actor, observations float32 [112], hidden=[512, 256])"),
         (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
-        (["start=[champion,champion]", "ancestor_decisions=1"], "start: several policies, but all agents begin"),
-        (["teachers=[champion,champion,champion,champion]"], "teachers: 4 policies for 3 agents"),
-        (["teachers=[champion]"], "champion: decides 30 times a second, but in the race it is 15"),
-        (["teachers=[champion]", "environment=CartPole-v1"], "champion: a policy of QWOP-v1"),
         (["rivals=[champion]", "race.frames_per_step=3"], "decides 30 times a second"),
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
         (["evaluation.against=[champion]", "race.frames_per_step=3", "race.observation=features"], "race.observation"),
@@ -402,10 +340,6 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     code, _, wrong = population(*settings, "resume=true", "evolution.better=0.9")
     assert code == 2
     assert "was started with evolution.better: 0.5, not 0.9" in wrong
-    started = tmp_path / "run" / CONFIGURATION
-    kept = started.read_text()
-    started.write_text(kept.replace("ancestor_decisions: 0\n", ""))  # as by an earlier version
-    assert started.read_text() != kept
     assert population(*settings, "resume=true")[0] == 0
     newest = checkpoints(tmp_path / "run/checkpoints")[-1]
     shutil.copy(newest, tmp_path / "kept")

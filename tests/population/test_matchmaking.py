@@ -12,11 +12,5 @@ def test_weights_fall_with_the_difference_of_strength() -> None:
 
 
 def test_the_probabilities_of_opponents() -> None:
-    found = opponent_probabilities(np.array([1000.0, 1100.0, 1200.0, 900.0]), 0, np.arange(4) > 0)
+    found = opponent_probabilities(np.array([1000.0, 1100.0, 1200.0, 900.0]), 0)
     assert found == pytest.approx([0.0, 0.4127779, 0.1744442, 0.4127779], abs=1e-6)
-
-
-def test_only_those_are_met_that_are_able() -> None:
-    able = np.array([False, True, False, True])
-    found = opponent_probabilities(np.array([1000.0, 1100.0, 1000.0, 1200.0]), 0, able)
-    assert found == pytest.approx([0.0, 0.7024875 / 0.999366, 0.0, 0.2968785 / 0.999366], abs=1e-6)

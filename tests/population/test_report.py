@@ -1,6 +1,5 @@
 """The report of a population."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -73,25 +72,6 @@ def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
 
 def test_a_report_is_drawn_before_the_first_round(tmp_path: Path) -> None:
     assert "A population of agents" in write_report(tmp_path, PopulationSettings(), []).read_text()
-
-
-def test_ratings_begin_when_the_ancestor_is_no_longer_alone(tmp_path: Path) -> None:
-    rows = [row(number, []) for number in range(1, 11)]
-    settings = PopulationSettings(ancestor_decisions=3500)  # over in the fourth round
-    report = write_report(tmp_path, settings, rows).read_text()
-    assert "Agent 0 learned alone from the first 0.00 million decisions" in report
-    whole = write_report(tmp_path, PopulationSettings(), rows).read_text()
-    assert "learned alone" not in whole
-
-    def rated(page: str) -> int:
-        """The rounds that have a rating."""
-        line = re.search(r'polyline points="([^"]*)"', page[page.index("Getting better") :])
-        assert line
-        return len(line[1].split())
-
-    assert (rated(report), rated(whole)) == (6, 10)
-    alone = write_report(tmp_path, PopulationSettings(ancestor_decisions=10**6), rows).read_text()
-    assert "metres" in alone[alone.index("Getting better") :]
 
 
 def test_events_that_never_had_a_weight_have_no_chart(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.population.rival_races import ObservationMap, Rival, RivalRaces
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
-ALL = ObservationMap(np.arange(115))
+ALL = np.arange(115)
 WEIGHTS = np.linspace(-1, 1, len(EVENTS))
 
 
@@ -84,65 +84,6 @@ def test_rivals_see_and_are_fed_what_is_theirs() -> None:
     assert rewards.dtype == np.float32
 
 
-class Counting(Always):
-    """Decides by the number of its decisions so far in each race, and notes them."""
-
-    def step(self, observations: NDArray[Any], state: Any) -> Any:
-        self.seen.append(state[0][:, 0].copy())
-        return np.eye(11, dtype=np.float32)[state[0][:, 0].astype(int) % 11], (state[0] + 1,)
-
-
-def test_a_rival_that_decides_less_often_holds_its_actions_and_hears_of_each_once() -> None:
-    """Races of one second end one by one, because they begin after other numbers of idle frames."""
-    theirs = Counting(0)
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact", "time_limit": 1.0})
-    one, two = (RivalRaces(spec, 4, max_idle_frames=20) for _ in range(2))
-    decision = EVENTS.index("decision")
-    weights = np.zeros(len(EVENTS))
-    weights[[decision, EVENTS.index("new_metres")]] = 1.0, 0.5
-    for env in (one, two):
-        env.enter(WEIGHTS, {0: Rival(theirs, ObservationMap(np.arange(115), hold=3), weights, greedy=True)}, [0])
-        env.reset(seed=4)
-    raced, events_of = [], []
-    step = one._race.step
-
-    def note(actions: NDArray[np.int64]) -> Any:
-        found = step(actions)
-        raced.append(actions[1::2].copy())
-        events_of.append(found[4]["events"][1::2].copy())
-        return found
-
-    one._race.step = note  # type: ignore[method-assign]
-    age, earned = np.zeros(4, dtype=np.int64), np.zeros(4)
-    ends = 0
-    for _ in range(70):
-        heard = len(theirs.fed)
-        _, _, terminated, truncated, _ = one.step(np.ones(4, dtype=np.int64))
-        assert raced[-1].tolist() == (age // 3).tolist()
-        events = events_of[-1].copy()
-        events[age % 3 > 0, decision] = 0.0
-        earned += events @ weights
-        over = age % 3 == 2
-        assert len(theirs.fed) == heard + over.any()
-        if over.any():
-            actions, rewards = theirs.fed[-1]
-            assert actions.tolist() == raced[-1][over].tolist()
-            assert rewards == pytest.approx(earned[over])
-        earned[over] = 0.0
-        ended = terminated | truncated
-        ends += int(ended.sum())
-        age = np.where(ended, 0, age + 1)
-        earned[ended] = 0.0
-    assert ends > 6
-    assert len({*age.tolist()}) > 1
-    two.set_state(one.get_state())
-    one._race.step = step  # type: ignore[method-assign]
-    for _ in range(20):
-        results = [env.step(np.ones(4, dtype=np.int64)) for env in (one, two)]
-        assert np.array_equal(results[0][0], results[1][0])
-    assert [part.tolist() for part in theirs.fed[-2]] == [part.tolist() for part in theirs.fed[-1]]
-
-
 def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
     env = races({0: Always(0)}, [0])
     env.reset(seed=3)
@@ -163,7 +104,7 @@ def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
     spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 4)
     runner = Rival(
-        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion"), WEIGHTS, greedy=True
+        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion").columns, WEIGHTS, greedy=True
     )
     env.enter(WEIGHTS, {3: runner}, [3])
     env.reset(seed=0)
@@ -257,7 +198,7 @@ def test_a_race_goes_on_while_somebody_runs() -> None:
     spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 1, standstill=2.0)
     runner = Rival(
-        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion"), WEIGHTS, greedy=True
+        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion").columns, WEIGHTS, greedy=True
     )
     env.enter(WEIGHTS, {0: runner}, [0])
     ((end, decision, stopped, _),) = ends_of(env, lambda: np.zeros(1, dtype=np.int64), 2000)

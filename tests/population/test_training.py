@@ -9,9 +9,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
-from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
-from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import UpdateStats
@@ -19,9 +17,8 @@ from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, event_rewards, initial_rewards
-from qwop.population.rival_races import Rival, RivalRaces
 from qwop.population.settings import WorkSettings
-from qwop.population.training import AgentTrainer, RivalState, TrainingTask, teacher_of
+from qwop.population.training import AgentTrainer, RivalState, TrainingTask
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
@@ -97,48 +94,6 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
     assert steps == [WORK.unrolls * agents.passes, 2 * WORK.unrolls * agents.passes]
 
 
-@kinds
-def test_an_agent_plays_and_learns_at_the_rate_of_its_genes(agents: PopulationAgents) -> None:
-    """As in a trainer whose races have that rate, and after one of another rate in the same trainer."""
-    slow, fast = (
-        AgentTrainer(replace(RACE, settings={**RACE.settings, "frames_per_step": n}), agents, WORK) for n in (2, 1)
-    )
-    plain = task_for(fast, agents)
-    expected = fast.train(plain)
-    task = replace(
-        plain,
-        genes={**plain.genes, "frames_per_step": 1.0},
-        rivals={1: replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": 1.0})},
-    )
-    other = replace(task, genes={**plain.genes, "frames_per_step": 2.0})
-    at_two = slow.train(other)
-    found = slow.train(task)
-    assert equal(found.learner, expected.learner)
-    assert equal(found.play, expected.play)
-    assert not equal(at_two.learner["network"], expected.learner["network"])
-    policy = slow.policy(task.genes, task.rewards, task.learner, {})
-    assert policy.environment.settings["frames_per_step"] == 1
-    assert equal(slow.begin(task.genes, 0), plain.learner)
-
-
-def test_a_rival_that_decides_half_as_often_does_so_in_an_agents_races(monkeypatch: pytest.MonkeyPatch) -> None:
-    agents = AGENTS["ppo"]
-    trainer = AgentTrainer(RACE, agents, WORK)
-    plain = task_for(trainer, agents)
-    entered: list[int] = []
-
-    def enter(races: RivalRaces, weights: Any, rivals: dict[int, Rival], schedule: Any) -> None:
-        entered.append(rivals[1].view.hold)
-        original(races, weights, rivals, schedule)
-
-    original = RivalRaces.enter
-    monkeypatch.setattr(RivalRaces, "enter", enter)
-    for own, theirs in ((1.0, 2.0), (2.0, 2.0), (2.0, 1.0), (1.0, 6.0)):
-        rival = replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": theirs})
-        trainer.train(replace(plain, genes={**plain.genes, "frames_per_step": own}, rivals={1: rival}))
-    assert entered == [2, 1, 1, 6]
-
-
 @pytest.mark.parametrize(("window", "share"), [(0, 1.0), (160, 0.25)])
 def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
     window: int, share: float, monkeypatch: pytest.MonkeyPatch
@@ -191,36 +146,6 @@ def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAge
         assert policy.network.description()["period"] == task.genes["period"]
 
 
-@kinds
-def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
-    agents: PopulationAgents, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    race = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "frames_per_step": 1})
-    champion = load_policy("champion")
-    trainer = AgentTrainer(race, agents, WORK, teachers={4: champion})
-    task = task_for(trainer, agents)
-    heard: list[tuple[Sequences, float]] = []
-
-    def update(learner: Any, played: Sequences, now: PhaseValues) -> UpdateStats:
-        heard.append((played, now.kickstarting))
-        return UpdateStats({}, {})
-
-    for kind in (VtraceLearner, FtwLearner, PpoLearner):
-        monkeypatch.setattr(kind, "update", update)
-    trainer.train(replace(task, teacher=4, imitation=0.3))
-    teacher = teacher_of(champion, race, "champion")
-    assert len(heard) == WORK.unrolls
-    for played, teaching in heard:
-        assert teaching == 0.3
-        assert played.teacher is not None
-        for step in range(WORK.steps):
-            expected = teacher.probabilities(played.observations[:, step])
-            np.testing.assert_array_equal(played.teacher[:, step], expected)
-    heard.clear()
-    trainer.train(task)
-    assert all(played.teacher is None and not teaching for played, teaching in heard)
-
-
 def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
     agents = AGENTS["vtrace"]
     trainer = AgentTrainer(RACE, agents, WORK)
@@ -233,19 +158,15 @@ def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
 def test_a_policy_that_no_agent_can_begin_with_gets_only_uses_that_are_permitted() -> None:
     champion, agents = load_policy("champion"), AGENTS["vtrace"]
     genes = genes_of(agents, 3)
-    with pytest.raises(
-        BadInput, match=r"an agent of this population .recurrent.* a rival .* a teacher .* choose agent="
-    ):
+    with pytest.raises(BadInput, match=r"an agent of this population .recurrent.* a rival .* choose agent="):
         AgentTrainer(RACE, agents, WORK).begin(genes, 0, champion)
-    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):  # rates evolve: neither can race
-        AgentTrainer(RACE, agents, WORK).begin({**genes, "frames_per_step": 2.0}, 0, champion)
     alone = AgentTrainer(EnvironmentSpec("CartPole-v1"), agents, WORK)
     with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):  # another game
         alone.begin(genes, 0, champion)
     small = AgentTrainer(EnvironmentSpec("CartPole-v1"), PpoAgents(hidden=(8,)), WORK)
     begun = small.begin(genes_of(PpoAgents(), 3), 0)
     policy = small.policy(genes_of(PpoAgents(), 3), {}, begun, {})
-    with pytest.raises(BadInput, match=r"begin with; make it a teacher .* or choose agent="):
+    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):
         alone.begin(genes, 0, policy)
 
 
