@@ -19,9 +19,9 @@ DESCRIPTION = "dataset.json"
 EPISODES, ASIDE = "episodes", "aside"
 """Subfolders: the episodes; what was set apart or belongs to a recording, with the reason in its name."""
 
-RECORDS = ("recording-", "samples-", "reconstruction")
-"""Beginnings of the names in `aside` of what belongs to recordings: their settings, the full numbers of imported ones,
-and how they were reconstructed."""
+RECORDS = ("recording-", "samples-")
+"""Beginnings of the names in `aside` of what belongs to recordings: their settings, and the full numbers of imported
+ones."""
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""

@@ -1,31 +1,27 @@
 """`qwop-dataset reconstruct`: a dataset of imported recordings, frame by frame."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from rich.table import Table
 
-from ...common.checks import quoted
+from ...common.command import Command
 from ...common.errors import BadInput
-from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
-from ...common.reading import MEGABYTE, parse_json, read_text
 from ...common.settings import HomePath, OutFolder, Settings
 from ...common.shared_settings import Smoothing
 from ...envs.names import FEATURES, Numbers, Reward
 from ..editing.new_dataset import finish, require_outside
-from ..folder import ASIDE, next_number
+from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..subcommand import Subcommand
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -50,18 +46,8 @@ class ReconstructSettings(Settings):
     epsilon: Smoothing = 0.05
 
 
-REPORT = "reconstruction.json"
-"""File in the new dataset's folder `aside`, with a row for every game that was tried."""
-
-COLUMNS = ("source", "samples", "explained", "frames", "error", "outcome", "seconds", "earlier_games")
-"""Entries of a row."""
-
-LARGEST_REPORT = 16 * MEGABYTE
-"""Bytes; a game has about 400."""
-
-
-Row = dict[str, Any]
-"""The result for one game, see `_row`."""
+Found = tuple[str, ReconstructedGame, Episode | None]
+"""The result for one game: the label of its imported episode, what was found, and the new episode if there is one."""
 
 
 def run(settings: ReconstructSettings) -> None:
@@ -79,17 +65,19 @@ def run(settings: ReconstructSettings) -> None:
                 "import the recording again"
             )
     writer = DatasetWriter(out, new_info(dataset.info, settings))
-    report = Report(out)
+    found: list[Found] = []
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("reconstructing", total=len(dataset))
             for digest, games in recordings.items():
-                for _ in _reconstruct(dataset, samples[digest], games, settings, writer, report):
+                for one in _reconstruct(dataset, samples[digest], games, settings, writer):
+                    found += [one] if one is not None else []
                     progress.advance(task)
     except KeyboardInterrupt:
         console.print(f"stopped; the games found so far are in {out}, and the same command continues")
         raise
-    console.print(report.table())
+    if found:
+        console.print(table_of(found))
     if next_number(out):
         finish(out, console)
     else:
@@ -107,44 +95,26 @@ def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:
     )
 
 
-class Report:
-    """The rows of the games tried so far, kept in the new dataset's folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / ASIDE / REPORT
-        rows: list[Row] = []
-        if self.path.exists():
-            text = read_text(self.path, LARGEST_REPORT, "give out= a new folder")
-            try:
-                rows = [{name: row[name] for name in COLUMNS} for row in parse_json(text)]
-            except (ValueError, TypeError, KeyError) as error:
-                raise BadInput(f"{self.path}: cannot be read ({quoted(error)}); give out= a new folder") from None
-        self.rows: dict[str, Row] = {row["source"]: row for row in rows}
-
-    def add(self, row: Row) -> None:
-        self.rows[row["source"]] = row
-        write_atomic(self.path, json.dumps([*self.rows.values()], indent=1) + "\n")
-
-    def table(self) -> Table:
-        """A line for every game."""
-        table = Table(title="reconstructed to the last bit", title_justify="left")
-        for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
-            table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
-        for row in self.rows.values():
-            recording, _, game = row["source"].rpartition(" game ")
-            table.add_row(
-                recording.rpartition(" sha256:")[0],
-                game,
-                f"{row['explained']} of {row['samples']}",
-                f"{row['frames']:,}",
-                row["outcome"],
-                f"{row['seconds']:.2f} s" if row["seconds"] is not None else "",
-                "" if _is_whole(row) else f"off by {row['error']:.1g}",
-            )
-        samples, explained = (sum(row[name] for row in self.rows.values()) for name in ("samples", "explained"))
-        whole = sum(map(_is_whole, self.rows.values()))
-        table.caption = f"{whole} of {len(self.rows)} games whole; {explained:,} of {samples:,} samples"
-        return table
+def table_of(found: Sequence[Found]) -> Table:
+    """A line for every game that this run tried."""
+    table = Table(title="reconstructed to the last bit", title_justify="left")
+    for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
+        table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
+    for label, game, episode in found:
+        recording, _, number = label.rpartition(" game ")
+        table.add_row(
+            recording.rpartition(" sha256:")[0],
+            number,
+            f"{game.explained} of {game.samples}",
+            f"{game.certain:,}",
+            episode.outcome if episode else "unknown",
+            f"{episode.times[-1]:.2f} s" if episode and episode.times is not None else "",
+            "" if game.whole else f"off by {game.error:.1g}",
+        )
+    samples, explained = (sum(getattr(game, name) for _, game, _ in found) for name in ("samples", "explained"))
+    whole = sum(game.whole for _, game, _ in found)
+    table.caption = f"{whole} of {len(found)} games whole; {explained:,} of {samples:,} samples"
+    return table
 
 
 def _require_recordings(dataset: Dataset) -> None:
@@ -177,32 +147,26 @@ def _reconstruct(
     games: dict[int, int],
     settings: ReconstructSettings,
     writer: DatasetWriter,
-    report: Report,
-) -> Iterator[Row]:
-    """Reconstruct the games of one recording in their order; yields a row for each of the dataset's."""
+) -> Iterator[Found | None]:
+    """Reconstruct the games of one recording in their order; yields a result for each of the dataset's, None for one
+    that the new dataset has already."""
     search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
     written = _written(writer.folder)
     for number in range(max(games) + 1):
         place = games.get(number)
         imported = dataset[place] if place is not None else None
-        source = imported.label if imported else ""
-        if source in report.rows and (source in written or report.rows[source]["frames"] < 1):
-            earlier = written.get(source)
-            if earlier is None or earlier.start is None or earlier.keys is None:
-                search.lose_page()
-            else:
-                whole = _is_whole(report.rows[source])
-                search.continue_after(earlier.start, np.concatenate(earlier.keys), whole=whole)
-            yield report.rows[source]
+        earlier = written.get(imported.label) if imported else None
+        if earlier is not None:
+            search.continue_after(earlier, samples[number])
+            yield None
             continue
         game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
         if imported is None:
             continue
         episode = _episode(game, imported, writer.info, settings)
-        if episode is not None and source not in written:
+        if episode is not None:
             writer.write(episode)
-        report.add(_row(game, imported, episode))
-        yield report.rows[source]
+        yield imported.label, game, episode
 
 
 def _written(folder: Path) -> dict[str, Episode]:
@@ -231,27 +195,7 @@ def _episode(
     )
 
 
-def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None) -> Row:
-    """The result for one game, with the names in `COLUMNS`. source: the label of its imported episode. frames: those
-    proved by the samples, after the reset's. error: distance of the closest state to the first sample that the keys do
-    not reproduce."""
-    return {
-        "source": imported.label,
-        "samples": game.samples,
-        "explained": game.explained,
-        "frames": game.certain,
-        "error": game.error,
-        "outcome": episode.outcome if episode else "unknown",
-        "seconds": None if episode is None or episode.times is None else float(episode.times[-1]),
-        "earlier_games": len(game.start.before),
-    }
-
-
-def _is_whole(row: Row) -> bool:
-    return bool(row["explained"] == row["samples"])
-
-
-command = Subcommand(
+command = Command(
     "dataset-reconstruct",
     ReconstructSettings,
     run,

@@ -11,6 +11,8 @@ from ...envs.engine import native, page
 from ...envs.engine.bodies import CLOCK_TICK
 from ...envs.qwop.session import GameStart, Opening, PlayedGame, Session
 from ...envs.qwop.task import outcome_of
+from ..from_keys import states_along
+from ..schema import Episode
 from .search import EFFECTIVE_KEYS, Explained, Game, Search
 
 RESETS = (1, 2, 3)
@@ -76,14 +78,14 @@ class RecordingSearch:
         self._before: tuple[PlayedGame, ...] | None = ()
         self._resets = 1
 
-    def continue_after(self, start: GameStart, keys: NDArray[np.uint8], *, whole: bool) -> None:
-        """Continue after a game that was reconstructed earlier."""
+    def continue_after(self, episode: Episode, samples: NDArray[np.float64]) -> None:
+        """Continue after a game that was reconstructed earlier. samples: of the recording's game, float64 [n, 71]; if
+        the episode's last frames do not show the last one, the page that it left is unknown."""
+        start, keys = episode.start or GameStart(), episode.keys_of_frames
         self._choose(start.trigonometry)
-        self._carry_on(start, keys, whole)
-
-    def lose_page(self) -> None:
-        """Continue after an unknown game."""
-        self._before = None
+        last = states_along(episode, range(max(len(keys) - ENDING - 1, 0), len(keys) + 1))
+        away = [self._known_search.distances(state["reals"][None], samples[-1])[0] for state in last]
+        self._carry_on(start, keys, min(away) == 0)
 
     def reconstruct(self, samples: NDArray[np.float64], *, outcome: str) -> ReconstructedGame:
         """The recording's next game, from its samples, float64 [n, 71], x relative, and the outcome after them."""

@@ -59,12 +59,12 @@ def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_a
     one, other = make(tmp_path / "one", range(2)), make(tmp_path / "other", range(2, 4))
     for folder, report in ((one, "[1]"), (other, "[2]")):
         (folder / "aside").mkdir()
-        (folder / "aside" / "reconstruction.json").write_text(report)
+        (folder / "aside" / "recording-1.yaml").write_text(report)
         (folder / "aside" / "samples-0.npz").write_text("the same")
         (folder / "aside" / "episode-000009-0123456789ab-discarded.aside").write_text("an old game")
     run(f"dataset={one}", f"others=[{other}]", f"out={tmp_path / 'both'}")
     kept = {path.name: path.read_text() for path in (tmp_path / "both" / "aside").iterdir()}
-    assert kept == {"reconstruction.json": "[1]", "reconstruction-2.json": "[2]", "samples-0.npz": "the same"}
+    assert kept == {"recording-1.yaml": "[1]", "recording-1-2.yaml": "[2]", "samples-0.npz": "the same"}
 
 
 def test_an_episode_in_both_is_refused_or_skipped(mine: Path, tmp_path: Path) -> None:
