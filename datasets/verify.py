@@ -1,18 +1,37 @@
-"""`qwop-dataset verify`: check everything about a dataset."""
+"""`qwop-dataset verify`: check everything about a dataset, each episode and the folder as a whole."""
 
+import re
 import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from ..common.command import Command
 from ..common.command_line import clone_next
 from ..common.cores import cores
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
+from ..common.reading import NotReadNow
 from ..common.settings import HomePath, Settings
-from .subcommand import Subcommand
-from .verification import Verification
+from .card import CARD, card_is_true
+from .columns import identity
+from .differences import can_replay, differences_of_branch, differences_of_replay
+from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
+from .from_keys import replay_episodes
+from .origin import Origin
+from .parquet import ADVICE, open_episode_file
+from .reader import read_episode
+from .schema import DatasetInfo, Episode
+from .summary import EpisodeStats, stats_of, summarise
+
+TOGETHER = 32
+"""Files that a thread checks at a time; their games share the engine's lanes."""
+
+_NUMBER = re.compile(r"\.?episode-(\d+)")
 
 
 class VerifySettings(Settings):
@@ -26,16 +45,48 @@ class VerifySettings(Settings):
     """Files checked at a time. null: one for each core."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A faulty file, and its fault. harmless: no recorded data are affected, as with a file that does not belong to the
+    dataset. advice: remedy.
+    """
+
+    file: Path
+    found: str
+    harmless: bool = False
+    advice: str = "restore it, or move it out of the dataset"
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.found}"
+
+
+@dataclass
+class Checked:
+    """The result for one episode's file. stats: None unless it holds an episode; digest: of its content, whatever its
+    number; replayed: True if its game was played again; place: its source and origin, by which branches name it; left:
+    the place that a branch left."""
+
+    path: Path
+    problems: list[Problem] = field(default_factory=list)
+    stats: EpisodeStats | None = None
+    digest: str | None = None
+    replayed: bool = False
+    place: tuple[str, Origin] | None = None
+    left: tuple[str, Origin] | None = None
+
+
 def run(settings: VerifySettings) -> None:
     """Check the files and print a line for every problem; BadInput unless all are harmless."""
-    console = plain_console()
+    console, folder = plain_console(), Path(settings.dataset)
     began = time.monotonic()
-    verification = Verification(Path(settings.dataset), replay=settings.replay, threads=settings.threads or cores())
     with progress_bar("episodes", console) as progress:
-        task = progress.add_task("verifying", total=len(verification.files))
-        for _ in verification.episodes():
-            progress.advance(task)
-    found = [problem for one in verification.checked for problem in one.problems] + list(verification.of_folder())
+        task = progress.add_task("verifying", total=len(episode_files(folder)))
+        checked, found = verify(
+            folder,
+            replay=settings.replay,
+            threads=settings.threads or cores(),
+            progress=lambda: progress.advance(task),
+        )
     for note in [one for one in found if one.harmless]:
         console.print(f"note: {note}")
     faults = [one for one in found if not one.harmless]
@@ -45,23 +96,115 @@ def run(settings: VerifySettings) -> None:
         for fault in faults:
             console.print(f"{fault}")
         files = len({fault.file for fault in faults})
-        raise BadInput(f"{settings.dataset}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
-    console.print(_result(verification, time.monotonic() - began))
-    if verification.files:
-        console.print(clone_next(verification.folder))
+        raise BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
+    steps = sum(one.stats.steps for one in checked if one.stats is not None)
+    parts = [f"{len(checked):,} episodes with {steps:,} decisions are whole"]
+    if settings.replay:
+        parts.append(f"{sum(one.replayed for one in checked):,} played again, equal to the bit")
+    console.print(f"{folder}: {', '.join(parts)} ({time.monotonic() - began:.1f} s)")
+    if checked:
+        console.print(clone_next(folder))
 
 
-def _result(verification: Verification, seconds: float) -> str:
-    stats = [one.stats for one in verification.checked if one.stats is not None]
-    steps = sum(one.steps for one in stats)
-    parts = [f"{len(stats):,} episodes with {steps:,} decisions are whole"]
-    if verification.replay:
-        replayed = sum(one.replayed for one in verification.checked)
-        parts.append(f"{replayed:,} played again, equal to the bit")
-    return f"{verification.folder}: {', '.join(parts)} ({seconds:.1f} s)"
+def verify(
+    folder: Path, *, replay: bool, threads: int = 1, progress: Callable[[], object] = lambda: None
+) -> tuple[list[Checked], list[Problem]]:
+    """Check every episode's file, several at a time, then relations between files. Returns the results in the order of
+    the episodes' numbers, and all problems. progress: called after each file.
+
+    Raises BadInput if the description cannot be read: without it nothing else is certain.
+    """
+    info, files = read_info(folder), [*episode_files(folder).values()]
+    checked: list[Checked] = []
+    with ThreadPoolExecutor(threads) as pool:
+        groups = [files[first : first + TOGETHER] for first in range(0, len(files), TOGETHER)]
+        for group in pool.map(lambda paths: _check(paths, info, replay), groups):
+            checked += group
+            for _ in group:
+                progress()
+    problems = [problem for one in checked for problem in one.problems]
+    problems += [*_of_copies(checked), *_of_branches(checked, info), *_of_names(folder, checked)]
+    stats = [one.stats for one in checked if one.stats is not None]
+    if stats and len(stats) == len(checked) and card_is_true(folder, summarise(stats, info)) is False:
+        problems.append(Problem(folder / CARD, "its facts are not those of the episodes", harmless=True))
+    return checked, problems
 
 
-command = Subcommand(
+def _check(paths: Sequence[Path], info: DatasetInfo, replay: bool) -> list[Checked]:
+    """Check some files; their games are replayed together."""
+    found = [_read(path, info) for path in paths]
+    playable = [(one, episode) for one, episode in found if replay and episode and can_replay(episode, info)]
+    games = replay_episodes([episode for _, episode in playable])
+    for (one, episode), game in zip(playable, games, strict=True):
+        one.problems += [Problem(one.path, text) for text in differences_of_replay(episode, game, info)]
+        one.replayed = True
+    return [one for one, _ in found]
+
+
+def _read(path: Path, info: DatasetInfo) -> tuple[Checked, Episode | None]:
+    try:
+        with open_episode_file(path, info) as file:
+            table = file.table()
+            episode, stats = file.episode_of(table), stats_of(file, table)
+    except BadInput as error:
+        problem = Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
+        if isinstance(error, NotReadNow):
+            problem = replace(problem, advice="it may be whole: make it readable, and verify again")
+        return Checked(path, [problem]), None
+    place, branch = (episode.source, episode.origin), episode.branch
+    left = None if branch is None else (episode.source, replace(episode.origin, game=branch.game))
+    return Checked(path, stats=stats, digest=identity(episode), place=place, left=left), episode
+
+
+def _of_copies(checked: Sequence[Checked]) -> Iterator[Problem]:
+    first: dict[str, Path] = {}
+    for one in checked:
+        if one.digest is not None and first.setdefault(one.digest, one.path) != one.path:
+            yield Problem(one.path, f"the same episode as {first[one.digest].name}")
+
+
+def _of_branches(checked: Sequence[Checked], info: DatasetInfo) -> Iterator[Problem]:
+    """Compare each branch with the episode that it left: any of those at its place, for there are several where
+    recordings of the same policy and seed were merged."""
+    places: dict[object, list[Path]] = {}
+    for one in checked:
+        places.setdefault(one.place, []).append(one.path)
+    for one in [one for one in checked if one.left is not None]:
+        others = places.get(one.left)
+        if not others:
+            game = one.left and one.left[1].game
+            yield Problem(one.path, f"the episode that it left, game {game}, is not here", harmless=True)
+            continue
+        branch = read_episode(one.path, info)
+        found = [differences_of_branch(branch, read_episode(path, info)) for path in others]
+        if None not in found:
+            yield Problem(one.path, f"{found[0]} differs from {others[0].name}, which it left")
+
+
+def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
+    """Numbers without an episode, though none was set aside, and no recorder was killed while it wrote it; files that
+    are no part of the dataset."""
+    names = {name: names_in(folder / name) for name in (ASIDE, EPISODES) if (folder / name).is_dir()}
+    others = sorted(name for name in names.get(EPISODES, []) if not EPISODE_NAME.fullmatch(name))
+    numbered = [*names.get(ASIDE, []), *others, *(one.path.name for one in checked)]
+    known = {int(match[1]) for name in numbered if (match := _NUMBER.match(name))}
+    last = max((episode_number(one.path) or 0 for one in checked), default=0)
+    if missing := sorted({*range(last)} - known):
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        yield Problem(folder / EPISODES, f"no episode has the number {missing[0]}{more}", harmless=True)
+    for name in sorted({*names_in(folder)} - {DESCRIPTION, CARD, EPISODES, ASIDE}):
+        yield Problem(folder / name, "no part of the dataset", harmless=True)
+    for name in others:
+        path = folder / EPISODES / name
+        if name.endswith((".partial.parquet", ".claim")):
+            yield Problem(path, "left by a recorder that was killed, unless one is writing now", harmless=True)
+        elif name.endswith(".parquet"):
+            yield Problem(path, "no episode of this dataset: expected a name that ends in the digest of its bytes")
+        else:
+            yield Problem(path, "no part of the dataset", harmless=True)
+
+
+command = Command(
     "dataset-verify",
     VerifySettings,
     run,

@@ -17,7 +17,7 @@ from qwop.datasets.editing.copy import run as copy
 from qwop.datasets.exchange import minari
 from qwop.datasets.exchange.imported import ImportDefaults
 from qwop.datasets.origin import Origin
-from qwop.datasets.verification import Verification
+from qwop.datasets.verify import verify
 
 MakeEpisode = Callable[..., Episode]
 
@@ -137,10 +137,9 @@ def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, info: 
     false = replace(branch_of(line, 3), rewards=rewards, origin=Origin(game=2))
     lost = replace(branch_of(line, 3), branch=Branch(7, 3), origin=Origin(game=3))
     name = dataset_of(tmp_path, info, line, branch_of(line, 3), false, lost).files[0].name
-    verification = Verification(tmp_path, replay=False, threads=1)
-    assert all(not one.problems for one in verification.episodes())
-    faults = [f"{one}" for one in verification.of_folder() if not one.harmless]
-    notes = [f"{one}" for one in verification.of_folder() if one.harmless]
+    _, problems = verify(tmp_path, replay=False)
+    faults = [f"{one}" for one in problems if not one.harmless]
+    notes = [f"{one}" for one in problems if one.harmless]
     assert [fault.partition(": ")[2] for fault in faults] == [
         f"rewards before row 3 differs from {name}, which it left"
     ]
@@ -168,9 +167,7 @@ def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(
     others = replace(line, rewards=line.rewards + 1)
     lines = line, branch_of(line, 3), others, branch_of(others, 3)
     dataset_of(tmp_path, info, *lines)
-    verification = Verification(tmp_path, replay=False, threads=1)
-    assert all(not one.problems for one in verification.episodes())
-    assert all(one.harmless for one in verification.of_folder())
+    assert all(one.harmless for one in verify(tmp_path, replay=False)[1])
 
 
 def test_merging_keeps_who_acted(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode) -> None:

@@ -15,7 +15,7 @@ from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
-from qwop.datasets.verification import Verification
+from qwop.datasets.verify import verify
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.policy import Policy
@@ -69,9 +69,7 @@ def write(folder: Path, policy: Policy, *episodes: Episode) -> None:
     writer = DatasetWriter(folder, coached_info(policy, "a policy"))
     for episode in episodes:
         writer.write(episode)
-    verification = Verification(folder, replay=True, threads=1)
-    found = [problem for one in verification.episodes() for problem in one.problems]
-    assert [*found, *(one for one in verification.of_folder() if not one.harmless)] == []
+    assert [one for one in verify(folder, replay=True)[1] if not one.harmless] == []
 
 
 def test_a_decision_belongs_to_one_side_and_is_cut_where_control_changes(runner: Policy, tmp_path: Path) -> None:

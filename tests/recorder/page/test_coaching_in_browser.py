@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from qwop.datasets import open_dataset
 from qwop.datasets.control import PERSON, POLICY
-from qwop.datasets.verification import Verification
+from qwop.datasets.verify import verify
 
 from ...play.page import lift, open_browser, touch
 from .recording_page import RecordingPage
@@ -91,10 +91,9 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
         drawn = game.actors == POLICY
         assert np.array_equal(game.behaviour_probabilities[drawn], game.policy_probabilities[drawn])
     assert {PERSON, POLICY} <= {*np.concatenate([game.actors for game in games]).tolist()}
-    verification = Verification(page.folder, replay=True, threads=1)
-    checked = [*verification.episodes()]
+    checked, problems = verify(page.folder, replay=True)
     assert all(one.replayed for one in checked)
-    assert [*verification.of_folder()] == [problem for one in checked for problem in one.problems] == []
+    assert problems == []
     assert page.browser.get_log("browser") == []
 
 
