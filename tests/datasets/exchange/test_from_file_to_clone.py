@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 from qwop.commands import evaluate, pretrain
 from qwop.datasets import open_dataset
-from qwop.datasets.arrays import write_episode
-from qwop.datasets.exchange.export_command import command as export
 from qwop.datasets.exchange.import_command import command as import_
 from qwop.datasets.verify import command as verify
 
@@ -62,14 +60,6 @@ def parquet(played: Arrays, path: Path) -> Path:
     return path.with_suffix(".parquet")
 
 
-def d4rl(played: Arrays, path: Path) -> Path:
-    names = {"terminations": "terminals", "truncations": "timeouts"}
-    with pytest.importorskip("h5py").File(path.with_suffix(".hdf5"), "w") as file:
-        for name, array in played.items():
-            file[names.get(name, name)] = array
-    return path.with_suffix(".hdf5")
-
-
 def minari(played: Arrays, path: Path) -> Path:
     buffer = pytest.importorskip("minari.data_collector").EpisodeBuffer
     storage = pytest.importorskip("minari.dataset.minari_storage").MinariStorage
@@ -97,36 +87,18 @@ def lerobot(played: Arrays, path: Path) -> Path:
     return path
 
 
-def own(played: Arrays, path: Path) -> Path:
-    for rows in np.split(np.arange(len(played["actions"])), np.flatnonzero(np.diff(played["episode"])) + 1):
-        seen = np.concatenate([played["observations"][rows], played["next_observations"][rows[-1:]]])
-        ending = {"terminated": played["terminations"][rows], "truncated": played["truncations"][rows]}
-        write_episode(path, seen, played["actions"][rows], played["rewards"][rows], environment=ID, **ending)
-    return path
-
-
-MADE = {"npz": npz, "csv": csv, "parquet": parquet, "hdf5 of D4RL": d4rl, "minari": minari, "lerobot": lerobot}
+MADE = {"npz": npz, "csv": csv, "parquet": parquet, "minari": minari, "lerobot": lerobot}
 """Files that others make."""
-
-EXPORTED = {"huggingface": "hub", "parquet": "tables", "baselines": "expert.npz"}
-"""Files that `qwop-dataset export` makes, by format."""
-
-NAMED = ("minari", "huggingface")
-"""Formats that name their environment."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*MADE, *(f"exported {to}" for to in EXPORTED)])
+@pytest.mark.parametrize("kind", MADE)
 def test_a_file_becomes_a_clone_that_plays(
     kind: str, played: Arrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if kind in MADE:
-        file = MADE[kind](played, tmp_path / "mine")
-    else:
-        file = Path(EXPORTED[to := kind.removeprefix("exported ")])
-        assert run_command(export, f"dataset={own(played, Path('own'))}", f"to={to}", f"out={file}").code == 0
-    environment = [] if kind.removeprefix("exported ") in NAMED else [f"environment_id={ID}"]
+    file = MADE[kind](played, tmp_path / "mine")
+    environment = [] if kind == "minari" else [f"environment_id={ID}"]
     quick = ["epochs=20", "games=2"]
     for command, arguments in (
         (import_, [f"dataset={file}", "out=games", *environment]),
@@ -140,10 +112,4 @@ def test_a_file_becomes_a_clone_that_plays(
     np.testing.assert_array_equal(np.concatenate([one.actions for one in found]), played["actions"])
     np.testing.assert_array_equal(np.concatenate([one.observations[:-1] for one in found]), played["observations"])
     np.testing.assert_array_equal(np.concatenate([one.rewards for one in found]), played["rewards"])
-    report = json.loads(Path("measured/evaluation.json").read_text())
-    assert mean_return(report) > FAIR
-
-
-def mean_return(report: dict[str, Any]) -> float:
-    """The greedy policy's, in an evaluation's figures."""
-    return float(report["mean_return"])
+    assert json.loads(Path("measured/evaluation.json").read_text())["mean_return"] > FAIR  # of the greedy policy
