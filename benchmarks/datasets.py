@@ -43,11 +43,6 @@ scanner = rows.scanner(columns=["reward"], batch_size=65536, batch_readahead=2, 
 print(sum(pc.sum(batch.column(0)).as_py() or 0 for batch in scanner.to_batches()))
 """
 
-REPORT = """
-from qwop.datasets.report import command, run
-run(command.read(["dataset=" + FOLDER, "out=" + FOLDER + "-report.html"]))
-"""
-
 EPISODES = """
 from qwop.datasets import open_dataset
 print(sum(len(episode) for episode in open_dataset(FOLDER)))
@@ -75,7 +70,6 @@ PROGRAMS = {
     "one column, streamed": STREAM,
     "every episode, checked": EPISODES,
     "verify": VERIFY.replace("REPLAY", "false"),
-    "report": REPORT,
     "verify, by replay": VERIFY.replace("REPLAY", "true"),
     "one epoch of cloning": EPOCH,
 }

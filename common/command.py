@@ -75,7 +75,7 @@ class Command(Generic[S]):
 
     @property
     def program(self) -> str:
-        return f"qwop-{self.name}"
+        return f"qwop-{self.name}".replace("-dataset-", "-dataset ")  # a verb
 
     @cached_property
     def settings(self) -> type[S]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ..common.command import Command
 from ..common.command_line import next_command
 from ..common.files import write_atomic
 from ..common.folder_lock import FolderLock
@@ -16,7 +17,6 @@ from .card import write_card
 from .folder import DESCRIPTION, episode_files, to_text
 from .parquet import description_in
 from .reader import open_dataset
-from .subcommand import Subcommand
 from .summary import Summary
 
 
@@ -47,7 +47,7 @@ def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
     return summary
 
 
-command = Subcommand(
+command = Command(
     "dataset-describe",
     DescribeSettings,
     run,

@@ -1,9 +1,9 @@
 """`qwop-dataset reestimate`: its help, for which nothing is cloned."""
 
-from ..datasets.subcommand import Subcommand
+from ..common.command import Command
 from .settings import ReestimateSettings
 
-command = Subcommand(
+command = Command(
     "dataset-reestimate",
     ReestimateSettings,
     "qwop.pretrain.reestimate:run",

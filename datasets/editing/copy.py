@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from ...common.checks import quoted
+from ...common.command import Command
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.progress import plain_console
@@ -18,7 +19,6 @@ from ..describe import describe
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
 from ..schema import Episode
-from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -149,7 +149,7 @@ def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]
     return dealt
 
 
-command = Subcommand(
+command = Command(
     "dataset-copy",
     CopySettings,
     run,

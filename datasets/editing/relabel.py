@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ...common.command import Command
 from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
 from ...common.settings import HomePath, OutFolder, Settings
@@ -16,7 +17,6 @@ from ...envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -89,7 +89,7 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
         yield made
 
 
-command = Subcommand(
+command = Command(
     "dataset-relabel",
     RelabelSettings,
     run,

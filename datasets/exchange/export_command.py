@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from rich.console import Console
 
+from ...common.command import Command
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import atomic_file
@@ -18,7 +19,6 @@ from ..describe import describe
 from ..editing.new_dataset import new_folder, require_outside
 from ..folder import ASIDE
 from ..reader import Dataset, open_dataset
-from ..subcommand import Subcommand
 from . import d3rlpy, minari
 
 
@@ -88,7 +88,7 @@ def _quoted(text: str) -> str:
     return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-command = Subcommand(
+command = Command(
     "dataset-export",
     ExportSettings,
     run,

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from ...common.command import Command
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Expected, HomePath, OutFolder, Settings
 from ...common.shared_settings import EnvironmentId, Smoothing
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
-from ..subcommand import Subcommand
 from . import minari, tables
 from .imported import ImportDefaults, Imported
 
@@ -93,7 +93,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
-command = Subcommand(
+command = Command(
     "dataset-import",
     DatasetImportSettings,
     run,
