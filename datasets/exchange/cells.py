@@ -34,15 +34,18 @@ _GROUPED = r"[-+]?[1-9]\d{{0,2}}({}\d{{3}})+"
 
 
 class Cells:
-    """Columns, by name: those of Arrow, and NumPy's arrays. separator: that of a `.csv`. words: columns whose cells are
-    no numbers, though they may look like some.
+    """Columns, by name. separator: that of a `.csv`. words: columns whose cells are no numbers, though they may look
+    like some.
 
     Decimals may have a point or a comma, and thousands any mark: all numbers of a table decide. BadInput where they can
     be read in two ways.
     """
 
-    def __init__(self, columns: Mapping[str, Any], separator: str = "", words: Collection[str] = ()) -> None:
-        self._columns, self._separator, self._words = columns, separator, words
+    def __init__(
+        self, columns: Mapping[str, pa.ChunkedArray], separator: str = "", words: Collection[str] = ()
+    ) -> None:
+        self._columns = {name: _plain(column) for name, column in columns.items()}
+        self._separator, self._words = separator, words
         self._numbers: dict[str, NDArray[Any]] = {}
 
     @cached_property
@@ -50,8 +53,8 @@ class Cells:
         """The mark of decimals."""
         found: set[str] = set()
         for column in [column for name, column in self._columns.items() if name not in self._words]:
-            if not isinstance(column, np.ndarray) and _is_text(_plain(column).type):
-                texts = pc.unique(_trimmed(_plain(column)).combine_chunks()).drop_null()
+            if pa.types.is_string(column.type):
+                texts = pc.unique(_trimmed(column).combine_chunks()).drop_null()
                 numbers = texts.filter(pc.match_substring_regex(texts, f"^{_DIGITS}$"))
                 found |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
         last = {max(".,", key=text.rfind) for text in found if "." in text and "," in text}
@@ -76,10 +79,7 @@ class Cells:
 
     def holds_texts(self, name: str) -> bool:
         """True for a column of texts, which may be numbers."""
-        column = self._columns[name]
-        if isinstance(column, np.ndarray):
-            return bool(column.dtype.kind == "U")
-        return _is_text(_plain(column).type)
+        return bool(pa.types.is_string(self._columns[name].type))
 
     def holds_numbers(self, name: str) -> bool:
         """True if all cells of a column are numbers."""
@@ -96,9 +96,6 @@ class Cells:
         """The cells as texts, `""` where they are missing. also_missing: texts that are names, though they look like
         missing ones."""
         column = self._columns[name]
-        if isinstance(column, np.ndarray):
-            return column.reshape(len(column), -1)[:, 0].astype(np.str_)
-        column = _plain(column)
         if pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py() in (True, None):
             column = column.cast(pa.int64())  # an episode's number that was next to a missing one
         elif pa.types.is_nested(column.type):
@@ -117,14 +114,12 @@ class Cells:
             pc.replace_substring_regex(texts, r"^(-?\d+)[.,]0+$", r"\1").to_numpy(zero_copy_only=False), str
         )
 
-    def missing(self, name: str, rows: int) -> NDArray[np.bool_]:
-        """The rows in which a column of numbers has none; an array has one in each."""
-        column = self._columns[name]
-        if isinstance(column, np.ndarray):
-            return np.zeros(rows, np.bool_)
-        numbers = self.numbers(name)
-        found: NDArray[np.bool_] = np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
-        return found & _plain(column).is_null().to_numpy() if not _is_text(_plain(column).type) else found
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """The rows in which a column of numbers has none."""
+        if self.holds_texts(name):
+            numbers = self.numbers(name)
+            return np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
+        return np.array(self._columns[name].is_null().to_numpy())
 
     def stacked(self, names: Sequence[str]) -> NDArray[Any]:
         """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
@@ -138,32 +133,24 @@ class Cells:
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""
         if name not in self._numbers:
-            column = self._columns[name]
-            if isinstance(column, np.ndarray):
-                if not column.ndim:
-                    raise BadInput(f"{name} are a single value, expected a row for each decision")
-                self._numbers[name] = column
-            else:
-                self._numbers[name] = self._read(name, _plain(column))
+            self._numbers[name] = self._read(name, self._columns[name])
         return self._numbers[name]
 
     def _read(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
         kind = column.type
-        if _is_text(kind):
+        if pa.types.is_string(kind):
             return self._of_texts(name, column)
         if pa.types.is_temporal(kind):
             raise BadInput(f"column {quoted(name)} holds times ({kind}), expected numbers")
-        if pa.types.is_boolean(kind):
-            return self._read(name, column.cast(pa.int8()))
         if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
             return self._equally_long(name, [np.frombuffer(one or b"", np.uint8) for one in column.to_pylist()])
-        if pa.types.is_nested(kind):
-            return self._of_lists(name, column)
-        if pa.types.is_integer(kind) and not column.null_count:
-            return np.array(column.to_numpy())
-        if pa.types.is_null(kind):
-            return np.full(len(column), np.nan)
         try:
+            if pa.types.is_nested(kind):
+                return self._of_lists(name, column)
+            if pa.types.is_integer(kind) and not column.null_count:
+                return np.array(column.to_numpy())
             return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
         except pa.ArrowException:
             raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them") from None
@@ -192,21 +179,17 @@ class Cells:
         return np.array(plain.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def _of_lists(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
-        kind, shape = column.type, []
-        while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-            kind = kind.value_type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise BadInput(f"column {quoted(name)} is {quoted(column.type)}, expected numbers, or lists of them")
-        flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        there = flat.is_valid().to_numpy(zero_copy_only=False)
-        while pa.types.is_nested(flat.type):
-            lengths = pc.unique(pc.drop_null(pc.list_value_length(flat)))
+        values, shape = column.combine_chunks(), []
+        there = values.is_valid().to_numpy(zero_copy_only=False)
+        while pa.types.is_nested(values.type):
+            lengths = pc.unique(pc.drop_null(pc.list_value_length(values)))
             if len(lengths) != 1:
                 raise BadInput(f"column {quoted(name)} holds lists of different lengths")
             shape.append(lengths[0].as_py())
-            flat = pc.list_flatten(flat)
-        values = flat.cast(pa.int8()) if pa.types.is_boolean(flat.type) else flat
-        numbers = np.array(values.to_numpy(zero_copy_only=False)).reshape(int(there.sum()), *shape)
+            values = pc.list_flatten(values)
+        if pa.types.is_string(values.type):
+            raise BadInput(f"column {quoted(name)} is {quoted(column.type)}, expected numbers, or lists of them")
+        numbers = self._read(name, pa.chunked_array([values])).reshape(int(there.sum()), *shape)
         if numbers.shape[1:] == (1,):  # LeRobot's lists of one
             numbers = numbers[:, 0]
         if there.all():
@@ -226,24 +209,19 @@ class Cells:
 
         Empty cells of decisions are false where the ends alone are marked, true; otherwise nobody knows what they are.
         """
-        column = self._columns[name]
-        if isinstance(column, np.ndarray):
-            if column.dtype.kind not in "fiub":
-                raise BadInput(f"{name} are {column.dtype}, expected true or false (1 or 0)")
-            flat = column.reshape(len(column), -1)[:, 0]
-            if len(strange := np.flatnonzero((flat != 0) & (flat != 1))):
-                raise BadInput(f"{name} of row {strange[0]} are {flat[strange[0]]}, expected true or false (1 or 0)")
-            return flat.astype(np.bool_)
-        column = _plain(column)
-        if pa.types.is_nested(column.type):
-            column = pa.chunked_array([pa.array([one[0] if one else None for one in column.to_pylist()])])
-        texts = np.char.strip(Cells({name: column}).texts(name))
-        words = np.char.lower(texts)
-        words = np.where(np.isin(words, [one.lower() for one in MISSING]), "", words)
-        true, empty = np.isin(words, [*TRUE]), words == ""
-        if len(strange := np.flatnonzero(~(true | empty | np.isin(words, [*FALSE])))):
+        shown: NDArray[Any]
+        if self.holds_texts(name):
+            shown = np.char.strip(self.texts(name))
+            words = np.char.lower(shown)
+            kinds = [np.isin(words, [*found]) for found in (TRUE, FALSE, [one.lower() for one in MISSING])]
+            found = np.select(kinds, [1.0, 0.0, np.nan], 2.0)
+        else:
+            numbers = self.numbers(name)
+            shown = found = numbers.reshape(len(numbers), -1)[:, 0].astype(np.float64)
+        true, empty = found == 1, np.isnan(found)
+        if len(strange := np.flatnonzero(~(true | empty | (found == 0)))):
             raise BadInput(
-                f"column {quoted(name)} holds {quoted(str(texts[strange[0]]))} in row {strange[0]}, expected true or "
+                f"column {quoted(name)} holds {quoted(str(shown[strange[0]]))} in row {strange[0]}, expected true or "
                 "false (1 or 0)"
             )
         marks_ends = true.any() and (true | empty).all()
@@ -259,15 +237,12 @@ def _is_grouped(text: str, mark: str) -> bool:
     return re.fullmatch(_GROUPED.format(re.escape(mark)), text) is not None
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without a dictionary, and texts in one type."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if _is_text(column.type) and not pa.types.is_string(column.type) else column
+    is_text = pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
+    return column.cast(pa.string()) if is_text else column
 
 
 def _trimmed(column: Any) -> Any:

@@ -34,12 +34,12 @@ PACKED, SMALL = 100, 256 * MEGABYTE
 
 EXPECTED = "expected a table of decisions (.csv, .tsv, .parquet or .npz, also .csv.gz)"
 
-PACKERS: dict[str, Callable[[bytes, int], bytes]] = {
-    ".gz": lambda data, most: _unpacked(gzip.open, data, most),
-    ".bz2": lambda data, most: _unpacked(bz2.open, data, most),
-    ".xz": lambda data, most: _unpacked(lzma.open, data, most),
-    ".zip": lambda data, most: _only_member(data, most),
-    ".zst": lambda data, most: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read(most + 1),
+PACKERS: dict[str, Callable[[io.BytesIO], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zip": lambda file: _only_member(file),
+    ".zst": lambda file: pa.CompressedInputStream(file, "zstd"),
 }
 """Kinds of packing that pandas knows."""
 
@@ -50,22 +50,18 @@ SEPARATORS = (",", ";", "\t", "|")
 UNNAMED = re.compile(r"(Unnamed: .*|__index_level_.*|)")
 """Names of the index that pandas and R write without a name."""
 
-Columns = dict[str, "pa.ChunkedArray | NDArray[Any]"]
+Columns = dict[str, pa.ChunkedArray]
 
 
 @dataclass(frozen=True)
 class TableFiles:
     """The files of a table, as columns. columns: a row each, by name; an array of `.npz` may have other lengths.
-    starts: first row of each file. files: their names. index: columns that are pandas' index. notes: to be printed.
-    rows: their number. lerobot: true for LeRobot's folder. separator: that of a `.csv`."""
+    starts: first row of each file. files: their names. notes: to be printed. separator: that of a `.csv`."""
 
     columns: Columns
     starts: Sequence[int]
     files: Sequence[Path]
-    index: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
-    rows: int = 0
-    lerobot: bool = False
     separator: str = ""
 
 
@@ -98,31 +94,26 @@ def read_files(path: Path, chosen: Callable[[Sequence[str], frozenset[str]], Seq
     if not files:
         raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
     found: list[Columns] = []
-    index: frozenset[str] = frozenset()
-    notes: list[str] = []
-    separators: list[str] = []
+    notes: dict[str, None] = {}
+    separator = ""
     for file in files:
         with naming(file), _foreign():
-            kind = kind_of(file)
-            if kind in ARRAYS:
+            if (kind := kind_of(file)) in ARRAYS:
                 if len(files) > 1:
                     raise BadInput("arrays among other files; import them one by one")
                 return TableFiles(_arrays(file, chosen), (0,), files)
-            columns, own = (
-                _parquet(file, chosen)
-                if kind in PARQUETS
-                else (_csv(file, chosen, notes, separators), frozenset[str]())
-            )
+            if kind in PARQUETS:
+                columns = _parquet(file, chosen)
+            else:
+                columns, separator = _csv(file, chosen, notes)
             if found and (differ := sorted({*columns} ^ {*found[0]})):
                 raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
             found.append(columns)
-            index = index | own
     lengths = [len(next(iter(one.values()))) if one else 0 for one in found]
     starts = [0, *np.cumsum(lengths)[:-1].tolist()]
     with naming(path), _foreign():
-        joined: Columns = {name: _joined([one[name] for one in found]) for name in found[0]}
-    more = tuple(dict.fromkeys(notes)), sum(lengths), _is_lerobot(path), "".join(separators[:1])
-    return TableFiles(joined, starts, files, index, *more)
+        joined = {name: _joined([one[name] for one in found]) for name in found[0]}
+    return TableFiles(joined, starts, files, [*notes], separator)
 
 
 def lerobot_info(path: Path) -> dict[str, Any]:
@@ -163,15 +154,13 @@ def _joined(parts: Sequence[Any]) -> Any:
     return pa.concat_tables([pa.table({"x": part}) for part in parts], promote_options="permissive").column("x")
 
 
-def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: list[str], separators: list[str]) -> Columns:
-    """Columns of a `.csv`, as texts; an empty cell is null."""
+def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: dict[str, None]) -> tuple[Columns, str]:
+    """Columns of a `.csv`, as texts, and its separator; an empty cell is null."""
     text = _text(path, notes).lstrip("\r\n")
-    first = text[: LONGEST_LINE + 1].splitlines()[:1]
-    marked = re.fullmatch(r'"?sep=(.)"?', first[0]) if first else None
+    marked = re.match(r'"?sep=(.)"?(\r?\n|\r|$)', text)  # Excel's
     if marked:
-        text = text[text.index("\n") + 1 :] if "\n" in text else ""
-    head, separator = _names(text, marked[1] if marked else None)
-    separators.append(separator)
+        text = text[marked.end() :]
+    head, separator = _names(text, [marked[1]] if marked else SEPARATORS)
     names = [name or f"Unnamed: {place}" for place, name in enumerate(head)]
     if twice := sorted(name for name in {*names} if names.count(name) > 1):
         raise BadInput(f"its first line has {quoted(twice[0])} twice, expected the names of the columns, each once")
@@ -198,21 +187,18 @@ def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: list[str], sep
             "write decimals with a point"
         ) from None
     table = _without_empty_rows(table)
-    return {name: table.column(name) for name in wanted}
+    return {name: table.column(name) for name in wanted}, separator
 
 
-LONGEST_LINE = MEGABYTE
-"""Characters of the line with the names of a `.csv`'s columns."""
-
-
-def _text(path: Path, notes: list[str]) -> str:
+def _text(path: Path, notes: dict[str, None]) -> str:
     """The text of a file, unpacked. Excel writes UTF-16 with a mark, or the encoding of Windows."""
     data = read_bytes(path, LARGEST, EXPECTED)
     if (packer := path.suffix.lower()) in PACKERS:
-        most = min(max(PACKED * len(data), SMALL), LARGEST)
-        size, data = len(data), PACKERS[packer](data, most)
+        most = _most_unpacked(len(data))
+        with PACKERS[packer](io.BytesIO(data)) as file:
+            data = bytes(file.read(most + 1))
         if len(data) > most:
-            raise BadInput(f"unpacks to more than {PACKED} times its {size:,} bytes; unpack it first")
+            raise BadInput(f"unpacks to more than {most / MEGABYTE:,.0f} MB; unpack it first")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16")
     if b"\0" in data:
@@ -220,19 +206,14 @@ def _text(path: Path, notes: list[str]) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        notes.append(f"{path.name}: not UTF-8 text; read as Windows-1252")
+        notes[f"{path.name}: not UTF-8 text; read as Windows-1252"] = None
         return data.decode("cp1252", errors="replace")
 
 
-def _names(text: str, separator: str | None) -> tuple[list[str], str]:
+def _names(text: str, separators: Sequence[str]) -> tuple[list[str], str]:
     """The names in the first line, before which NumPy writes `# `, and the separator: the one that gives the most."""
-    line = text[: LONGEST_LINE + 1]
-    if len(line) > LONGEST_LINE and not re.search(r"[\r\n]", line):
-        raise BadInput(f"its first line is longer than {LONGEST_LINE:,} characters, expected the names of columns")
-    read = {
-        one: next(csv.reader(line.removeprefix("# ").splitlines(), delimiter=one, skipinitialspace=True), [])
-        for one in ([separator] if separator else SEPARATORS)
-    }
+    line = re.match(r"(# )?([^\r\n]*)", text)[2]  # type: ignore[index]
+    read = {one: next(csv.reader([line], delimiter=one, skipinitialspace=True), []) for one in separators}
     best = max(read, key=lambda one: len(read[one]))
     return [name.strip() for name in read[best]], best
 
@@ -247,21 +228,19 @@ def _without_empty_rows(table: pa.Table) -> pa.Table:
     return table.slice(0, last)
 
 
-def _unpacked(opener: Callable[[Any], Any], data: bytes, most: int) -> bytes:
-    with opener(io.BytesIO(data)) as file:
-        return bytes(file.read(most + 1))
+def _only_member(file: io.BytesIO) -> Any:
+    archive = zipfile.ZipFile(file)
+    if len(archive.namelist()) != 1:
+        raise BadInput(f"holds {len(archive.namelist())} files, expected one")
+    return archive.open(archive.namelist()[0])
 
 
-def _only_member(data: bytes, most: int) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if len(archive.namelist()) != 1:
-            raise BadInput(f"holds {len(archive.namelist())} files, expected one")
-        with archive.open(archive.namelist()[0]) as file:
-            return file.read(most + 1)
+def _most_unpacked(size: int) -> int:
+    return min(max(PACKED * size, SMALL), LARGEST)
 
 
-def _parquet(path: Path, chosen: Callable[..., Sequence[str]]) -> tuple[Columns, frozenset[str]]:
-    """Columns of a Parquet file, and the names of those that are pandas' index."""
+def _parquet(path: Path, chosen: Callable[..., Sequence[str]]) -> Columns:
+    """Columns of a Parquet file."""
     with pq.ParquetFile(pa.BufferReader(read_bytes(path, LARGEST, EXPECTED))) as parquet:
         schema = parquet.schema_arrow
         named = (schema.pandas_metadata or {}).get("index_columns", ())
@@ -272,13 +251,22 @@ def _parquet(path: Path, chosen: Callable[..., Sequence[str]]) -> tuple[Columns,
         table = parquet.read(wanted, use_threads=False)
     if table.num_rows != parquet.metadata.num_rows:
         raise BadInput(f"its footer says {parquet.metadata.num_rows:,} rows, but it has {table.num_rows:,}")
-    return {name: table.column(name) for name in wanted}, index
+    return {name: table.column(name) for name in wanted}
 
 
 def _arrays(path: Path, chosen: Callable[..., Sequence[str]]) -> Columns:
-    """Arrays of an `.npz`. Never unpickles anything."""
-    size = path.stat().st_size
-    most = min(max(PACKED * size, SMALL), LARGEST)
-    names = array_names(path, LARGEST, EXPECTED)
-    found = read_arrays(path, [*dict.fromkeys(chosen(names, frozenset()))], most, EXPECTED)
-    return dict(found)
+    """Arrays of an `.npz`, as lists where they have several numbers a row. Never unpickles anything."""
+    names = chosen(array_names(path, LARGEST, EXPECTED), frozenset())
+    found = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
+    return {name: pa.chunked_array([_lists(name, array)]) for name, array in found.items()}
+
+
+def _lists(name: str, array: NDArray[Any]) -> pa.Array:
+    if not array.ndim:
+        raise BadInput(f"{name} are a single value, expected a row for each decision")
+    if array.dtype.kind not in "fiubU" or not array.size:
+        raise BadInput(f"{name} are {array.dtype} {[*array.shape]}, expected numbers")
+    column = pa.array(np.asarray(array.reshape(-1), array.dtype.newbyteorder("=")))
+    for size in array.shape[:0:-1]:
+        column = pa.FixedSizeListArray.from_arrays(column, size)
+    return column

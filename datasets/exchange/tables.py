@@ -10,7 +10,7 @@ each episode.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,32 +45,31 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     lacks one of them.
     """
     form = ArrayForm.of(defaults.environment)  # first, for a table can be long
+    described = lerobot_info(path)
+    pictures = pictures_of(described.get("features", {}), columns, path)
+    names: dict[str, list[str]] = {}
     left_out: dict[str, None] = {}
 
     def chosen(found: Sequence[str], index: frozenset[str]) -> list[str]:
         here = [name for name in found if name not in pictures]
-        names = names_of(here, columns, index)
-        kept = [name for part, names_of_part in names.items() if part != "clock" for name in names_of_part]
-        left_out.update(dict.fromkeys(one for one in found if one not in kept and not UNNAMED.fullmatch(one)))
-        return [*kept, *names["clock"]]
+        names.update(names_of(here, columns, index))
+        used = {name for part, of_part in names.items() if part != "clock" for name in of_part}
+        left_out.update(dict.fromkeys(one for one in here if one not in used and not UNNAMED.fullmatch(one)))
+        return [*chain.from_iterable(names.values())]
 
-    described = lerobot_info(path)
-    pictures = pictures_of(described.get("features", {}), columns, path)
     table = read_files(path, chosen)
-    most = described.get("total_frames", table.rows)
-    if most != table.rows:
-        raise BadInput(
-            f"{path}: meta/info.json says {quoted(most)} frames, but the files in data have {table.rows:,}; download "
-            "the dataset again, whole"
-        )
     with naming(path):
-        steps = _Steps(table, names_of([*table.columns], columns, table.index), form)
+        steps = _Steps(table, names, form, lerobot=bool(described))
+        if (most := described.get("total_frames", steps.rows)) != steps.rows:
+            raise BadInput(
+                f"meta/info.json says {quoted(most)} frames, but the files in data have {steps.rows:,}; download the "
+                "dataset again, whole"
+            )
         parts = steps.parts()
     short = any(len(part["observations"]) == len(part["actions"]) for part in parts)
-    endless = len(parts) == 1 and not (parts[0]["terminated"] or parts[0]["truncated"]) and "episode" not in steps.used
+    endless = len(parts) == 1 and not (parts[0]["terminated"] or parts[0]["truncated"] or names["episode"])
     notes = [*filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
     notes += [f"left out: {name}, a picture" for name in pictures]
-    left_out = {name: None for name in left_out if name not in pictures}
     if left_out:
         notes.append(f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}")
     info = with_observation_names(form.info, steps.names["observation"] if steps.is_flat else [])
@@ -88,17 +87,16 @@ def _episodes(parts: Sequence[Arrays], form: ArrayForm, defaults: ImportDefaults
 
 
 class _Steps:
-    """The rows of a table. used: the parts that it has. is_flat: true if an observation is a number a column."""
+    """The rows of a table. is_flat: true if an observation is a number a column."""
 
-    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm) -> None:
-        self.table, self.names, self.form = table, names, form
-        self.used = {part for part, columns in names.items() if columns}
+    def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm, *, lerobot: bool) -> None:
+        self.table, self.names, self.form, self.lerobot = table, names, form, lerobot
         self.notes: list[str] = []
         words = {*names["episode"], *names["action_name"], *names["clock"]}
         self._cells = Cells(table.columns, table.separator, words)
         self._decisions, self._actions = self._taken()
-        self._rows = len(self._decisions)
-        if not self._rows:
+        self.rows = len(self._decisions)
+        if not self.rows:
             raise BadInput("has no rows")
         self._ends = {flag: self._flags(flag) for flag in ("terminated", "truncated")}
         if names["truncated"] and names["truncated"][0] in DONE:
@@ -117,11 +115,11 @@ class _Steps:
     def parts(self) -> list[Arrays]:
         """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""
         episodes = self._dealt()
-        whole = len(self._observations) == self._rows + len(episodes) != self._rows
+        whole = len(self._observations) == self.rows + len(episodes) != self.rows
         for name, rows in (("observations", self._observations), ("rewards", self._rewards),
                            ("next_observations", self._following)):  # fmt: skip
-            if rows is not None and len(rows) != self._rows and not (whole and name == "observations"):
-                raise BadInput(f"{name} have {len(rows):,} rows, expected {self._rows:,} as actions have")
+            if rows is not None and len(rows) != self.rows and not (whole and name == "observations"):
+                raise BadInput(f"{name} have {len(rows):,} rows, expected {self.rows:,} as actions have")
         parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
         self._require_distinct(parts, episodes)
         name = (self.names["terminated"] or self.names["begins"] or [""])[0]
@@ -174,20 +172,20 @@ class _Steps:
                 f"column {quoted(self.names['action'][0])} holds {quoted(strange)}, expected only numbers, or only "
                 f"names of actions ({quoted(', '.join(known), LONGEST_REASON)})"
             ) from None
-        return ~cells.missing(self.names["action"][0], len(numbers)), numbers
+        return ~cells.missing(self.names["action"][0]), numbers
 
     def _flags(self, name: str) -> NDArray[np.bool_]:
         columns = self.names[name]
         if not columns:
-            return np.zeros(self._rows, np.bool_)
+            return np.zeros(self.rows, np.bool_)
         flags = self._cells.truths(columns[0], self._decisions)
-        if len(flags) != self._rows:
-            raise BadInput(f"{columns[0]} have {len(flags):,} rows, expected {self._rows:,} as actions have")
+        if len(flags) != self.rows:
+            raise BadInput(f"{columns[0]} have {len(flags):,} rows, expected {self.rows:,} as actions have")
         return flags
 
     def _dealt(self) -> list[NDArray[np.int64]]:
         """The rows of each episode: by their marks, or up to each end and the row of its last observation."""
-        rows = np.arange(self._rows)
+        rows = np.arange(self.rows)
         steps = self._step_numbers()
         last = self._end & np.append(self._decisions[1:], True)  # no row of a last observation follows
         if self.names["begins"]:
@@ -197,11 +195,8 @@ class _Steps:
             parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
         else:
             marks = self._marks
-            if self.table.lerobot and steps is not None:
-                parts = self._sorted(marks, steps)
-            else:
-                new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
-                parts = np.split(rows, np.flatnonzero(new) + 1)
+            new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
+            parts = np.split(rows, np.flatnonzero(new) + 1)
             self._require_together(parts, marks)
         if steps is not None:
             self._require_order(parts, steps)
@@ -222,7 +217,7 @@ class _Steps:
         clock = Cells({name: self.table.columns[name]}, self.table.separator)
         if not clock.holds_numbers(name):  # dates
             return
-        times = clock.numbers(name).reshape(self._rows, -1)[:, 0]
+        times = clock.numbers(name).reshape(self.rows, -1)[:, 0]
         for part in parts:
             change = np.diff(times[part])
             if len(back := np.flatnonzero(change < 0)):
@@ -250,7 +245,7 @@ class _Steps:
         numbers = self._cells.numbers(name[0]).reshape(-1)
         if len(missing := np.flatnonzero(~np.isfinite(numbers))):
             raise BadInput(f"{self._at(missing[0])}: {name[0]} is missing, expected the number of the step")
-        return numbers if len(numbers) == self._rows else None
+        return numbers if len(numbers) == self.rows else None
 
     def _file_of(self, row: int) -> int:
         return int(np.searchsorted(self.table.starts, row, side="right")) - 1
@@ -259,7 +254,7 @@ class _Steps:
         """First rows of files whose first episode is another than the last one of the file before. BadInput if both
         have the same mark, and nothing says if it is the same."""
         new = []
-        for start in [one for one in self.table.starts[1:] if one < self._rows]:
+        for start in [one for one in self.table.starts[1:] if one < self.rows]:
             if marks[start] != marks[start - 1] or last[start - 1] or not self._decisions[start - 1]:
                 new.append(start)
             elif steps is None:
@@ -272,34 +267,11 @@ class _Steps:
                 new.append(start)
         return new
 
-    def _sorted(self, marks: NDArray[np.str_], steps: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-        """LeRobot's rows, file by file, sorted by episode and step. A file goes on with an episode if its step does."""
-        parts: list[NDArray[np.int64]] = []
-        before: dict[str, int] = {}
-        for begin, end in pairwise([*self.table.starts, self._rows]):
-            own = marks[begin:end]
-            for mark in dict.fromkeys(sorted(own.tolist(), key=lambda one: (len(one), one))):
-                rows = begin + np.flatnonzero(own == mark)
-                rows = rows[np.argsort(steps[rows], kind="stable")]
-                other = before.get(mark)
-                if other is not None and steps[rows[0]] == steps[parts[other][-1]] + 1:
-                    parts[other] = np.concatenate([parts[other], rows])
-                    continue
-                if other is not None:
-                    here, there = self._at(rows[0]), self._at(parts[other][0])
-                    raise BadInput(
-                        f"{here}: episode {quoted(mark)} is there already, in {there}; two recordings or downloads, or "
-                        "rows are missing"
-                    )
-                before[mark] = len(parts)
-                parts.append(rows)
-        return parts
-
     def _require_together(self, parts: Sequence[NDArray[np.int64]], marks: NDArray[np.str_]) -> None:
-        """BadInput for an episode that goes on after others of its file."""
+        """BadInput for an episode that goes on after others of its file, or of LeRobot's, whose files share numbers."""
         seen: set[tuple[int, str]] = set()
         for part in parts:
-            place = self._file_of(int(part[0])), str(marks[part[0]])
+            place = 0 if self.lerobot else self._file_of(int(part[0])), str(marks[part[0]])
             if place in seen:
                 raise BadInput(
                     f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; expected "

