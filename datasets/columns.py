@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -58,9 +57,6 @@ DATASET, EPISODE = b"dataset", b"episode"
 
 EPISODE_FIELDS = ("origin", "start", "branch", "max_idle_frames", "created", "software_version")
 
-CHUNK = 2**30
-"""Bytes of pictures in one piece; Arrow's limit is 2³¹."""
-
 
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
     """Columns of an episode's file, T rows. An observation is a list of float32, or, for uint8, its bytes."""
@@ -94,18 +90,20 @@ def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
         "step_index": np.arange(steps, dtype=np.int32),
         "observation": _observations(episode.observations[:-1]),
         "action": episode.actions,
-        "behaviour_probabilities": _lists(episode.behaviour_probabilities, np.ones(steps, np.bool_)),
+        "behaviour_probabilities": _lists(episode.behaviour_probabilities),
         "reward": episode.rewards,
         "terminated": last & episode.terminated,
         "truncated": last & episode.truncated,
-        "final_observation": _last_observation(episode.observations),
+        "final_observation": pa.chunked_array(
+            [pa.nulls(steps - 1, schema.field("final_observation").type), _observations(episode.observations[-1:])]
+        ),
         "keys": pa.array([*(episode.keys or [None] * steps)], type=schema.field("keys").type),
         "timestamp": pa.array(nothing if times is None else times[:-1], mask=np.full(steps, times is None)),
         "final_timestamp": pa.array(nothing + (0.0 if times is None else times[-1]), mask=~last | (times is None)),
         "actor": pa.nulls(steps, pa.int8()) if episode.actors is None else episode.actors,
         "policy_probabilities": pa.nulls(steps, schema.field("policy_probabilities").type)
         if episode.policy_probabilities is None
-        else _lists(episode.policy_probabilities, np.ones(steps, np.bool_)),
+        else _lists(episode.policy_probabilities),
         **{name: pa.repeat(pa.scalar(facts[name], schema.field(name).type.value_type), steps).dictionary_encode()
            for name in TEXTS},
         **{name: pa.repeat(pa.scalar(facts[name], schema.field(name).type), steps) for name in (*NUMBERS, "seed")},
@@ -185,32 +183,11 @@ def _leaf(field: pa.Field) -> tuple[str, pa.DataType]:
 
 def _observations(rows: Observations) -> Any:
     """Observations [n, *shape] as a column."""
-    if rows.dtype != np.uint8:
-        return _lists(rows.reshape(len(rows), -1), np.ones(len(rows), np.bool_))
-    size = max(rows[0].size, 1)
-    parts = [rows[begin : begin + max(CHUNK // size, 1)] for begin in range(0, len(rows), max(CHUNK // size, 1))]
-    return pa.chunked_array([_bytes(part, np.arange(len(part) + 1) * size) for part in parts], pa.binary())
-
-
-def _last_observation(rows: Observations) -> Any:
-    """The last of observations [T + 1, *shape] as a column of T rows, null in all others."""
-    steps = len(rows) - 1
-    there = np.arange(steps) == steps - 1
     if rows.dtype == np.uint8:
-        ends = np.zeros(steps + 1, np.int64)
-        ends[-1] = rows[-1].size
-        return _bytes(rows[-1:], ends, pa.array(~there))
-    return _lists(np.repeat(rows[-1].reshape(1, -1), steps, axis=0), there)
+        return pa.array([row.tobytes() for row in rows], pa.binary())
+    return _lists(rows.reshape(len(rows), -1))
 
 
-def _bytes(rows: Observations, ends: NDArray[np.int64], null: pa.Array | None = None) -> pa.Array:
-    data = pa.py_buffer(np.ascontiguousarray(rows).reshape(-1))
-    mask = None if null is None else pc.invert(null).buffers()[1]
-    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [mask, pa.py_buffer(ends.astype(np.int32)), data])
-
-
-def _lists(rows: NDArray[Any], there: NDArray[np.bool_]) -> pa.Array:
-    """Rows of numbers [n, size] as a column of lists, null where they are not `there`."""
-    flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
-    mask = None if there.all() else pa.array(~there)
-    return pa.FixedSizeListArray.from_arrays(flat, rows.shape[1], mask=mask)
+def _lists(rows: NDArray[np.float32]) -> pa.Array:
+    """Rows of numbers [n, size] as a column of lists."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).reshape(-1)), rows.shape[1])

@@ -200,17 +200,13 @@ def _rows(table: pa.Table, name: str, count: int, info: DatasetInfo) -> NDArray[
     column, steps = table.column(name), len(table)
     if column.null_count != steps - count or column.slice(steps - count).null_count:
         raise BadInput(f"column {name} has a null" if count == steps else f"column {name} is not in the last row alone")
-    parts = column.slice(steps - count).chunks
+    column = column.slice(steps - count)
     if pa.types.is_binary(column.type):
-        size, values = info.observation.size, []
-        for part in parts:
-            _, ends, data = part.buffers()
-            bounds = np.frombuffer(ends, np.int32, len(part) + 1, part.offset * 4)
-            if (np.diff(bounds) != size).any():
-                raise BadInput(f"column {name} holds pictures of other sizes than {info.observation}")
-            values.append(np.frombuffer(data, np.uint8, size * len(part), int(bounds[0])))
-        return np.concatenate(values).reshape(count, size)
-    flat = [part.flatten() for part in parts]
+        pictures = column.to_pylist()
+        if {len(one) for one in pictures} != {info.observation.size}:
+            raise BadInput(f"column {name} holds pictures of other sizes than {info.observation}")
+        return np.frombuffer(bytearray().join(pictures), np.uint8).reshape(count, -1)
+    flat = [part.flatten() for part in column.chunks]
     if any(part.null_count for part in flat):
         raise BadInput(f"column {name} has a null")
     numbers = [part.to_numpy() for part in flat]

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,9 @@ STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timesta
 @dataclass(frozen=True)
 class EpisodeStats:
     """Figures of one episode for a summary. total: its return. seconds: on the game's clock, NaN without one. mu: the
-    origin of its behaviour probabilities. keys: true if it can be played again."""
+    origin of its behaviour probabilities. keys: true if it can be played again. control: of shared control, int64 [4]:
+    the decisions of the policy and of the person that no other episode has, the times that the person took over in
+    them, and 1 for a branch."""
 
     steps: int
     total: float
@@ -35,27 +36,7 @@ class EpisodeStats:
     player: str
     mu: str
     keys: bool
-    control: "SharedControl | None" = None
-
-
-@dataclass(frozen=True)
-class SharedControl:
-    """An episode of shared control: decisions of the policy and of the person that no other episode has, the number of
-    times that the person took over in them, and true for a branch."""
-
-    policy: int
-    person: int
-    takeovers: int
-    branch: bool
-
-    @classmethod
-    def of(cls, actors: NDArray[np.int8], branch: Branch | None) -> "SharedControl":
-        """Count them. actors: int8 [T]."""
-        first = 0 if branch is None else branch.step
-        person = int(np.count_nonzero(actors[first:] == PERSON))
-        return cls(
-            len(actors) - first - person, person, int((takeovers(actors) >= first).sum()), branch=branch is not None
-        )
+    control: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,9 +44,8 @@ class Summary:
     """Statistics of a dataset of E episodes.
 
     steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock, NaN
-    without one. metres: float64 [E], NaN if unknown. ends: outcomes [E]. action_counts: int64 [A].
-    outcomes, players, mu: number of episodes of each kind. replayable: number of episodes with keys.
-    shared: those of shared control.
+    without one. metres: float64 [E], NaN if unknown. action_counts: int64 [A]. outcomes, players, mu: number of
+    episodes of each kind. replayable: number of episodes with keys. shared: `control` of those of shared control.
     """
 
     info: DatasetInfo
@@ -73,24 +53,17 @@ class Summary:
     returns: NDArray[np.float64]
     seconds: NDArray[np.float64]
     metres: NDArray[np.float64]
-    ends: NDArray[np.str_]
     action_counts: NDArray[np.int64]
     outcomes: dict[str, int]
     players: dict[str, int]
     mu: dict[str, int]
     replayable: int
-    shared: tuple[SharedControl, ...] = ()
+    shared: tuple[NDArray[np.int64], ...] = ()
 
     @property
     def episodes(self) -> int:
         """E, the number of episodes."""
         return len(self.steps)
-
-    @property
-    def finished(self) -> NDArray[np.bool_]:
-        """The episodes that finished, bool [E]."""
-        found: NDArray[np.bool_] = self.ends == "finished"
-        return found
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -128,11 +101,10 @@ class Summary:
         return table
 
     def _actors(self) -> str:
-        person = sum(one.person for one in self.shared)
-        decisions = max(person + sum(one.policy for one in self.shared), 1)
+        policy, person, takeovers, branches = np.sum(self.shared, axis=0).tolist()
+        decisions = max(policy + person, 1)
         said = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
-        branches = sum(one.branch for one in self.shared)
-        return f"{said}; takeovers {sum(one.takeovers for one in self.shared):,}, branches {branches}"
+        return f"{said}; takeovers {takeovers:,}, branches {branches}"
 
     def _actions(self, names: tuple[str, ...] | None) -> str:
         names = names or tuple(str(action) for action in range(len(self.action_counts)))
@@ -161,12 +133,16 @@ def stats_of(file: EpisodeFile, table: pa.Table | None = None) -> EpisodeStats:
         player=facts["player"],
         mu=mu_in_words(facts["mu_kind"], facts["mu_epsilon"]),
         keys=table.column("keys").null_count < len(table),
-        control=_control(table, file.fields.get("branch")) if facts["control"] else None,
+        control=_control(table, Branch.from_json(file.fields.get("branch"))) if facts["control"] else None,
     )
 
 
-def _control(table: pa.Table, branch: Any) -> SharedControl:
-    return SharedControl.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(branch))
+def _control(table: pa.Table, branch: Branch | None) -> NDArray[np.int64]:
+    actors, first = table.column("actor").drop_null().to_numpy(), 0 if branch is None else branch.step
+    person = int(np.count_nonzero(actors[first:] == PERSON))
+    return np.array(
+        [len(actors) - first - person, person, (takeovers(actors) >= first).sum(), branch is not None], dtype=np.int64
+    )
 
 
 def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
@@ -179,7 +155,6 @@ def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
         returns=np.array([one.total for one in found], dtype=np.float64),
         seconds=np.array([one.seconds for one in found], dtype=np.float64),
         metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
-        ends=np.array([one.outcome for one in found], dtype=np.str_),
         action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
         players=dict(Counter(one.player for one in found)),
