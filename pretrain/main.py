@@ -25,7 +25,6 @@ from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .advice import next_step, worth
 from .clone import Epoch, clone, continued, hold_out_cloned
 from .d3rlpy_backend import require_d3rlpy
 from .measures import HeldOut, measure_held_out
@@ -40,7 +39,7 @@ from .rate_search import (
     runs_greedily,
     try_clone,
 )
-from .report import games_table, measures_table, pretraining_page, write_json
+from .report import games_table, measures_table, next_step, pretraining_page, worth, write_json
 from .settings import PretrainSettings
 
 POLICY = "policy.safetensors"

@@ -1,4 +1,4 @@
-"""Results of a pretraining run: tables to print, JSON, and `report.html`, a self-contained page."""
+"""Results of a pretraining run: tables and sentences to print, JSON, and `report.html`, a self-contained page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Points, line_chart
-from ..common.files import write_atomic
+from ..common.command_line import next_command, unused
+from ..common.files import beside, write_atomic
 from ..common.page import facts, figures, origin, page, tiles
+from ..envs.qwop.task import PIXELS
+from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.report import best_game, charts
 from ..evaluation.tables import headline
+from ..policies.champion import CHAMPION
 from .clone import Epoch
-from .measures import CLONE, HeldOut, Measures
+from .measures import CLONE, REPEAT_LAST, HeldOut
+
+LIKE = 0.01
+"""Differences in accuracy below this do not count."""
+
+PICTURES_TAUGHT = {"stack": 3, "size": 36}
+"""Pictures of the schedule `pictures`."""
 
 
 def pretraining_page(
@@ -60,10 +71,9 @@ def pretraining_page(
 
 def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tuple[str, str]]:
     """The most important figures: (name, figure)."""
-    measures = [split.measures[CLONE] for split in splits]
     found = [
-        ("accuracy, episodes held out", f"{sum(one.accuracy for one in measures) / len(measures):.1%}"),
-        ("nats, episodes held out", f"{sum(one.nats for one in measures) / len(measures):.3f}"),
+        (f"{measure}, episodes held out", f"{_over(splits, CLONE, measure).mean():{MEASURED[measure]}}")
+        for measure in ("accuracy", "nats")
     ]
     if not games:
         return found
@@ -115,18 +125,16 @@ def measures_table(splits: Sequence[HeldOut]) -> Table:
     held_out = "the only episode, which the clone learned from" if splits[0].learned else "episodes held out"
     title = f"{decisions:,} decisions of {held_out}" + (f", {len(splits)} splits" if len(splits) > 1 else "")
     table = Table("", title=title, title_justify="left")
-    for column in ("accuracy", "nats", "calibration error"):
-        table.add_column(column, justify="right")
+    for measure in MEASURED:
+        table.add_column(measure.replace("_", " "), justify="right")
     for name in splits[0].measures:
-        found = [split.measures[name] for split in splits]
-        table.add_row(
-            name,
-            _mean([one.accuracy for one in found], ".1%"),
-            _mean([one.nats for one in found], ".3f"),
-            _mean([one.calibration_error for one in found], ".3f"),
-        )
+        found = {measure: _over(splits, name, measure) for measure in MEASURED}
+        table.add_row(name, *(_spread(found[measure], form) for measure, form in MEASURED.items()))
     return table
 
+
+MEASURED = {"accuracy": ".1%", "nats": ".3f", "calibration_error": ".3f"}
+"""Columns of the table of measures, and their formats."""
 
 FIGURES = {
     "games": ("episodes", "d"), "mean return": ("mean_return", ".1f"), "mean metres": ("mean_metres", ".1f"),
@@ -153,20 +161,63 @@ def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], evaluations:
     names = list(splits[0].measures)
     document: dict[str, Any] = {
         "dataset": dataset,
-        "held_out": {name: _means([split.measures[name] for split in splits]) for name in names},
+        "held_out": {
+            name: {measure: float(_over(splits, name, measure).mean()) for measure in MEASURED} for name in names
+        },
         "splits": [asdict(split) for split in splits],
         "games": [{"greedy": one.settings.greedy, **one.summary()} for one in evaluations],
     }
     write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def _means(found: Sequence[Measures]) -> dict[str, float]:
-    return {
-        name: float(np.mean([getattr(one, name) for one in found]))
-        for name in ("accuracy", "nats", "calibration_error")
-    }
+def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool, sharpness: float) -> list[str]:
+    """Sentences about a clone: against repeating the last action, and how many of its games finish. greedy, sharpness:
+    how it is played."""
+    clone, repeat = (float(_over(splits, name, "accuracy").mean()) for name in (CLONE, REPEAT_LAST))
+    judged = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
+    compared = "better" if clone > repeat + LIKE else "no better"
+    said = [
+        f"The clone predicts its player {compared} than repeating the last action ({clone:.0%} of the decisions "
+        f"{judged}, against {repeat:.0%})."
+    ]
+    shown = {bool(one.settings.greedy): one.summary() for one in games}
+    if shown and all("finishes" in one for one in shown.values()):
+        sharpened = f", its probabilities to the power of {sharpness:g}" if sharpness != 1.0 else ""
+        how = "with its most probable actions" if greedy else f"with drawn actions{sharpened}"
+        finished, count, metres = (shown[greedy][name] for name in ("finishes", "episodes", "mean_metres"))
+        said.append(
+            f"Its file says that it is played {how}: {finished} of {count} games finish ({metres:.1f} m on average), "
+            f"otherwise {shown[not greedy]['finishes']}."
+        )
+    return said
 
 
-def _mean(values: list[float], form: str) -> str:
-    mean = format(float(np.mean(values)), form)
-    return f"{mean} ± {format(float(np.std(values, ddof=1)), form)}" if len(values) > 1 else mean
+def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], embedded: bool) -> str:
+    """The command that improves the clone, as a line to print."""
+    if embedded:
+        return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
+    if not environment.capabilities.runs or not environment.capabilities.keys:
+        return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
+    finishes = any(one.summary().get("finishes") for one in games)
+    if environment.all_settings["observation"] == PIXELS and not finishes:  # the embedded demonstrations are numbers
+        named: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures"}
+        for name, usual in PICTURES_TAUGHT.items():
+            if (size := environment.all_settings[name]) != usual:
+                named[f"schedule.phases.taught.environment.{name}"] = size
+    else:
+        named = {"schedule": "person"}
+    return next_command("qwop-finetune", policy=policy, **named, out=_beside(policy, "faster"))
+
+
+def _beside(policy: Path, name: str) -> Path:
+    """A folder beside the run's own: runs/me-faster for runs/me."""
+    return unused(beside(policy.parent, name))
+
+
+def _over(splits: Sequence[HeldOut], name: str, measure: str) -> NDArray[np.float64]:
+    """A measure of one predictor in each split."""
+    return np.array([getattr(split.measures[name], measure) for split in splits])
+
+
+def _spread(values: NDArray[np.float64], form: str) -> str:
+    return f"{values.mean():{form}}" + (f" ± {values.std(ddof=1):{form}}" if len(values) > 1 else "")

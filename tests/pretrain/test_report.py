@@ -1,4 +1,4 @@
-"""The next command that cloning names."""
+"""What cloning prints at its end: sentences about the clone, and the next command."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import pytest
 from qwop.commands import finetune
 from qwop.envs.spec import EnvironmentSpec
-from qwop.pretrain.advice import next_step, worth
 from qwop.pretrain.measures import CLONE, REPEAT_LAST
+from qwop.pretrain.report import next_step, worth
 
 
 @pytest.mark.parametrize("finishes", [3, 0])
@@ -64,33 +64,23 @@ def worth_of(
 
 
 def test_a_clone_is_compared_with_repeating_the_last_action() -> None:
-    compared = "the last action (80% of the decisions held out, against 60%)."
-    assert worth_of(9, 9)[0] == f"The clone predicts its player better than repeating {compared}"
-    assert worth_of(1, 0, clone=0.6)[0].endswith("against 60%), and runs all the same.")
-    assert worth_of(0, 0, clone=0.6)[0].endswith("against 60%): record more games, or let it learn by itself.")
+    compared = "than repeating the last action (80% of the decisions held out, against 60%)."
+    assert worth_of(9, 9)[0] == f"The clone predicts its player better {compared}"
+    assert worth_of(0, 0, clone=0.6)[0].startswith("The clone predicts its player no better than")
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({}, "It runs greedily: 8 of 10 games finish with its most probable actions, 3 otherwise."),
-        ({"drawn_finishes": 8}, "It runs greedily: 8 of 10 games finish with its most probable actions."),
+        ({}, "with its most probable actions: 8 of 10 games finish (7.2 m on average), otherwise 3."),
+        ({"greedy": False}, "with drawn actions: 3 of 10 games finish (7.2 m on average), otherwise 8."),
         (
-            {"greedy_finishes": 7},
-            "It runs greedily: 7 of 10 games finish with its most probable actions, 3 otherwise; reinforcement "
-            "learning makes it steady.",
-        ),
-        (
-            {"drawn_finishes": 9, "greedy": False},
-            "It runs drawn: 9 of 10 games finish with drawn actions, 8 otherwise; its file says so, and the commands "
-            "play it so.",
-        ),
-        (
-            {"drawn_finishes": 0, "greedy": False, "sharpness": 2.0},
-            "Its games get nowhere: they end after 7.2 m, with actions drawn from its sharpened probabilities (to the "
-            "power of 2). It needs to learn by itself, and to be shown how.",
+            {"drawn_finishes": 9, "greedy": False, "sharpness": 2.0},
+            "with drawn actions, its probabilities to the power of 2: 9 of 10 games finish (7.2 m on average), "
+            "otherwise 8.",
         ),
     ],
 )
 def test_a_clone_is_described_as_it_is_to_be_played(found: dict[str, Any], said: str) -> None:
-    assert worth_of(**{"greedy_finishes": 8, "drawn_finishes": 3, **found})[1] == said
+    described = worth_of(**{"greedy_finishes": 8, "drawn_finishes": 3, **found})[1]
+    assert described == f"Its file says that it is played {said}"
