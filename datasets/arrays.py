@@ -26,7 +26,7 @@ from ..envs.observed import (
     without_texts,
 )
 from ..envs.spec import EnvironmentSpec
-from .exchange.imported import ImportDefaults, imported_episode, info_of
+from .exchange.imported import ImportDefaults, imported_episode
 from .folder import DESCRIPTION, read_info
 from .schema import DatasetInfo, Episode
 from .writer import DatasetWriter
@@ -97,8 +97,10 @@ class ArrayForm:
     @classmethod
     def of(cls, environment: EnvironmentSpec | None) -> "ArrayForm":
         """Find the form of an environment; BadInput for None, and for an environment that cannot be made here."""
-        info = info_of(environment)
-        opened = info.environment.open()
+        if environment is None:
+            raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
+        opened = environment.open()
+        info = DatasetInfo(environment, opened.observation, opened.actions, action_names=opened.action_names)
         return cls(info, opened.own_observations, opened.own_actions)
 
     def episode(

@@ -1,6 +1,6 @@
 """Figures of an evaluation as rows of text, for the terminal and for the report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,10 +29,14 @@ def how(evaluation: Evaluation) -> str:
 
 def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
     """Names of the columns, one for each kind of start, and the rows: the name of a figure, and its values."""
-    asked = evaluation.settings
     columns = {str(start): evaluation.figures(games) for start, games in evaluation.by_start.items()}
     columns = columns or {"": evaluation.summary()}
-    played = "every start once" if evaluation.exact else f"drawn by seed {asked.seed}"
+    return [*columns], rows_of([*columns.values()], evaluation)
+
+
+def rows_of(columns: Sequence[dict[str, Any]], evaluation: Evaluation) -> list[list[str]]:
+    """The name of each figure that games like those of `evaluation` have, and its value in each of the columns."""
+    played = "every start once" if evaluation.exact else f"drawn by seed {evaluation.settings.seed}"
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("games", lambda of: f"{of['episodes']}, {played}"),
     ]
@@ -51,7 +55,7 @@ def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
         ("mean return", lambda of: figure(of, "mean_return", "")),
         ("best return", lambda of: figure(of, "best_return", "")),
     ]
-    return [*columns], [[name, *map(value, columns.values())] for name, value in rows]
+    return [[name, *map(value, columns)] for name, value in rows]
 
 
 def headline(evaluation: Evaluation) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.report import best_game, charts
-from ..evaluation.tables import headline
+from ..evaluation.tables import headline, rows_of
 from ..policies.champion import CHAMPION
 from .clone import Epoch
 from .measures import CLONE, REPEAT_LAST, HeldOut
@@ -136,23 +136,12 @@ def measures_table(splits: Sequence[HeldOut]) -> Table:
 MEASURED = {"accuracy": ".1%", "nats": ".3f", "calibration_error": ".3f"}
 """Columns of the table of measures, and their formats."""
 
-FIGURES = {
-    "games": ("episodes", "d"), "mean return": ("mean_return", ".1f"), "mean metres": ("mean_metres", ".1f"),
-    "best metres": ("best_metres", ".1f"), "finished": ("finishes", "d"),
-}  # fmt: skip
-"""Columns of the table of games: a figure of `Evaluation.summary` and its format."""
-
 
 def games_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row per evaluation of the clone; a column for each figure that the environment's games have."""
-    table = Table("", title="games of the clone", title_justify="left")
-    found = [evaluation.summary() for evaluation in evaluations]
-    shown = {name: figure for name, figure in FIGURES.items() if any(figure[0] in one for one in found)}
-    for column in shown:
-        table.add_column(column, justify="right")
-    for evaluation, one in zip(evaluations, found, strict=True):
-        cells = [format(one[name], form) if one.get(name) is not None else "–" for name, form in shown.values()]
-        table.add_row("greedy" if evaluation.settings.greedy else "drawn", *cells)
+    """The figures of each evaluation of the clone side by side."""
+    table = Table("", *map(_played, evaluations), title="games of the clone", title_justify="left")
+    for row in rows_of([one.summary() for one in evaluations], evaluations[0]):
+        table.add_row(*row)
     return table
 
 

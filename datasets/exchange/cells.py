@@ -88,10 +88,6 @@ class Cells:
         except BadInput:
             return False
 
-    def is_scalar(self, name: str) -> bool:
-        """True for a column of single numbers."""
-        return self.numbers(name).ndim == 1
-
     def texts(self, name: str, also_missing: Collection[str] = ()) -> NDArray[np.str_]:
         """The cells as texts, `""` where they are missing. also_missing: texts that are names, though they look like
         missing ones."""

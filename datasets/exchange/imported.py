@@ -1,13 +1,12 @@
 """Episodes from another tool's files; missing facts are filled in and reported."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import printable
 from ...common.errors import BadInput
 from ...envs.spec import EnvironmentSpec
 from ..behaviour_probabilities import SMOOTHED, smoothed
@@ -36,22 +35,6 @@ class Imported:
     episodes: Iterator[Episode]
     total: int
     notes: Sequence[str] = ()
-
-
-def info_of(environment: EnvironmentSpec | None) -> DatasetInfo:
-    """Description of a dataset of this environment, from its spaces; BadInput for None."""
-    if environment is None:
-        raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
-    opened = environment.open()
-    return DatasetInfo(environment, opened.observation, opened.actions, action_names=opened.action_names)
-
-
-def with_observation_names(info: DatasetInfo, names: Sequence[str]) -> DatasetInfo:
-    """The description with the names of a table's columns, if they are those of the numbers of an observation, and the
-    environment declares none."""
-    if info.with_names.observation_names or info.observation.shape != (len(names),):
-        return info
-    return replace(info, observation_names=tuple(printable(name) for name in names))
 
 
 def imported_episode(
@@ -97,10 +80,9 @@ def imported_episode(
         raise BadInput(str(error)) from None
 
 
-def filled_in(defaults: ImportDefaults, *more: str) -> list[str]:
-    """The notes for files that hold neither probabilities nor players."""
-    return [
+def filled_in(defaults: ImportDefaults) -> str:
+    """The note for files that hold neither probabilities nor players."""
+    return (
         f"filled in: behaviour probabilities ({mu_in_words(SMOOTHED, defaults.epsilon)}), "
-        f"player={defaults.player}; without keys, so no game can be played again",
-        *more,
-    ]
+        f"player={defaults.player}; without keys, so no game can be played again"
+    )

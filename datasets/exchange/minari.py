@@ -117,7 +117,7 @@ def read(path: Path, defaults: ImportDefaults) -> Imported:
     with naming(folder / METADATA):
         info = DatasetInfo.from_json(own) if own is not None else _info(found, spaces, defaults.environment)
     form = ArrayForm(info, *spaces)
-    notes = [] if own is not None else filled_in(defaults)
+    notes = [] if own is not None else [filled_in(defaults)]
     return Imported(info, _episodes(found, form, defaults, path), len(found), notes)
 
 

@@ -8,6 +8,7 @@ each episode.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, quoted
+from ...common.checks import LONGEST_REASON, printable, quoted
 from ...common.errors import BadInput, naming
 from ...envs.observed import rounded_number
 from ..arrays import ArrayForm
@@ -25,7 +26,7 @@ from ..origin import Origin
 from ..schema import Episode
 from .cells import Cells
 from .column_names import ALIASES, DONE, by_part, names_of, pictures_of
-from .imported import ImportDefaults, Imported, filled_in, with_observation_names
+from .imported import ImportDefaults, Imported, filled_in
 from .table_files import UNNAMED, TableFiles, files_of, lerobot_info, read_files
 
 REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
@@ -68,11 +69,13 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
         parts = steps.parts()
     short = any(len(part["observations"]) == len(part["actions"]) for part in parts)
     endless = len(parts) == 1 and not (parts[0]["terminated"] or parts[0]["truncated"] or names["episode"])
-    notes = [*filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
+    notes = [filled_in(defaults), *([REPEATED] if short else []), *([ENDLESS] if endless else []), *steps.notes]
     notes += [f"left out: {name}, a picture" for name in pictures]
     if left_out:
         notes.append(f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}")
-    info = with_observation_names(form.info, steps.names["observation"] if steps.is_flat else [])
+    info, seen = form.info, names["observation"]
+    if steps.is_flat and info.observation.shape == (len(seen),) and not info.with_names.observation_names:
+        info = replace(info, observation_names=tuple(map(printable, seen)))
     return Imported(info, _episodes(parts, form, defaults, path), len(parts), [*notes, *table.notes])
 
 
@@ -110,7 +113,7 @@ class _Steps:
         rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None
         self._rewards = None if rewards is None else rewards.reshape(len(rewards), -1)[:, 0]
         self._following = self._cells.stacked(names["following"]) if names["following"] else None
-        self.is_flat = all(self._cells.is_scalar(one) for one in names["observation"])
+        self.is_flat = all(self._cells.numbers(one).ndim == 1 for one in names["observation"])
 
     def parts(self) -> list[Arrays]:
         """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""

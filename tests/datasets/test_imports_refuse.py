@@ -222,6 +222,7 @@ READ: dict[str, tuple[Callable[[Path], Path], Sequence[float]]] = {
     "Excel's first line in quotes": (lambda at: text(at, '"sep=;"\n' + european(rows())), X),
     "Excel's first line with a comma": (lambda at: text(at, "sep=,\n" + rows().to_csv(index=False)), X),
     "Excel's first line with a tab": (lambda at: text(at, "sep=\t\n" + rows().to_csv(index=False, sep="\t")), X),
+    "bars": (lambda at: text(at, rows().to_csv(index=False, sep="|")), X),
     "lines of Windows": (lambda at: text(at, rows().to_csv(index=False).replace("\n", "\r\n")), X),
     "lines of an old Mac": (lambda at: text(at, rows().to_csv(index=False).replace("\n", "\r")), X),
     "rows of separators at the end": (lambda at: text(at, european(rows()) + ";;;;;;\n" * 3), X),
@@ -328,15 +329,6 @@ def test_a_word_that_is_no_truth_is_refused(tmp_path: Path) -> None:
 def test_a_number_that_can_be_read_in_two_ways_is_not_read_in_the_wrong_one(tmp_path: Path, one: str) -> None:
     found = bring(text(tmp_path, typed(one, "0,5", "1,5", "2,5")))  # with decimal commas, a point marks thousands
     assert found.code == 2 or found.games[0].observations[0, 0] == np.float32(one.replace(".", ""))
-
-
-def test_done_at_the_time_limit_of_the_environment_is_no_termination(tmp_path: Path) -> None:
-    limit = gymnasium.spec("CartPole-v1").max_episode_steps
-    assert limit is not None
-    found = bring(lerobot(tmp_path, robot(0, range(limit)), robot(1, range(9))))
-    assert found.code == 0, found.said
-    assert [(one.terminated, one.truncated) for one in found.games] == [(False, True), (True, False)]
-    assert "next.done" in found.said
 
 
 def minari_dataset(folder: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> Path:

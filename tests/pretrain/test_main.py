@@ -49,7 +49,7 @@ def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path
         "share of games, by return",
     ):
         assert f'aria-label="{title}"' in page
-    assert page.count("<td>greedy</td>") == page.count("<td>repeat the last action</td>") == 1
+    assert page.count("<th>greedy</th>") == page.count("<td>repeat the last action</td>") == 1
     assert "mean return" in page
     assert "metres" not in page  # of games that have none
     assert not re.search(r'(src|href)="(?!data:)', page)

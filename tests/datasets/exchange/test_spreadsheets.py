@@ -97,14 +97,6 @@ def test_names_of_columns_are_kept(tmp_path: Path, table: pd.DataFrame) -> None:
     assert "Größe (m)" in dataset.steps().columns
 
 
-def test_columns_of_other_tools_are_no_observations(tmp_path: Path, table: pd.DataFrame) -> None:
-    more = table.assign(index=range(7), timestamp=np.arange(7) / 30, task_index=0).rename(
-        columns={"episode": "episode_index", "step": "frame_index", "terminated": "next.done", "reward": "next.reward"}
-    )
-    more.to_parquet(tmp_path / "a.parquet")
-    require_equal(brought(tmp_path / "a.parquet"), table)
-
-
 def test_rows_whose_index_has_gaps_were_left_out(tmp_path: Path, table: pd.DataFrame) -> None:
     table.drop(columns="step").drop(index=2).to_csv(tmp_path / "a.csv")
     with pytest.raises(BadInput, match="row 2: the index goes from 1 to 3 within episode 0: rows are missing"):

@@ -274,16 +274,6 @@ def test_rows_without_any_end_become_one_episode_and_that_is_said(
     assert any("one episode of all rows" in line for line in capsys.readouterr().out.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("separator", "name"), [(";", "mine.csv"), ("\t", "MINE.CSV"), ("\t", "mine.tsv"), ("|", "mine.csv")]
-)
-def test_a_csv_may_have_other_separators(
-    tmp_path: Path, played: list[dict[str, Any]], separator: str, name: str
-) -> None:
-    table_of(played).to_csv(tmp_path / name, index=False, sep=separator)
-    require_equal(brought(tmp_path / name), played, last=False)
-
-
 @pytest.mark.parametrize("name", ["mine.csv", "mine.npz"])
 def test_beside_terminations_done_has_the_other_endings(
     tmp_path: Path, played: list[dict[str, Any]], name: str
@@ -331,15 +321,11 @@ def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any
             "episode 0 goes on in row 2, after others",
         ),
         (
-            lambda table: table.assign(frame_index=[0, 1, 2, 3, 0, 0, 1, 3, 2, 4, 5]),
-            "row 8: frame_index goes back from 3 to 2 within an episode; sort",
-        ),
-        (
             lambda table: table.assign(step=[0, 1, 2, 3, 0, *range(6)]).drop(columns=["episode", "terminated"]),
             "row 4: step goes back from 3 to 0 within an episode; sort the rows by .*, or name the column",
         ),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[pd.DataFrame], pd.DataFrame], said: str
@@ -455,22 +441,6 @@ def test_files_may_number_their_own_episodes(tmp_path: Path, played: list[dict[s
     files = [range(4), range(4, 11)]
     made = split_up(played, tmp_path / "mine", files, step=STEPS, episode=[0] * 5 + [1] * 6)
     assert [len(episode) for episode in brought(made)] == [4, 1, 6]
-
-
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ([range(11), range(4)], r"1\.parquet: row 0: the same game as that which begins in 0\.parquet: row 0"),
-        ([[5, 6, 9, 10]], "row 2: step goes from 1 to 4 within episode 2: rows are missing"),
-        ([[5, 6, 6, 7]], "row 2: step is 1 twice within episode 2"),
-    ],
-)
-def test_games_that_are_there_twice_and_rows_that_are_missing_or_twice_are_refused(
-    tmp_path: Path, played: list[dict[str, Any]], files: Any, said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        brought(split_up(played, tmp_path / "mine", files, step=STEPS))
-    assert not (tmp_path / "dataset").exists()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
