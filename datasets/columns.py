@@ -188,6 +188,6 @@ def _observations(rows: Observations) -> Any:
     return _lists(rows.reshape(len(rows), -1))
 
 
-def _lists(rows: NDArray[np.float32]) -> pa.Array:
+def _lists(rows: NDArray[Any]) -> pa.Array:
     """Rows of numbers [n, size] as a column of lists."""
     return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).reshape(-1)), rows.shape[1])

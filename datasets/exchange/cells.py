@@ -112,10 +112,11 @@ class Cells:
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """The rows in which a column of numbers has none."""
-        if self.holds_texts(name):
-            numbers = self.numbers(name)
-            return np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
-        return np.array(self._columns[name].is_null().to_numpy())
+        if not self.holds_texts(name):
+            return np.array(self._columns[name].is_null().to_numpy())
+        numbers = self.numbers(name)
+        found: NDArray[np.bool_] = np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
+        return found
 
     def stacked(self, names: Sequence[str]) -> NDArray[Any]:
         """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
@@ -214,7 +215,8 @@ class Cells:
         else:
             numbers = self.numbers(name)
             shown = found = numbers.reshape(len(numbers), -1)[:, 0].astype(np.float64)
-        true, empty = found == 1, np.isnan(found)
+        true: NDArray[np.bool_] = found == 1
+        empty = np.isnan(found)
         if len(strange := np.flatnonzero(~(true | empty | (found == 0)))):
             raise BadInput(
                 f"column {quoted(name)} holds {quoted(str(shown[strange[0]]))} in row {strange[0]}, expected true or "
