@@ -86,16 +86,6 @@ def without_shared(episode: "Episode") -> "Episode":
     return replace(episode, **own, branch=None)
 
 
-def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":
-    """The episode with `cost` subtracted from the reward of each of the policy's decisions after which a person took
-    over, for a takeover is a sign that something went wrong (RLIF, Luo et al. 2023)."""
-    if episode.actors is None or not cost:
-        return episode
-    rewards = episode.rewards.copy()
-    rewards[takeovers(episode.actors) - 1] -= np.float32(cost)
-    return replace(episode, rewards=rewards)
-
-
 def corrected(episode: "Episode") -> NDArray[np.bool_]:
     """The decisions to learn from a person, bool [T]: all of a person's own episode.
 

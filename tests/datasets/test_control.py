@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.control import Branch, corrected, takeovers, with_takeover_cost, without_shared
+from qwop.datasets.control import Branch, corrected, takeovers, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.editing.copy import CopySettings
@@ -111,11 +111,6 @@ def test_a_branchs_own_decisions_are_those_after_it_left(line: Episode) -> None:
     assert own.actors is not None
     assert own.actors.tolist() == [0, 1]
     assert without_shared(line) is line
-
-
-def test_a_takeover_costs_the_decision_before_it(line: Episode) -> None:
-    cost = line.rewards - with_takeover_cost(line, 0.5).rewards
-    assert np.allclose(cost, [0, 0.5, 0, 0, 0.5, 0])
 
 
 def test_the_summary_counts_who_acted_once(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:

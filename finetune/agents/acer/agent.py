@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from ....common.errors import BadInput
-from ....datasets.control import with_takeover_cost
 from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, interleave
 from ...metrics import Metrics, UpdateStats
@@ -170,8 +169,7 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
     behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
     demonstrations, achieved = None, dict[str, float]()
     if run.demonstrations is not None and run.settings.uses_demonstrations:
-        shown = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
-        episodes = [with_takeover_cost(episode, run.algorithm.takeover_cost) for episode in shown]
+        episodes = [*relabelled_demonstrations(phases, policy.environment, run.demonstrations)]
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
         returns = ReturnRange(loop.num_envs, [episode.rewards for episode in episodes])

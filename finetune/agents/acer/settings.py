@@ -47,9 +47,6 @@ class AcerSettings(Discounted):
     """Let demonstrations into memory only where their player achieved more than the policy expects of itself: sequences
     whose returns exceed V on average (Oh et al. 2018). A worse player's games then do no harm. In phases without live
     play, whose policy expects nothing yet, all enter."""
-    takeover_cost: NotNegative = 0.0
-    """Reward that a policy's decision costs after which a person took over, in demonstrations of shared control (RLIF,
-    Luo et al. 2023)."""
     hidden: Several[Width] = HIDDEN
     """Widths of a new network's hidden layers."""
     precision: Precision = "float32"
