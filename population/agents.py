@@ -125,7 +125,7 @@ class FtwAgents(VtraceAgents):
     """Agents with two time scales and auxiliary tasks (Jaderberg et al. 2019).
 
     The weights of the divergences end where the paper's begin (0.001 to 1 and 0.0001 to 0.1), for our rewards are
-    smaller; docs/populations.md has measurements.
+    smaller.
     """
 
     name: Literal["ftw"] = "ftw"  # type: ignore[assignment]
