@@ -213,14 +213,15 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             "standing": self._standing.get_state(),
         }
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore a state from `get_state`."""
+    def set_state(self, state: Mapping[str, Any]) -> NDArray[np.float32]:
+        """Restore a state from `get_state`; return the observations."""
         self._clear()
         self._observations = self._race.set_state(state["race"])
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
+        return self._observations[0::2]
 
     def close(self, **kwargs: Any) -> None:
         self._race.close()

@@ -122,8 +122,9 @@ class AtariVectorEnv(OwnVectorEnv):
             "actions": [np.array(actions, dtype=np.int8) for actions in self._history],
         }
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue the games that `get_state` found under way, by playing them again: less than a minute.
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.uint8]:
+        """Continue the games that `get_state` found under way, by playing them again: less than a minute. Returns the
+        observations.
 
         All are stepped together, so those of fewer decisions begin later.
         """
@@ -131,17 +132,19 @@ class AtariVectorEnv(OwnVectorEnv):
         histories = [np.asarray(one).tolist() for one in state["actions"]]
         decisions = np.array([len(one) - one.count(RESTART) for one in histories])
         seeds, begins, left = self._seeds.copy(), decisions.max() - decisions, [*map(deque, histories)]
-        self._begin_from_seeds(~self._seeded)
+        seen = self._begin_from_seeds(~self._seeded)
         for played in range(decisions.max() + 1):
             if (new := begins == played).any():
                 self._seeds[new] = seeds[new]
-                self._begin_from_seeds(new)
+                seen = self._begin_from_seeds(new)
             while (again := np.array([bool(one) and one[0] == RESTART for one in left]) & (begins <= played)).any():
                 for row in np.flatnonzero(again):
                     left[row].popleft()
-                self._restart(again)
+                seen = self._restart(again)
             if played < decisions.max():
-                self._play(np.array([one.popleft() if begins[row] <= played else 0 for row, one in enumerate(left)]))
+                actions = [one.popleft() if begins[row] <= played else 0 for row, one in enumerate(left)]
+                seen, *_ = self._play(np.array(actions))
+        return seen
 
     def _play(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
         """Make a decision in every game; return observations, rewards, terminated, truncated, lives and, where any

@@ -10,7 +10,6 @@ from ..engine import batch
 from ..engine import layout as at
 from ..names import OUTCOMES
 from .base import GameStep, QWOPBase
-from .saved import checked_generators, checked_keys_down, checked_page, entry_of
 from .session import checked_keys
 from .task import GameArrays
 
@@ -138,17 +137,12 @@ class QWOPEnv(QWOPBase):
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
-        """Restore what `get_state` of any environment with the same settings gave; return the observation there.
-
-        BadInput for anything else, which changes nothing.
-        """
+        """Restore what `get_state` of any environment with the same settings gave; return the observation there."""
         self._require_open()
-        games, keys = self._games.checked(state), checked_keys_down(state)
-        own = [self.np_random, self._delays]
-        found = checked_generators([entry_of(state, "generator"), entry_of(state, "delays")], "generators", own)
-        self._games.restore(games)
-        self._keys = keys
-        self.np_random, self._delays = found
+        self._games.restore(state)
+        self._keys = state["keys"]
+        self.np_random.bit_generator.state = state["generator"]
+        self._delays.bit_generator.state = state["delays"]
         over = self._counters[batch.TERMINATED] or self._counters[batch.TRUNCATED]
         self._needs_reset = "the game has ended" if over else ""
         return self._seen()
@@ -156,13 +150,12 @@ class QWOPEnv(QWOPBase):
     def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
         """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
 
-        The observation follows with the next frame. BadInput for an invalid state.
+        The observation follows with the next frame.
         """
         self._require_open()
-        reals, integers = checked_page(page, self._games.reals[0], self._games.integers[0])
         keys = checked_keys(keys)
         self._games.reset(np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.int64))
-        self._games.reals[0], self._games.integers[0] = reals, integers
+        self._games.reals[0], self._games.integers[0] = page["reals"], page["integers"]
         self._needs_reset = ""
         pressed = np.flatnonzero(keys)
         # The frame that a reset plays counts as the first.
@@ -172,7 +165,7 @@ class QWOPEnv(QWOPBase):
         self._look(begun=True)
 
     def save_game(self) -> dict[str, Any]:
-        """Return the game as it is now, for `QWOPVectorEnv.put_game`."""
+        """Return the game as it is now, row by row."""
         return {name: rows[0] for name, rows in self._games.saved().items()} | {"keys": self._keys}
 
     def _begin(self, idle: int) -> NDArray[Any]:

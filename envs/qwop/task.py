@@ -1,5 +1,6 @@
 """The task of `QWOP-v1`: its settings, and the games that its single and vector forms play."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import gymnasium
@@ -18,7 +19,6 @@ from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, Rew
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
 from .rewards import KINDS
-from .saved import checked_games
 
 
 def outcome_of(events: NDArray[np.float64]) -> str:
@@ -195,16 +195,12 @@ class GameArrays:
         arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in self.SAVED}
         return arrays if self.pictures is None else {**arrays, "pictures": self.pictures.stacks}
 
-    def checked(self, saved: Any) -> dict[str, NDArray[Any]]:
-        """The arrays of what `saved` gave, of as many games; BadInput for anything that cannot be played."""
-        return checked_games(saved, self.arrays())
-
-    def restore(self, checked: dict[str, NDArray[Any]]) -> None:
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take the arrays of what `saved` gave, of as many games."""
         for name, mine in self.arrays().items():
-            mine[...] = checked[name]
+            mine[...] = saved[name]
 
-    def restore_row(self, row: int, saved: Any) -> None:
-        """Put one game, a row of each array of `saved`, into this row; BadInput as in `checked`."""
-        mine = {name: rows[row] for name, rows in self.arrays().items()}
-        for name, given in checked_games(saved, mine).items():
-            mine[name][...] = given
+    def restore_row(self, row: int, saved: Mapping[str, Any]) -> None:
+        """Put one game, a row of each array of `saved`, into this row."""
+        for name, mine in self.arrays().items():
+            mine[row] = saved[name]

@@ -1,7 +1,7 @@
 """QWOP's compiled batch as a Gymnasium vector environment."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -29,7 +29,7 @@ from ..vector import (
     seeds_of,
 )
 from .base import chosen_idle_frames, require_render_mode
-from .saved import checked_generators, checked_keys_down, checked_row, entry_of
+from .saved import Commands, InMemory, in_step
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask
 
 ROWS_WORTH_A_THREAD = 8
@@ -90,6 +90,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
         self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
+        self._commands, self._origins = Commands(num_envs), np.full(num_envs, -1)
         threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         width = native.engine().width
@@ -171,6 +172,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         # A picture of a game's end is drawn before the next one begins.
         self._play_all(follow=same_step and games.pictures is None)
         self._look_at(played, waiting)
+        self._commands.add(first_keys | keys << 4)
         if any_waiting:
             self._do[:] = batch.DECIDE
             self._begun(waiting)
@@ -193,45 +195,91 @@ class QWOPVectorEnv(OwnVectorEnv):
         return games.observed(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Return the whole state, for `set_state`: the games continue bit-identically."""
-        generators = [generator.bit_generator.state for generator in self._generators]
+        """Return the whole state, for `set_state`: the games continue bit-identically.
+
+        A file may leave out `rows`; the games are then played again: `idle` frames without a key, then `commands`, a
+        byte for each decision (keys of its first frame + 16 × those of the others).
+        """
+        count = range(self.num_envs)
         return {
-            **self._games.saved(),
-            "keys": self._keys.copy(),
+            "idle": self._games.counters[:, batch.IDLE].copy(),
+            "commands": [self._commands.of(row) for row in count],
+            "origins": self._origins.copy(),
             "next_idle": self._next_idle.copy(),
-            "generators": generators,
+            "generators": [generator.bit_generator.state for generator in self._generators],
             "delays": [delays.bit_generator.state for delays in self._delays],
+            "rows": InMemory({**self._games.saved(), "keys": self._keys.copy()}),
         }
 
-    def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
+    def set_state(self, state: dict[str, Any], starts: Sequence[dict[str, Any]] = ()) -> NDArray[Any]:
         """Restore what `get_state` gave (with the same settings and number of games); return the observations.
 
-        BadInput for anything else, which changes nothing.
+        starts: the saved games to which the origins refer (`put_game`).
         """
-        games = self._games.checked(state)
-        keys = checked_row(state, "keys", self.num_envs, 15)
-        next_idle = checked_row(state, "next_idle", self.num_envs, self.task.max_idle_frames)
-        generators = checked_generators(entry_of(state, "generators"), "generators", self._generators)
-        delays = checked_generators(entry_of(state, "delays"), "delays", self._delays)
-        self._games.restore(games)
-        self._keys[:], self._next_idle[:] = keys, next_idle
-        self._generators, self._delays = generators, delays
+        commands, origins = state["commands"], np.asarray(state["origins"])
+        if isinstance(state.get("rows"), InMemory):
+            arrays = state["rows"].arrays
+            self._games.restore(arrays)
+            self._keys[:] = arrays["keys"]
+        else:
+            begun = {int(row): starts[origins[row]] for row in np.flatnonzero(origins >= 0)}
+            self._play_again(state["idle"], commands, begun)
+        for row, made in enumerate(commands):
+            self._commands.put(row, made)
+        self._origins[:], self._next_idle[:] = origins, state["next_idle"]
+        for generator, one in zip(self._generators + self._delays, state["generators"] + state["delays"], strict=True):
+            generator.bit_generator.state = one
         self._begun_ever[:] = True
         return self._games.observed()
 
+    def _play_again(
+        self,
+        idle: Sequence[int] | NDArray[np.int64],
+        commands: Sequence[NDArray[np.uint8]],
+        starts: Mapping[int, Mapping[str, Any]],
+    ) -> None:
+        """Play games from their beginning, idle frames or the saved game of a row, with these decisions."""
+        nothing = np.zeros(self.num_envs, dtype=np.bool_)
+        for new, playing, made in in_step(commands):
+            if new.any():
+                self._games.reset(new, np.asarray(idle))
+                self._look_at(new, new)
+                for begun, start in starts.items():
+                    if new[begun]:
+                        self._games.restore_row(begun, start)
+            self._do[:] = np.where(playing, batch.DECIDE, batch.NOTHING)
+            self._first_keys[:], self._keys[:] = made & 15, made >> 4
+            self._play_all(follow=False)
+            self._look_at(playing, nothing)
+        self._do[:] = batch.DECIDE
+        for row, one in enumerate(commands):
+            self._keys[row] = one[-1] >> 4 if len(one) else starts[row]["keys"] if row in starts else 0
+
     def save_game(self, row: int) -> dict[str, Any]:
-        """Return one game as it is now, for `put_game`."""
-        return {name: rows[row].copy() for name, rows in self._games.arrays().items()} | {"keys": self._keys[row]}
+        """Return one game as it is now, for `put_game`. `idle` and `commands` are all that a file needs."""
+        arrays = {name: rows[row].copy() for name, rows in self._games.arrays().items()}
+        idle, commands = int(self._games.counters[row, batch.IDLE]), self._commands.of(row)
+        return {**arrays, "keys": self._keys[row], "idle": idle, "commands": commands, "origin": self._origins[row]}
+
+    def played_again(self, saved: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Saved games of which a file has `idle` and `commands` alone, whole again."""
+        if not saved:
+            return []
+        games = QWOPVectorEnv(len(saved), **dict(self.task))
+        commands = [one["commands"] for one in saved]
+        games._play_again([one["idle"] for one in saved], commands, {})
+        games.close()
+        return [games.save_game(row) | {"commands": made} for row, made in enumerate(commands)]
 
     def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[Any]:
         """Continue a saved game in this row, instead of its own; return the row's observation.
 
-        The idle frames and delays to come are still those of the row. BadInput for anything that `save_game` does not
-        give.
+        The idle frames and delays to come are still those of the row. `saved["origin"]` is the place of a game that
+        does not begin at the start among the `starts` of `set_state`, else −1.
         """
-        keys = checked_keys_down(saved)
         self._games.restore_row(row, saved)
-        self._keys[row] = keys
+        self._keys[row], self._origins[row] = saved["keys"], saved["origin"]
+        self._commands.put(row, saved["commands"])
         self._begun_ever[row] = True
         observation: NDArray[Any] = self._games.observed()[row]
         return observation
@@ -272,7 +320,8 @@ class QWOPVectorEnv(OwnVectorEnv):
     def _begun(self, mask: NDArray[np.bool_]) -> None:
         """Prepare the rows whose games have just begun: no key is down, and the next idle frames are drawn."""
         self._draw_next_idle(mask)
-        self._keys[mask] = 0
+        self._keys[mask], self._origins[mask] = 0, -1
+        self._commands.clear(mask)
 
     def _begin_where(self, ended: NDArray[np.bool_]) -> None:
         """Begin the next games in these rows, and draw them."""

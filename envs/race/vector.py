@@ -17,7 +17,7 @@ from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 from ..qwop.base import chosen_idle_frames, require_render_mode
-from ..qwop.saved import checked_array, checked_generators, checked_row, entry_of
+from ..qwop.saved import Commands, InMemory, in_step
 from ..qwop.task import GameArrays
 from ..qwop.vector import RENDER_MODES, checked_actions
 from ..vector import (
@@ -124,6 +124,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._over = np.zeros(self.num_races, dtype=np.bool_)
         self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
         self._result = np.full(num_envs, 0.5)
+        self._actions = Commands(num_envs)
         self._drawing: Drawing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,6 +152,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         waiting = self._over.copy()
         self._require_none_over(waiting, "races")
         rewards, terminated, truncated = self._race(chosen, ~waiting)
+        self._actions.add(chosen, self._rows(~waiting))
         if waiting.any():
             self._begin(waiting, -1)
         base = self._infos()
@@ -163,30 +165,37 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, object]:
-        """Return the whole state, for `set_state`: the races continue bit-identically."""
+        """Return the whole state, for `set_state`: the races continue bit-identically.
+
+        A file may leave out `rows`; the races are then run again: `idle` frames without a key, then the `actions`.
+        """
+        counted = {name: getattr(self._counter, name).copy() for name in EventCounter.SAVED}
+        own = {"keys": self._keys.copy(), "over": self._over.copy()}
         return {
-            **self._games.saved(),
-            **{name: getattr(self._counter, name).copy() for name in EventCounter.SAVED},
-            "keys": self._keys.copy(),
-            "over": self._over.copy(),
+            "idle": self._games.counters[:, batch.IDLE].copy(),
+            "actions": [self._actions.of(row) for row in range(self.num_envs)],
             "generators": [generator.bit_generator.state for generator in self._generators],
+            "rows": InMemory({**self._games.saved(), **counted, **own}),
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        """Restore what `get_state` gave (with the same settings and number of runners); return the observations.
-
-        BadInput for anything else, which changes nothing.
-        """
-        games = self._games.checked(state)
-        keys = checked_row(state, "keys", self.num_envs, 15)
-        counted = {name: checked_array(state, name, getattr(self._counter, name)) for name in EventCounter.SAVED}
-        over = checked_array(state, "over", self._over)
-        generators = checked_generators(entry_of(state, "generators"), "generators", self._generators)
-        self._games.restore(games)
-        for name, values in counted.items():
-            getattr(self._counter, name)[:] = values
-        self._keys[:], self._over[:] = keys, over
-        self._generators = generators
+        """Restore what `get_state` gave (with the same settings and number of runners); return the observations."""
+        if isinstance(state.get("rows"), InMemory):
+            arrays = state["rows"].arrays
+            self._games.restore(arrays)
+            for name in EventCounter.SAVED:
+                getattr(self._counter, name)[:] = arrays[name]
+            self._keys[:], self._over[:] = arrays["keys"], arrays["over"]
+        else:
+            for new, running, actions in in_step(state["actions"]):
+                if new.any():
+                    self._begin_after(self._by_race(new)[:, 0], np.asarray(state["idle"]))
+                if running.any():
+                    self._race(actions, self._by_race(running)[:, 0])
+        for row, actions in enumerate(state["actions"]):
+            self._actions.put(row, actions)
+        for generator, one in zip(self._generators, state["generators"], strict=True):
+            generator.bit_generator.state = one
         self._begun_ever[:] = True
         self._result[:] = 0.5
         return self._observations()
@@ -254,13 +263,19 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
 
     def _begin(self, races: NDArray[np.bool_], idle: int) -> None:
         """Begin new races where `races` is true, with this number of idle frames; −1 draws it."""
+        frames = np.full(self.num_envs, idle)
+        for race in np.flatnonzero(races) if self.task.max_idle_frames else ():
+            drawn = int(self._generators[race].integers(0, self.task.max_idle_frames, endpoint=True))
+            if idle < 0:
+                self._by_race(frames)[race] = drawn
+        self._begin_after(races, np.maximum(frames, 0))
+
+    def _begin_after(self, races: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
+        """Begin new races where `races` is true, after these idle frames, int64 [n]."""
         rows = self._rows(races)
-        for race in np.flatnonzero(races):
-            most = self.task.max_idle_frames
-            drawn = int(self._generators[race].integers(0, most, endpoint=True)) if most else 0
-            self._by_race(self._games.orders)[race, :, batch.NEXT_IDLE] = drawn if idle < 0 else idle
-        self._games.reset(rows, self._games.orders[:, batch.NEXT_IDLE].copy())
+        self._games.reset(rows, idle)
         self._counter.begin(rows, self._games.reals, self._games.integers)
+        self._actions.clear(rows)
         self._keys[rows] = 0
         self._result[rows] = 0.5
         self._over[races] = False

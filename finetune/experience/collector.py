@@ -183,11 +183,10 @@ class Collector:
                 state["progress"], np.split(state["actions"], len(state["progress"]), axis=1), strict=True
             ):
                 self._replay(float(progress), actions)
-            if not np.array_equal(self._observations, state["observations"], equal_nan=True):
-                raise BadInput("its games do not come out the same when they are played again, so it cannot go on")
         else:
-            self._env.set_state(state["env"])  # type: ignore[attr-defined]
-        self._observations = self._spec.array(state["observations"])
+            self._observations = self._spec.array(self._env.set_state(state["env"]))  # type: ignore[attr-defined]
+        if not np.array_equal(self._observations, state["observations"], equal_nan=True):
+            raise BadInput("its games do not come out the same when they are played again, so it cannot go on")
         self._returns = np.array(state["returns"], dtype=np.float64)
         self._lengths = np.array(state["lengths"], dtype=np.int64)
         self._policy_state = None if state["policy"] is None else tuple(state["policy"])

@@ -88,11 +88,11 @@ class Restarts(VectorWrapper):
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        self._source.set_state(state["source"])
+        self._source.set_state(state["source"], self._qwop)
         self._restarted[:] = state["restarted"]
         self._steps[:] = state["steps"]
         self._generator.bit_generator.state = state["generator"]
-        return self._qwop.set_state(state["env"])
+        return self._qwop.set_state(state["env"], [one.game for one in self._source.states])
 
     def _end(self, over: NDArray[np.bool_], observations: Observations, infos: Infos) -> NDArray[Any]:
         """End the games in `over` that are still running after the current step; return all next observations.

@@ -33,18 +33,25 @@ EVERY = 10
 LEFT = 10.0
 """Minimum seconds from a state to the game's time limit."""
 
+_BEGUN = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
+
 
 @dataclass(frozen=True)
 class SavedState:
     """A game saved by `QWOPVectorEnv.save_game`, and the metres that its runner had reached."""
 
     metres: float
-    game: dict[str, object]
+    game: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for `saved_states`: the keys that led to it."""
+        return {"metres": self.metres, "idle": self.game["idle"], "commands": self.game["commands"]}
 
 
 class StateSource:
     """Saved states that a game may start from. Subclasses collect them from the games of a vector environment. Here
-    they are fixed, such as those of demonstrations, and not part of checkpoints."""
+    they are fixed, such as those of demonstrations, and not part of checkpoints; a game that began from one has its
+    place among them (`origin`)."""
 
     def __init__(self, states: Sequence[SavedState]) -> None:
         self.states = states
@@ -58,8 +65,8 @@ class StateSource:
     def get_state(self) -> dict[str, object]:
         return {}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a state from `get_state`."""
+    def set_state(self, state: dict[str, Any], games: QWOPVectorEnv) -> None:
+        """Restore a state from `get_state`; the games play again what led to the saved states."""
 
 
 class CollectedStates(StateSource):
@@ -83,10 +90,10 @@ class CollectedStates(StateSource):
         self.states = []
 
     def get_state(self) -> dict[str, object]:
-        return {"saved": [vars(one) for one in self.states]}
+        return {"saved": [one.to_json() for one in self.states]}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        self.states = [SavedState(**one) for one in state["saved"]]
+    def set_state(self, state: dict[str, Any], games: QWOPVectorEnv) -> None:
+        self.states = saved_states(state["saved"], games)
 
 
 class PassedStates(CollectedStates):
@@ -131,13 +138,18 @@ class StatesBeforeFalls(CollectedStates):
         self._steps[:] = 0
 
     def get_state(self) -> dict[str, object]:
-        recent = [[vars(one) for one in recent] for recent in self._recent]
+        recent = [[one.to_json() for one in recent] for recent in self._recent]
         return {**super().get_state(), "recent": recent, "steps": self._steps.copy()}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        super().set_state(state)
-        self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
+    def set_state(self, state: dict[str, Any], games: QWOPVectorEnv) -> None:
+        super().set_state(state, games)
+        self._recent = [deque(saved_states(recent, games), maxlen=NOT_BEFORE) for recent in state["recent"]]
         self._steps[:] = state["steps"]
+
+
+def saved_states(saved: Sequence[dict[str, Any]], games: QWOPVectorEnv) -> list[SavedState]:
+    """The inverse of `SavedState.to_json`."""
+    return [SavedState(one["metres"], game) for one, game in zip(saved, games.played_again(saved), strict=True)]
 
 
 def demonstrated_states(
@@ -160,11 +172,9 @@ def demonstrated_states(
                 f"{path}: has no keys to replay, so no game can start from its states; leave out restarts.source, or "
                 "give demonstrations with keys"
             )
-        found += [
-            SavedState(info["distance"], game)
-            for info, game in _states(env, episode)
-            if low <= info["distance"] < high and info["clock"] <= latest
-        ]
+        for info, game in _states(env, episode):
+            if low <= info["distance"] < high and info["clock"] <= latest:
+                found.append(SavedState(info["distance"], {**game, **_BEGUN, "origin": len(found)}))
     if not found:
         raise BadInput(
             f"restarts.metres={list(metres)}: no demonstration in {dataset.folder} passes there {LEFT:g} s before the "

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.engine import bodies, layout, native
 from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.task import GameArrays
 from qwop.envs.qwop.vector import QWOPVectorEnv
 
 WIDTH = native.engine().width
@@ -80,14 +81,12 @@ def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: in
     actions = np.repeat(np.random.default_rng(seed).integers(0, 11, (8, count)), 3, axis=0)
     env = QWOPVectorEnv(count, autoreset_mode="SameStep", frames_per_step=2, num_threads=1)
     env.reset(seed=0)
-    state = env.get_state()
-    for name in ("reals", "integers", "counters", "numbers", "observations"):
-        state[name] = np.concatenate([moment(one)[name] for one in chosen])
-    env.set_state(state)
+    for game, name in enumerate(chosen):
+        env._games.restore_row(game, {part: rows[0] for part, rows in moment(name).items() if part in GameArrays.SAVED})
     expected = [alone(name, column) for name, column in zip(chosen, actions.T, strict=True)]
     for decision, row in enumerate(actions):
         observations, rewards, terminated, _, infos = env.step(row)
-        saved = env.get_state()
+        saved = env._games.arrays()
         for game, seen in enumerate(expected):
             if decision >= len(seen):
                 continue  # a new game by now

@@ -3,9 +3,7 @@
 import copy
 import gc
 import multiprocessing
-import pickle
 import threading
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ import pytest
 from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from qwop.common.errors import BadInput
-from qwop.envs.engine import layout as at
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.session import Session
 from qwop.envs.qwop.vector import QWOPVectorEnv
@@ -210,120 +207,7 @@ def test_options_that_are_none_are_refused(env: QWOPEnv, batch: QWOPVectorEnv, o
             env.reset(options=options)
 
 
-def garbage(state: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """One entry of a state changed: its type, shape, a number of it, or all of them."""
-    changed = copy.deepcopy(state)
-    name = random.choice([*state])
-    value = changed[name]
-    kinds = ["gone", "none", "text", "number"]
-    if isinstance(value, np.ndarray):
-        kinds += ["longer", "shorter", "other type", "entry", "entry", "entry", "all"]
-    match random.choice(kinds):
-        case "gone":
-            del changed[name]
-        case "none":
-            changed[name] = None
-        case "text":
-            changed[name] = "0" * 8
-        case "number":
-            changed[name] = int(random.integers(-(2**62), 2**62))
-        case "longer":
-            changed[name] = np.concatenate([value, value])
-        case "shorter":
-            changed[name] = value[..., :-1] if value.ndim else None
-        case "other type":
-            changed[name] = value.astype(np.complex64)
-        case "entry":
-            place = tuple(random.integers(0, size) for size in value.shape)
-            choices = [np.nan, np.inf, -1e30] if value.dtype.kind == "f" else [-1, 2**30, -(2**30), 255, 41, 36]
-            value[place] = random.choice(choices)
-        case "all":
-            if value.dtype.kind == "f":
-                value[...] = random.normal(size=value.shape) * 10.0 ** random.integers(
-                    -3, 36 if value.itemsize == 4 else 300
-                )
-            else:
-                value[...] = random.integers(-(2**31), 2**31 - 1, size=value.shape)
-    return changed
-
-
-def play_on(step: Callable[[], Any]) -> None:
-    """Play on with whatever state was taken; numbers may be wild, but the game must come back."""
-    try:
-        for _ in range(5):
-            step()
-    except ResetNeeded:
-        pass
-
-
-@pytest.mark.parametrize("trial", range(4))
-def test_garbage_for_a_state_is_refused_or_played_without_a_crash(
-    env: QWOPEnv, batch: QWOPVectorEnv, trial: int
-) -> None:
-    random = np.random.default_rng(trial)
-    for _ in range(random.integers(1, 40)):
-        if any(env.step(int(random.integers(11)))[2:4]):
-            env.reset()
-        batch.step(random.integers(0, 11, 4))
-    session = Session()
-    session.reset()
-    whole, rows, one, page = env.get_state(), batch.get_state(), env.save_game(), session.get_state()
-    refused, said = 0, set()
-    for _ in range(100):
-        for state, restore, step in (
-            (whole, env.set_state, lambda: env.step(3)),
-            (rows, batch.set_state, lambda: batch.step(np.full(4, 3))),
-            (one, lambda state: batch.put_game(2, state), lambda: batch.step(np.full(4, 3))),
-            (page, session.set_state, lambda: session.step(5)),
-        ):
-            wrong = garbage(state, random)
-            try:
-                restore(wrong)
-            except BadInput as error:
-                refused += 1
-                said.add(str(error))
-            play_on(step)
-            restore(state)
-    assert refused > 200
-    assert all("expected" in message and "\n" not in message for message in said)
-
-
-def test_a_refused_state_changes_nothing(env: QWOPEnv, batch: QWOPVectorEnv) -> None:
-    for made, step in ((env, 3), (batch, np.full(4, 3))):
-        other: Any = copy.deepcopy(made)
-        state: Any = made.get_state()
-        state["delays"] = "garbage" if made is env else ["garbage"] * 4
-        state["observations"] = state["observations"] + 1
-        with pytest.raises(BadInput, match="a saved game"):
-            made.set_state(state)
-        np.testing.assert_array_equal(made.step(step)[0], other.step(step)[0])
-
-
-def entries_of_integers() -> list[tuple[str, int, int]]:
-    """Single indices that the kernels would follow out of their arrays, or round in circles."""
-    return [
-        ("a child", at.CHILD_1, 1000), ("a child that is its parent", at.CHILD_2, 0), ("a parent", at.PARENT, 5000),
-        ("the root", at.ROOT, at.NODES), ("a leaf", at.LEAF, -7), ("a node's body", at.NODE_BODY, 19),
-        ("made nodes", at.MADE, 36), ("a free node", at.FREE, 3), ("contacts", at.CONTACT_COUNT, 41),
-        ("contacts below 0", at.CONTACT_COUNT, -1), ("an order", at.ORDER, 40), ("a used contact", at.USED + 39, 1),
-        ("a pair", at.PAIRED, 1 << 18), ("bodies in the tree", at.IN_TREE, -1), ("leaving bodies", at.LEAVING, 3),
-        ("a limit", at.LIMIT_STATE, 7), ("a sleeper", at.AWAKE, 2),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("what", "place", "value"), entries_of_integers())
-def test_an_index_that_leads_astray_is_refused(env: QWOPEnv, what: str, place: int, value: int) -> None:
-    for _ in range(20):
-        env.step(6)
-    state = env.get_state()
-    assert state["integers"][0, place] != value
-    state["integers"][0, place] = value
-    with pytest.raises(BadInput, match="a saved game: game 0"):
-        env.set_state(state)
-
-
-def test_states_of_random_games_are_sound_and_finite() -> None:
-    """Every state that play leads to can be restored."""
+def test_states_of_random_games_are_finite_and_restored() -> None:
     random = np.random.default_rng(3)
     env = QWOPVectorEnv(8, max_idle_frames=10, observation="full", num_threads=1)
     env.reset(seed=3)
@@ -373,26 +257,6 @@ def test_memory_is_flat_over_ten_thousand_resets() -> None:
     # A leak grows each time, what else the process does now and then.
     assert min(after - before for before, after in pairwise(sizes)) < 800 * 2**10
     batch.close()
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda env: pickle.loads(pickle.dumps(env))],
-                         ids=["deepcopy", "copy", "pickle"])  # fmt: skip
-def test_a_copy_plays_the_same_game(env: QWOPEnv, batch: QWOPVectorEnv, copied: Callable[[Any], Any]) -> None:
-    through = gymnasium.make("QWOP-v1", max_idle_frames=5)
-    through.reset(seed=1)
-    actions = np.random.default_rng(0).integers(0, 11, (30, 4))
-    for made, chosen in ((env, actions[:, 0]), (through, actions[:, 0]), (batch, actions)):
-        if made is not batch and copied is copy.copy:
-            continue  # a shallow copy of one game shares it, as Python's copies do
-        other = copied(made)
-        if copied is copy.copy:
-            continue
-        for action in chosen:
-            mine, its = made.step(action), other.step(action)
-            np.testing.assert_array_equal(mine[0], its[0])
-            assert np.array_equal(mine[1], its[1])
-            if made is not batch and (mine[2] or mine[3]):
-                break
 
 
 def play_in_fork(batch: QWOPVectorEnv, results: Any) -> None:

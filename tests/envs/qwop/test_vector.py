@@ -8,7 +8,6 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
@@ -88,29 +87,20 @@ def test_threads_change_nothing(threads: int) -> None:
     together.close()
 
 
-def test_random_games_end_and_begin_again() -> None:
-    said = play(QWOPVectorEnv(16, autoreset_mode="SameStep", frames_per_step=6), 1, steps=120, hold=6)
-    ends = np.array([terminated | truncated for _, _, terminated, truncated, _ in said[1:]])
-    assert ends.sum() > 10
-    step, row = np.argwhere(ends)[0]
-    observations, _, terminated, _, infos = said[1 + step]
-    np.testing.assert_array_equal(observations[row], said[0][0][row])
-    assert terminated[row]
-    assert OUTCOMES[infos["final_info"]["outcome"][row]] == "fell"
-
-
-@given(task=TASKS, seed=st.integers(0, 1000), mode=st.sampled_from(["SameStep", "NextStep"]))
-@settings(max_examples=15, deadline=None)
-def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int, mode: str) -> None:
+@given(task=TASKS, seed=st.integers(0, 1000), mode=st.sampled_from(["SameStep", "NextStep"]), as_keys=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int, mode: str, as_keys: bool) -> None:
     first = QWOPVectorEnv(3, autoreset_mode=mode, **task)
     play(first, seed, steps=25)
-    saved = first.get_state()
+    saved, seen = first.get_state(), first._games.observed()
+    if as_keys:
+        del saved["rows"]  # as in a file
     generator = np.random.default_rng(seed)
     actions = np.repeat(generator.integers(0, 11, (10, 3)), 4, axis=0)
     expected = [first.step(row) for row in actions]
     second = QWOPVectorEnv(3, autoreset_mode=mode, **task)
     play(second, seed + 1, steps=3)
-    second.set_state(saved)
+    np.testing.assert_array_equal(second.set_state(saved), seen)
     assert_same([second.step(row) for row in actions], expected)
 
 
@@ -157,20 +147,6 @@ def test_what_is_returned_is_not_overwritten() -> None:
     env.step(np.array([3, 6]))
     np.testing.assert_array_equal(first, kept)
     np.testing.assert_array_equal(second[4]["distance"], kept_infos)
-
-
-def test_actions_that_do_not_exist_are_refused() -> None:
-    env = QWOPVectorEnv(2)
-    env.reset(seed=0)
-    for actions in ([0, 11], [-1, 0], [0], [[0, 1]], [0.0, 1.0]):
-        with pytest.raises(gymnasium.error.InvalidAction, match="actions"):
-            env.step(np.array(actions))
-
-
-def test_wrong_settings_are_told_in_one_line() -> None:
-    for wrong in ({"num_envs": 0}, {"num_envs": 2, "num_threads": 0}, {"num_envs": 2, "frames_per_step": 0}):
-        with pytest.raises(BadInput):
-            QWOPVectorEnv(**wrong)  # type: ignore[arg-type]
 
 
 def test_a_picture_of_every_game() -> None:

@@ -53,8 +53,9 @@ class Saving(SyncVectorEnv):
     def get_state(self) -> dict[str, Any]:
         return {"games": copy.deepcopy(self.envs)}
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
         self.envs = copy.deepcopy(state["games"])
+        return np.stack([env.unwrapped.seen() for env in self.envs])  # type: ignore[attr-defined]
 
 
 class Memoryless:

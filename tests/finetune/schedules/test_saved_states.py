@@ -70,8 +70,9 @@ def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
         played[frame] = env.save_game()
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
     states = demonstrated_states(dataset, spec, (-100.0, 100.0))
+    began = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
     for number, frame in enumerate(range(EVERY, 201, EVERY)):
-        assert_same(states[number].game, played[frame])
+        assert_same(states[number].game, {**played[frame], **began, "origin": number})
 
 
 def test_a_game_that_starts_there_and_has_the_demonstrations_keys_ends_as_it_did(dataset: Dataset) -> None:
