@@ -55,7 +55,6 @@ KERNELS = {
     "play_frame": _kernel(_GAMES + "keys:1u1 " + _SPACE, ("current", MANY), ("fdlibm", MANY)),
     "load_page": _kernel("reals:1f8 integers:1i4", ("current", 1), ("fdlibm", 1)),
     "reset_page": _kernel("reals:1f8 integers:1i4", ("current", 1), ("fdlibm", 1)),
-    "find_fault": _kernel("reals:1f8 integers:1i4 fault:1i8"),
     # what is seen of them
     "observe_all": _kernel("kind:0f8 states:2f8 jumped:1f8 hidden:2f8 out:2f4"),
     "observe_start": _kernel("kind:0f8 scratch:1f8 out:1f4"),

@@ -9,17 +9,10 @@ from numpy.typing import NDArray
 from .. import layout as at
 from ..observations import CONTACT_FEATURES
 from ..workspace import PLAYING, PLAYING_COUNT, PRESSED, workspace
-from . import decisions, features, frames, game, learning, raster, rewards, soundness, touchdowns
+from . import decisions, features, frames, game, learning, raster, rewards, touchdowns
 from .compiled import kernel
 from .lanes import ONE_LANE
 from .touching import touching
-
-
-@kernel
-def find_fault(reals, integers, fault):
-    """Write what is wrong with a game into fault[0]."""
-    fault[0] = soundness.fault_of(reals, integers)
-
 
 ENTRIES: dict[str, Callable[..., Any]] = {
     "play_games": decisions.play_games,
@@ -27,7 +20,6 @@ ENTRIES: dict[str, Callable[..., Any]] = {
     "play_frame": frames.play_frame,
     "load_page": game.load_page,
     "reset_page": game.reset_page,
-    "find_fault": find_fault,
     "observe_all": features.observe_all,
     "observe_start": features.observe_start,
     "bent_knees": features.bent_knees,

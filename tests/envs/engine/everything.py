@@ -52,9 +52,6 @@ def everything(engine: native.Engine, frames: int) -> dict[str, str]:
         for _ in range(min(frames, 20)):
             pressed = random.integers(0, 16, 7).astype(np.uint8)
             call("play_frame", *rows, pressed, *space, out=rows, width=native.MANY, trigonometry=name)
-    fault = np.zeros(1, dtype=np.int64)
-    call("find_fault", reals[0], integers[0], fault, out=(fault,))
-    assert fault[0] == 0
 
     states = np.ascontiguousarray(np.concatenate(together)[:: max(frames // 8, 1), : layout.EVENTS])
     jumped, hidden = random.random(len(states)), random.normal(size=(len(states), 3))
