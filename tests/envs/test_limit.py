@@ -1,10 +1,6 @@
 """Environments without a limit of decisions: their games end, and a line says so."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import gymnasium
-import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import LONGEST, EnvironmentSpec, ObservationSpec
@@ -12,28 +8,16 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
-
-class Endless(gymnasium.Env[Any, Any]):
-    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        return np.zeros(2, np.float32), 1.0, False, False, {}
+from .conftest import Make
 
 
 @pytest.fixture
-def endless() -> Iterator[EnvironmentSpec]:
-    gymnasium.register("Endless-v0", entry_point=Endless)
-    yield EnvironmentSpec("Endless-v0")
-    del gymnasium.registry["Endless-v0"]
+def endless(odd: Make) -> EnvironmentSpec:
+    return odd(end=lambda over: False)
 
 
 def played(spec: EnvironmentSpec) -> int:
-    policy = Policy(ActorCritic(2, 2, (4,), torch.Generator().manual_seed(0)), spec, ObservationSpec((2,)))
+    policy = Policy(ActorCritic(3, 2, (4,), torch.Generator().manual_seed(0)), spec, ObservationSpec((3,)))
     (game,) = play(policy, episodes=1, seed=0, greedy=True, num_envs=1, keep_observations=False)
     assert game.truncated
     assert not game.terminated
@@ -43,7 +27,7 @@ def played(spec: EnvironmentSpec) -> int:
 def test_games_without_an_end_are_truncated(endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     assert endless.default_limit == LONGEST
     (note,) = endless.limit_note
-    assert note.startswith("Endless-v0 sets no limit of decisions, so its games are truncated after 5,000")
+    assert note.startswith("Odd-v0 sets no limit of decisions, so its games are truncated after 5,000")
     monkeypatch.setattr("qwop.envs.spec.LONGEST", 30)
     assert played(endless) == 30
 
@@ -54,7 +38,7 @@ def test_a_setting_changes_the_limit(endless: EnvironmentSpec) -> None:
     assert played(spec) == 7
 
 
-@pytest.mark.parametrize("id", ["Endless-v0", "CartPole-v1"])
+@pytest.mark.parametrize("id", ["Odd-v0", "CartPole-v1"])
 def test_games_end_where_a_setting_takes_the_limit_away(
     endless: EnvironmentSpec, id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +51,7 @@ def test_games_end_where_a_setting_takes_the_limit_away(
 
 def test_an_id_without_a_version_has_a_limit_too(endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.envs.spec.LONGEST", 30)
-    spec = EnvironmentSpec("Endless")
+    spec = EnvironmentSpec("Odd")
     assert spec.default_limit == 30
     assert played(spec) == 30
 

@@ -1,0 +1,55 @@
+"""An environment of another package that gives what a test puts into it."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+
+
+class Odd(gymnasium.Env[Any, Any]):
+    """Three decisions; notes the actions that it was given.
+
+    see, pay, tell: functions of n, the observation, reward and info after n decisions. end: of the truth that the game
+    is over.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    pictures: Any = None
+    """Each picture of a game."""
+
+    def __init__(
+        self,
+        actions: Any = None,
+        observations: Any = ROW,
+        see: Any = None,
+        pay: Any = lambda count: 1.0,
+        tell: Any = lambda count: {},
+        end: Any = bool,
+        render_mode: str | None = None,
+    ) -> None:
+        self.action_space, self.observation_space = actions or spaces.Discrete(2), observations
+        self.see, self.pay, self.tell, self.end = see, pay, tell, end
+        self.taken: list[Any] = []
+
+    def look(self) -> Any:
+        space = self.observation_space
+        return np.zeros(space.shape, space.dtype) if self.see is None else self.see(len(self.taken))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.taken = []
+        return self.look(), {}
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, bool, Any]:
+        assert self.action_space.contains(action), action
+        self.taken.append(action)
+        count = len(self.taken)
+        return self.look(), self.pay(count), self.end(count == 3), False, self.tell(count)
+
+    def render(self) -> Any:
+        if self.pictures is None:
+            raise NotImplementedError
+        return self.pictures[len(self.taken)]

@@ -1,0 +1,340 @@
+"""Other packages' environments: numbers that cannot be used are found where they arise, and named."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import qwop
+import torch
+from gymnasium import spaces
+from gymnasium.error import InvalidAction
+from qwop.common.errors import BadInput
+from qwop.envs.capabilities import Capabilities
+from qwop.envs.observed import masked_place
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.spec import ObservationSpec
+from qwop.envs.vector import make_vector
+
+from .conftest import Make
+from .odd import ROW, Odd
+
+BYTES = spaces.Box(0, 255, (3,), np.uint8)
+PAIR = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+WHOLE = spaces.Box(-(2**60), 2**60, (2,), np.int64)
+BEYOND = 2**24 + 1
+WEIGHT = torch.ones(1, requires_grad=True)
+META = torch.zeros(3, device="meta")
+
+
+def masked(values: Any, *places: Any) -> Any:
+    array = np.ma.array(values)
+    for place in places:
+        array[place] = np.ma.masked
+    return array
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (masked(np.zeros((3, 2)), (1, 0)), "[1, 0]"),
+        ([np.zeros(2), masked(np.zeros(2), 1)], "[1][1]"),
+        ({"speed": masked(np.zeros(2, int), 0)}, "['speed'][0]"),
+        ((0, {"a": [np.ma.masked]}), "[1]['a'][0]"),
+        (np.ma.masked, ""),
+        (masked([1.0, 2.0]), None),
+        (np.zeros(3), None),
+        ([0, 1], None),
+    ],
+    ids=range(8),
+)
+def test_a_masked_value_is_found_at_any_depth(value: Any, place: str | None) -> None:
+    assert masked_place(value) == place
+
+
+SEEN = np.zeros((4, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"observations": masked(SEEN, (1, 2))},
+        {"observations": [*SEEN[:3], masked(SEEN[3], 0)]},
+        {"actions": masked([0, 1, 1], 1)},
+        {"rewards": masked([0.0, 1.0, 2.0], 2)},
+        {"terminated": masked([False, False, True], 2)},
+        {"behaviour_probabilities": masked(np.full((3, 2), 0.5), (0, 0))},
+        {"times": masked([0.0, 1.0, 2.0, 3.0], 3)},
+        {"observations": np.ma.array(SEEN, mask=True)},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_masked_values_are_no_data_of_an_episode(tmp_path: Path, given: dict[str, Any]) -> None:
+    known = {"observations": SEEN, "actions": [0, 1, 1], "environment": "CartPole-v1", **given}
+    with pytest.raises(BadInput, match=rf"{next(iter(given))}.* is masked, expected a number"):
+        qwop.write_episode(tmp_path / "d", **known)
+    assert not list(tmp_path.rglob("*.parquet"))
+    known = {name: np.ma.getdata(values) if name != "observations" else SEEN for name, values in given.items()}
+    qwop.write_episode(
+        tmp_path / "d", **{"observations": SEEN, "actions": [0, 1, 1]} | known, environment="CartPole-v1"
+    )
+
+
+def test_whole_numbers_of_an_episode_that_float32_rounds_are_refused(tmp_path: Path, odd: Make) -> None:
+    spec = odd(observations=WHOLE)
+    with pytest.raises(BadInput, match=r"\[1, 0\] is 16777217, expected whole numbers that float32 holds"):
+        qwop.write_episode(tmp_path / "d", [[0, 0], [BEYOND, 0]], [1], environment=spec)
+    qwop.write_episode(tmp_path / "d", [[0, 0], [BEYOND - 1, 2**30]], [1], environment=spec)
+    assert qwop.open_dataset(tmp_path / "d")[0].observations[1].tolist() == [2**24, 2**30]
+
+
+def play(env: Any, action: Any = 0) -> None:
+    env.reset()
+    for _ in range(3):
+        env.step(action)
+
+
+def broken(value: float) -> Any:
+    return lambda n: np.array([0, value if n == 2 else 0, 0], np.float64)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"see": broken(np.inf)}, r"decision 2 of a game, its observation\[1\] is inf"),
+        ({"see": broken(np.nan)}, r"observation\[1\] is nan"),
+        ({"see": broken(1e300)}, r"observation\[1\] is 1e\+300"),
+        ({"see": lambda n: np.zeros(4)}, r"a reset, its observation is float64 \[4\], expected float32 \[3\]"),
+        ({"pay": lambda n: np.nan if n == 3 else 0}, "decision 3 of a game, its reward is nan"),
+        ({"pay": lambda n: None}, "its reward is null, expected a finite number"),
+        (
+            {
+                "observations": spaces.Dict({"speed": ROW, "place": spaces.Discrete(2)}),
+                "see": lambda n: {"speed": np.array([0, 0, np.nan]), "place": 0},
+            },
+            r"observation\['speed'\]\[2\] is nan",
+        ),
+        ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
+        ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
+        ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
+        ({"end": str}, "terminated is False, expected true or false"),
+        ({"end": lambda over: np.nan}, "terminated is nan, expected true or false"),
+        ({"end": lambda over: over or None}, "terminated is null, expected true or false"),
+        ({"end": lambda over: []}, r"terminated is \[\], expected true or false"),
+        ({"end": lambda over: object()}, "terminated is .*object.*, expected true or false"),
+        ({"pay": lambda n: 10**400}, "its reward is 1000.*, expected a finite number"),
+        ({"pay": lambda n: np.ones(2)}, "its reward is .*, expected a finite number"),
+        ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
+        ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
+        ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
+        ({"observations": BYTES, "see": lambda n: [0, 1, 256]}, r"observation\[2\] is 256, expected uint8"),
+        (
+            {
+                "observations": spaces.Dict({"whole": spaces.Box(0, 9, (2,), np.int64)}),
+                "see": lambda n: {"whole": np.array([1.5, np.nan])},
+            },
+            r"observation\['whole'\]\[0\] is 1.5, expected int64",
+        ),
+        (
+            {"observations": spaces.Box(-1, 1, (1,), np.float16), "see": lambda n: np.array([7e4])},
+            r"observation\[0\] is 70000.0, expected a finite number",
+        ),
+        ({"tell": lambda n: None}, "info is null, expected a dictionary"),
+        ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
+        ({"see": masked(np.zeros(3, np.float32), 1)}, r"observation\[1\] is masked, expected a number"),
+        ({"see": [0.5, np.ma.masked, 0]}, r"observation\[1\] is masked"),
+        (
+            {"observations": spaces.Dict({"a": PAIR}), "see": {"a": masked(np.zeros(2), 0)}},
+            r"observation\['a'\]\[0\] is masked",
+        ),
+        ({"pay": np.ma.masked}, "reward is --, expected a finite number"),
+        ({"pay": masked([1.0], 0)}, "reward is .*, expected a finite number"),
+        ({"end": lambda over: np.ma.masked}, "terminated is --, expected true or false"),
+        (
+            {"observations": WHOLE, "see": np.array([0, BEYOND])},
+            r"observation\[1\] is 16777217, expected whole numbers",
+        ),
+        ({"observations": WHOLE, "see": np.array([-BEYOND, 0])}, r"observation\[0\] is -16777217, expected whole"),
+        ({"observations": WHOLE, "see": [2**53 + 1, 0]}, "is 9007199254740993, expected whole numbers"),
+        ({"observations": PAIR, "see": np.array([BEYOND, 0])}, r"observation\[0\] is 16777217"),
+        (
+            {"observations": spaces.Dict({"n": WHOLE}), "see": {"n": np.array([0, BEYOND])}},
+            r"observation\['n'\]\[1\] is 16777217",
+        ),
+        ({"pay": torch.ones(1, device="meta")}, "its reward is .*expected a finite number"),
+        ({"pay": torch.ones(2)}, "its reward is .*expected a finite number"),
+        ({"pay": WEIGHT * torch.inf}, "its reward is .*expected a finite number"),
+        ({"see": META}, r"a reset, its observation is .*expected float32 \[3\]"),
+    ],
+    ids=range(40),
+)
+def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
+    spec = odd(**settings)
+    for env, action in ((spec.make(), 0), (make_vector(spec, 2), np.zeros(2, np.int64))):
+        with pytest.raises(BadInput, match=rf"Odd-v0\(\): after .*{said}"):
+            play(env, action)
+
+
+def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(odd: Make) -> None:
+    def fail(n: int) -> Any:
+        if n == 2:
+            raise KeyError("speed")
+        return np.zeros(3, np.float32)
+
+    with pytest.raises(
+        BadInput,
+        match=r"its step failed in decision 2 of a game \(KeyError: 'speed'; test_foreign.py, line \d+\); mend",
+    ) as met:
+        play(odd(see=fail).make())
+    assert isinstance(met.value.__cause__, KeyError)
+    with pytest.raises(BadInput, match=r"its reset failed \(SystemExit: no display"):
+        odd(see=lambda n: sys.exit("no display")).make().reset()
+    with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):
+        odd(see=lambda n: 1 // n).make().reset()
+    env = odd().make(render_mode="rgb_array")
+    env.reset()
+    with pytest.raises(BadInput, match=r"its render failed \(NotImplementedError"):
+        env.render()
+
+
+@pytest.mark.parametrize(
+    ("pay", "expected"),
+    [
+        (2, 2.0), (np.float16(2), 2.0), (np.array(2), 2.0), (np.array([2.0]), 2.0), (np.array([[2]]), 2.0),
+        (WEIGHT.sum() * 2, 2.0), (WEIGHT * 2, 2.0), (torch.tensor(2.0, dtype=torch.bfloat16), 2.0),
+        (torch.tensor([[3]]), 3.0),
+    ],
+    ids=range(9),
+)  # fmt: skip
+def test_a_reward_may_be_any_single_number(odd: Make, pay: Any, expected: float) -> None:
+    env = make_vector(odd(pay=pay), 2)
+    env.reset(seed=0)
+    assert env.step(np.zeros(2, np.int64))[1].tolist() == [expected] * 2
+
+
+def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
+    env = make_vector(odd(observations=BYTES, see=lambda n: np.array([n, 1.0, 255.0])), 2)
+    assert env.reset(seed=0)[0].tolist() == [[0, 1, 255]] * 2
+    image = spaces.Dict({"image": spaces.Box(0, 255, (40, 40), np.uint8)})
+    env = make_vector(odd(observations=image, see=lambda n: {"image": np.full((40, 40), 7.0)}), 2)
+    assert (env.reset(seed=0)[0] == 7).all()
+
+
+def test_an_environment_may_use_any_name_in_its_infos(odd: Make) -> None:
+    told = {"time": "12:30", "distance": {"front": 1.0}, "outcome": 7, "clock": None, "restarted": "yes", "score": []}
+    spec = odd(tell=lambda n: told)
+    env = make_vector(spec, 2)
+    env.reset(seed=0)
+    for _ in range(3):
+        *_, infos = env.step(np.zeros(2, np.int64))
+    assert not {*told} & {*infos}
+    assert not {*told} & {*infos["final_info"]}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [["walk"], lambda env: ["walk"], property(lambda env: ["walk"]), classmethod(lambda cls: {"walk": True})],
+    ids=["list", "method", "property", "class method"],
+)
+def test_an_environment_may_have_capabilities_of_its_own(odd: Make, own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Odd, "capabilities", own, raising=False)
+    assert odd().capabilities == Capabilities()
+    assert odd().interface() == (ObservationSpec((3,)), 2)
+
+
+def test_an_observation_that_the_environment_changes_later_is_kept_as_it_was(odd: Make) -> None:
+    shared = np.zeros(3, np.float32)
+
+    def see(n: int) -> Any:
+        shared[0] = n
+        return shared
+
+    env = odd(see=see).make()
+    first, _ = env.reset()
+    env.step(0)
+    assert first[0] == 0
+
+
+def test_an_environment_that_cannot_be_closed_is_named(odd: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def close(env: Odd) -> None:
+        raise RuntimeError("already closed")
+
+    monkeypatch.setattr(Odd, "close", close)
+    with pytest.raises(BadInput, match=r"Odd-v0\(\): its close failed \(RuntimeError: already closed; test_foreign"):
+        odd().interface()
+
+
+def test_an_environment_that_cannot_be_closed_after_a_game_is_a_note(
+    odd: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def close(env: Odd) -> None:
+        raise RuntimeError("display Surface quit\nand more")
+
+    spec = odd()
+    monkeypatch.setattr(Odd, "close", close)
+    for _ in range(2):
+        env = spec.make()
+        env.reset(seed=0)
+        env.step(0)
+        env.close()
+    assert capsys.readouterr().err == (
+        "note: environment Odd-v0(): closing it failed (RuntimeError: display Surface quit); nothing that was finished "
+        "is lost\n"
+    )
+
+
+GROWN = WEIGHT.expand(3) * 2
+PARTS = spaces.Dict({"a": spaces.Box(-9, 9, (3,), np.float32), "b": spaces.Tuple([spaces.Discrete(2)])})
+
+
+@pytest.mark.parametrize(
+    ("settings", "row"),
+    [
+        ({"see": GROWN}, [2.0, 2.0, 2.0]),
+        ({"see": GROWN.to(torch.bfloat16)}, [2.0, 2.0, 2.0]),
+        ({"observations": PARTS, "see": {"a": GROWN, "b": (1,)}}, [2.0, 2.0, 2.0, 0.0, 1.0]),
+        ({"end": lambda over: WEIGHT * over}, [0.0, 0.0, 0.0]),
+        ({"tell": {"loss": GROWN}}, [0.0, 0.0, 0.0]),
+    ],
+    ids=range(5),
+)
+def test_tensors_with_gradients_are_taken_wherever_an_environment_gives_them(
+    odd: Make, settings: dict[str, Any], row: list[float]
+) -> None:
+    env = make_vector(odd(**settings), 2)
+    assert env.reset(seed=0)[0].tolist() == [row] * 2
+    ends = [env.step(np.zeros(2, np.int64))[2].tolist() for _ in range(3)]
+    assert ends == [[False] * 2, [False] * 2, [True] * 2]
+
+
+def test_an_environment_that_takes_no_render_mode_or_lacks_a_setting_says_so(odd: Make) -> None:
+    with pytest.raises(BadInput, match="no setting render_mode; it cannot be drawn"):
+        odd(lambda: Odd()).make(render_mode="rgb_array")
+    with pytest.raises(BadInput, match=r"'size'.*; register it with values for what it lacks \(kwargs of"):
+        odd(lambda size: Odd()).interface()
+
+
+def test_a_policy_decides_about_no_masked_observation() -> None:
+    pytest.importorskip("torch")
+    champion = qwop.load_policy("champion")
+    seen = np.ma.array(np.zeros((1, champion.observation.size), np.float32))
+    seen[0, 3] = np.ma.masked
+    for use in (champion.act, champion.probabilities):
+        with pytest.raises(BadInput, match=r"observations\[0, 3\] is masked"):
+            use(seen)
+
+
+def test_actions_that_are_masked_are_refused() -> None:
+    env = QWOPEnv()
+    env.reset()
+    batch: Any = gymnasium.make_vec("QWOP-v1", 2)
+    batch.reset()
+    for act in (
+        lambda: env.step(masked(np.array(3), ())),
+        lambda: env.advance(masked(np.array(3), ())),
+        lambda: batch.step(masked(np.array([3, 3]), 1)),
+    ):
+        with pytest.raises(InvalidAction, match="expected"):
+            act()
