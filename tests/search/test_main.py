@@ -103,20 +103,6 @@ def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path:
     assert len(open_dataset(tmp_path / "out" / "games")) == 2
 
 
-def test_an_opening_that_is_not_there_is_named(policy_file: Path, tmp_path: Path, search: Search) -> None:
-    code, _, error = search(f"policy={policy_file}", f"out={tmp_path / 'out'}", "opening=nowhere.txt")
-    assert code == 2
-    assert "nowhere.txt: no such file; expected a file of keys" in error
-
-
-def test_an_opening_is_of_one_game(policy_file: Path, tmp_path: Path, search: Search) -> None:
-    for more in ("games=2", "first=3"):
-        code, _, error = search(f"policy={policy_file}", f"out={tmp_path / 'out'}", "opening=champion", more)
-        assert code == 2
-        assert "one game is continued, from its own start; leave out games=" in error
-        assert not (tmp_path / "out").exists()
-
-
 def test_the_same_start_is_searched_once(policy_file: Path, tmp_path: Path, search: Search) -> None:
     small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
     assert search(*small, "games=3", "every=0").code == 0
@@ -168,6 +154,12 @@ def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environm
         (["policy={file}", "first=-1"], "first=-1"),
         (["policy={file}", "first=2000", "games=3", "every=600"], "the last would begin after 3,200 frames"),
         (["policy={without}"], "without values"),
+        (["policy={file}", "opening=nowhere.txt"], "nowhere.txt: no such file; expected a file of keys"),
+        (["policy={file}", "opening=champion", "games=2"], "from its own start; leave out games="),
+        (["policy={file}", "opening=champion", "first=3"], "from its own start; leave out games="),
+        # The time limit is 90 frames.
+        (["policy={file}", "first=100"], "first=100: after 100 frames without a key the game is over"),
+        (["policy={file}", "every=50", "games=3"], "first=0: after 100 frames without a key the game is over"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
@@ -181,22 +173,10 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     bare = Policy(network, EnvironmentSpec("QWOP-v1", {"observation": "full"}), ObservationSpec((94,)))
     without = save_policy(tmp_path / "without.safetensors", bare)
     given = [argument.format(file=policy_file, without=without) for argument in arguments]
-    code, _, error = search(*given, f"out={tmp_path / 'out'}")
+    code, _, error = search("lookahead=2", "video=false", *given, f"out={tmp_path / 'out'}")
     assert code == 2
     assert said in error
     assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_start_after_the_end_of_the_game_is_refused(policy_file: Path, tmp_path: Path, search: Search) -> None:
-    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
-    code, _, error = search(*small, "first=100")  # the time limit is 90 frames
-    assert code == 2
-    assert "first=100: after 100 frames without a key the game is over" in error
-    assert not (tmp_path / "out").exists()
-    code, _, error = search(*small, "every=50", "games=3")
-    assert code == 2
-    assert "first=0: after 100 frames without a key the game is over" in error
     assert not (tmp_path / "out").exists()
 
 
