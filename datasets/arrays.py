@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium.envs.registration import EnvSpec, registry
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
@@ -291,7 +291,7 @@ _FORMS: dict[str, tuple[EnvSpec | None, ArrayForm]] = {}
 
 
 def _form_of(spec: EnvironmentSpec) -> ArrayForm:
-    name, registered = json.dumps(spec.to_json(), sort_keys=True), registry.get(spec.registered_id)
+    name, registered = json.dumps(spec.to_json(), sort_keys=True), spec.registered
     if name not in _FORMS or _FORMS[name][0] is not registered:
         _FORMS[name] = registered, ArrayForm.of(spec)
     return _FORMS[name][1]

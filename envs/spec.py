@@ -55,10 +55,6 @@ class EnvironmentSpec:
         """The record of the environment; see `Environment.open`."""
         return Environment.open(self)
 
-    def make(self, **more: Any) -> Env:
-        """Make the environment; see `Environment.make`."""
-        return _Maker.of(self).one(more)
-
     def interface(self) -> tuple[ObservationSpec, int]:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
         opened = self.open()
@@ -67,12 +63,25 @@ class EnvironmentSpec:
     @property
     def registered_id(self) -> str:
         """Id under which Gymnasium finds the environment."""
-        return _Maker.of(self).id
+        return registered_id(self.id, self.settings)
+
+    @property
+    def registered(self) -> EnvSpec | None:
+        """What Gymnasium's registry has under that id; None for nothing."""
+        return registry.get(self.registered_id)
 
     @property
     def default_limit(self) -> int | None:
-        """Decisions after which a game is truncated where its environment has no limit; None where it has one."""
-        return _Maker.of(self).default_limit()
+        """Decisions after which a game is truncated where its environment has no limit; None where it has one.
+
+        Vector forms that are played, and environments with abilities that we know, end their games themselves.
+        """
+        found = self.registered
+        if found is None or self.capabilities != NONE or self.has_games:
+            return None
+        asked = self.settings.get("max_episode_steps")
+        limit = found.max_episode_steps if asked is None else asked
+        return LONGEST if limit in (None, NO_LIMIT) else None
 
     @property
     def limit_note(self) -> list[str]:
@@ -88,7 +97,24 @@ class EnvironmentSpec:
     def capabilities(self) -> Capabilities:
         """Abilities that the environment declares for these settings; none if it is not installed here. BadInput for
         wrong settings."""
-        return _Maker.of(self).capabilities()
+        found = self.registered
+        entry_point = None if found is None else _creator(found.entry_point or found.vector_entry_point)
+        declare = getattr(entry_point, "capabilities", None)
+        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
+            return NONE
+        with self.refusing():
+            declared: object = declare(**self.settings)
+        return declared if isinstance(declared, Capabilities) else NONE
+
+    @property
+    def has_games(self) -> bool:
+        """True if it registers a vector form that plays the same games as the single one."""
+        found = None if self.registered is None else self.registered.vector_entry_point
+        if found is None:
+            return False
+        with self.refusing():  # the package of a registered environment may not be installed
+            creator = load_env_creator(found) if isinstance(found, str) else found
+        return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -98,6 +124,52 @@ class EnvironmentSpec:
     def without(self, setting: str) -> "EnvironmentSpec":
         """The same environment, with its default of a setting."""
         return EnvironmentSpec(self.id, {name: value for name, value in self.settings.items() if name != setting})
+
+    def make(self, **more: Any) -> Env:
+        """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
+
+        Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
+        forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
+        """
+        return self.one(more)
+
+    def one(self, more: Mapping[str, Any], batched: bool = False) -> Env:
+        """Make the environment as `make` does. batched: see `CheckedEnvironment`."""
+        settings, id, found = {**self.settings, **more}, self.registered_id, self.registered
+        if found is None or self.id in REGISTERED or id.startswith(f"{NAMESPACE}-"):
+            return self._made(id, settings)
+        asked = settings.get("max_episode_steps")
+        limit = found.max_episode_steps if asked is None else asked
+        # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
+        counts = type(limit) is int and limit > 0 and not found.additional_wrappers
+        if counts:
+            settings.pop("max_episode_steps", None)
+            found = replace(found, max_episode_steps=None)
+        env = self._made(replace(found, order_enforce=False, disable_env_checker=True), settings)
+        draws = settings.get("render_mode") == "rgb_array"
+        if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
+            # Where there is no display, pygame would report that on stderr for every film.
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        checked = CheckedEnvironment(env, str(self), self.capabilities, draws, batched, limit if counts else None)
+        return with_indexed_actions(with_plain_observations(checked))
+
+    def _made(self, found: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
+        with self.refusing():
+            if self._is_vector_alone:
+                raise BadInput(
+                    f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
+                    "register that too (entry_point of gymnasium.register)"
+                )
+            return gymnasium.make(found, **settings)
+
+    def several(self, count: int, **more: Any) -> Any:
+        """Make the registered vector form of `count` games."""
+        with self.refusing():
+            return gymnasium.make_vec(self.registered_id, num_envs=count, **{**self.settings, **more})
+
+    @property
+    def _is_vector_alone(self) -> bool:
+        return self.registered is not None and self.registered.entry_point is None
 
     def to_json(self) -> dict[str, Any]:
         """The environment as files hold it; of the original's page, the task alone (not its place or browser)."""
@@ -177,7 +249,7 @@ class Environment:
     longest_episode: int | None
     default_limit: int | None
     has_games: bool
-    maker: "_Maker" = field(repr=False)
+    registered: EnvSpec | None = field(repr=False)
 
     @classmethod
     def open(
@@ -188,139 +260,46 @@ class Environment:
         BadInput for one that cannot be made, and for spaces that have no form here.
         """
         spec = EnvironmentSpec(environment, settings or {}) if isinstance(environment, str) else environment
-        maker, name = _Maker.of(spec), json.dumps([spec.id, dict(spec.settings)], sort_keys=True, default=repr)
+        name = json.dumps([spec.id, dict(spec.settings)], sort_keys=True, default=repr)
         known = _OPENED.get(name)
-        if known is None or known.maker.registered is not maker.registered:  # another class under the same id
-            known = _OPENED[name] = maker.open()
+        if known is None or known.registered is not spec.registered:  # another class under the same id
+            known = _OPENED[name] = cls._of(spec)
         return known
 
-    def make(self, **more: Any) -> Env:
-        """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
-
-        Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
-        forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
-        """
-        return self.maker.one(more)
-
-
-_OPENED: dict[str, Environment] = {}
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """An environment's place in Gymnasium's registry: its id there, and what is registered, or None."""
-
-    spec: EnvironmentSpec
-    id: str
-    registered: EnvSpec | None
-
     @classmethod
-    def of(cls, spec: EnvironmentSpec) -> "_Maker":
-        id = registered_id(spec.id, spec.settings)
-        return cls(spec, id, registry.get(id))
-
-    @property
-    def is_vector_alone(self) -> bool:
-        return self.registered is not None and self.registered.entry_point is None
-
-    def one(self, more: Mapping[str, Any], batched: bool = False) -> Env:
-        """Make one game in the project's form; see `Environment.make`. batched: see `CheckedEnvironment`."""
-        settings, found = {**self.spec.settings, **more}, self.registered
-        if found is None or self.spec.id in REGISTERED or self.id.startswith(f"{NAMESPACE}-"):
-            return self._made(self.id, settings)
-        asked = settings.get("max_episode_steps")
-        limit = found.max_episode_steps if asked is None else asked
-        # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
-        counts = type(limit) is int and limit > 0 and not found.additional_wrappers
-        if counts:
-            settings.pop("max_episode_steps", None)
-            found = replace(found, max_episode_steps=None)
-        env = self._made(replace(found, order_enforce=False, disable_env_checker=True), settings)
-        draws = settings.get("render_mode") == "rgb_array"
-        if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
-            # Where there is no display, pygame would report that on stderr for every film.
-            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-        checked = CheckedEnvironment(
-            env, str(self.spec), self.capabilities(), draws, batched, limit if counts else None
-        )
-        return with_indexed_actions(with_plain_observations(checked))
-
-    def _made(self, found: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
-        with self.spec.refusing():
-            if self.is_vector_alone:
-                raise BadInput(
-                    f"environment {self.spec.id}: it is registered with a vector form alone, expected a single game; "
-                    "register that too (entry_point of gymnasium.register)"
-                )
-            return gymnasium.make(found, **settings)
-
-    def several(self, count: int, more: Mapping[str, Any]) -> Any:
-        """Make the registered vector form of `count` games."""
-        with self.spec.refusing():
-            return gymnasium.make_vec(self.id, num_envs=count, **{**self.spec.settings, **more})
-
-    def capabilities(self) -> Capabilities:
-        found = self.registered
-        entry_point = None if found is None else self._creator(found.entry_point or found.vector_entry_point)
-        declare = getattr(entry_point, "capabilities", None)
-        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
-            return NONE
-        with self.spec.refusing():
-            declared: object = declare(**self.spec.settings)
-        return declared if isinstance(declared, Capabilities) else NONE
-
-    def has_games(self) -> bool:
-        found = None if self.registered is None else self.registered.vector_entry_point
-        if found is None:
-            return False
-        with self.spec.refusing():  # the package of a registered environment may not be installed
-            creator = load_env_creator(found) if isinstance(found, str) else found
-        return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
-
-    def default_limit(self) -> int | None:
-        """Vector forms that are played, and environments with abilities that we know, end their games themselves."""
-        if self.registered is None or self.capabilities() != NONE or self.has_games():
-            return None
-        asked = self.spec.settings.get("max_episode_steps")
-        limit = self.registered.max_episode_steps if asked is None else asked
-        return LONGEST if limit in (None, NO_LIMIT) else None
-
-    def open(self) -> Environment:
-        able = self.capabilities()
-        if self.is_vector_alone:
-            with closing(self.several(able.group, {})) as games:
+    def _of(cls, spec: EnvironmentSpec) -> "Environment":
+        able, found = spec.capabilities, spec.registered
+        if spec._is_vector_alone:
+            with closing(spec.several(able.group)) as games:
                 own = seen, taken = games.single_observation_space, games.single_action_space
             names = able.action_names
         else:
-            with closing(self.one({})) as env:
+            with closing(spec.make()) as env:
                 seen, taken = env.observation_space, env.action_space
                 names = able.action_names or action_names(env)
                 while isinstance(env, gymnasium.Wrapper) and not isinstance(env, CheckedEnvironment):
                     env = env.env
                 own = env.observation_space, env.action_space
-        observation, actions = interface_of(seen, taken, str(self.spec))
-        found = self.registered
-        return Environment(
-            self.spec,
-            observation,
-            actions,
-            names,
-            *own,
-            able,
-            None if found is None else found.reward_threshold,
-            None if found is None else found.max_episode_steps,
-            self.default_limit(),
-            self.has_games(),
-            self,
+        observation, actions = interface_of(seen, taken, str(spec))
+        threshold, longest = (None, None) if found is None else (found.reward_threshold, found.max_episode_steps)
+        return cls(
+            spec, observation, actions, names, *own, able, threshold, longest, spec.default_limit, spec.has_games, found
         )
 
-    @staticmethod
-    def _creator(entry_point: Callable[..., Any] | str | None) -> Any:
-        """The class of an environment, imported only to be asked: one that is not installed here declares nothing."""
-        try:
-            return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-        except ImportError:
-            return None
+    def make(self, **more: Any) -> Env:
+        """Make the environment; see `EnvironmentSpec.make`."""
+        return self.spec.make(**more)
+
+
+_OPENED: dict[str, Environment] = {}
+
+
+def _creator(entry_point: Callable[..., Any] | str | None) -> Any:
+    """The class of an environment, imported only to be asked: one that is not installed here declares nothing."""
+    try:
+        return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    except ImportError:
+        return None
 
 
 def _first_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..common.errors import BadInput
 from .actions import Space
 from .foreign import CheckedGames
-from .spec import EnvironmentSpec, _Maker
+from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]
 Step = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
@@ -67,11 +67,10 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     below 1.
     """
     require_count("num_envs", num_envs)
-    mode, maker = AutoresetMode.SAME_STEP, _Maker.of(spec)
-    if maker.has_games():
-        return maker.several(num_envs, {**more, "autoreset_mode": mode})  # type: ignore[no-any-return]
+    if spec.has_games:
+        return spec.several(num_envs, **more, autoreset_mode=AutoresetMode.SAME_STEP)  # type: ignore[no-any-return]
     with spec.refusing():  # instances whose spaces differ
-        return CheckedGames(lambda: maker.one(more, batched=True), num_envs)
+        return CheckedGames(lambda: spec.one(more, batched=True), num_envs)
 
 
 def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
