@@ -31,12 +31,7 @@ def tables_of(lines: Sequence[Plain], milestones: Sequence[Plain]) -> Iterator[T
         for control in [line["against"] for line in every if "against" in line][:1]:
             names |= {"difference": f"difference from {control}", "improvement": "probability of improvement"}
         cells = [
-            [
-                line["row"],
-                f"{line['seeds']} of {line['runs']}",
-                *(_cell(line, name) for name in names),
-                ", ".join(f"{seed}: {_number(value)}" for seed, value in line["values"].items()),
-            ]
+            [line["row"], f"{line['seeds']} of {line['runs']}", *(_cell(line, name) for name in names), _each(line)]
             for line in every
         ]
         yield heading, ["", "seeds", *names.values(), "each seed"], cells
@@ -47,8 +42,9 @@ def tables_of(lines: Sequence[Plain], milestones: Sequence[Plain]) -> Iterator[T
 
 def notes_of(rows: Rows, lines: Sequence[Plain]) -> Iterator[str]:
     """Yield sentences on how far the figures can be trusted."""
-    if counts := {line["seeds"] for line in lines} - {0, 1}:
-        least = max(one for one in COVERAGE if one <= min(counts))
+    counts = sorted({line["seeds"] for line in lines} - {0, 1})
+    if counts:
+        least = max(one for one in COVERAGE if one <= counts[0])
         yield (
             f"In brackets: 95 % bootstrap intervals, which resample seeds. With {least} seeds they hold the true mean "
             f"in about {COVERAGE[least]} of 100 cases."
@@ -79,15 +75,12 @@ def page_of(title: str, rows: Rows, tables: Sequence[Table], notes: Sequence[str
 
 def markdown_of(rows: Rows, tables: Sequence[Table], notes: Sequence[str]) -> str:
     """Tables, notes and commands in Markdown."""
-    parts = [f"## {heading}\n\n{markdown_table(names, cells)}" for heading, names, cells in tables]
+    parts = []
+    for heading, names, cells in tables:
+        table = [names, ["---"] * len(names), *([one.replace("|", "\\|") for one in row] for row in cells)]
+        parts.append("\n".join([f"## {heading}\n", *(f"| {' | '.join(row)} |" for row in table)]))
     commands = "\n".join(f"# {name}\n{lines}" for name, lines in _commands(rows).items())
     return "\n\n".join([*parts, *notes, f"```sh\n{commands}\n```"]) + "\n"
-
-
-def markdown_table(names: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    rows = [names, ["---"] * len(names), *([one.replace("|", "\\|") for one in row] for row in cells)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _commands(rows: Rows) -> dict[str, str]:
@@ -111,6 +104,10 @@ def _charts(group: Rows) -> Iterator[str]:
 def _curve(log: Sequence[Plain], axis: str, column: str) -> Points:
     hidden = column == "live/return" and any("live/metres" in row for row in log)
     return [] if hidden else [(row[axis], row[column]) for row in log if column in row]
+
+
+def _each(line: Plain) -> str:
+    return ", ".join(f"{seed}: {_number(value)}" for seed, value in line["values"].items())
 
 
 def _cell(line: Plain, name: str) -> str:
