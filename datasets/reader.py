@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..common.files import named_path
 from .behaviour_probabilities import RECORDED
+from .embedded import dataset_path
 from .folder import episode_files, episode_number, read_info
 from .parquet import open_episode_file
 from .schema import DatasetInfo, Episode
@@ -122,8 +122,11 @@ class Dataset(Sequence[Episode]):
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
-    """Open the dataset in `folder`; BadInput without a dataset or episodes."""
-    folder = named_path(folder, "dataset's folder")
+    """Open the dataset in `folder`, or the embedded one of this name (`champion`, `amateur`).
+
+    Raises BadInput without a dataset or episodes.
+    """
+    folder = dataset_path(folder)
     info, files = read_info(folder), episode_files(folder)
     if not files:
         more = shlex.join(["qwop-record", f"dataset={folder}"])

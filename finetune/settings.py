@@ -97,7 +97,8 @@ class FinetuneSettings(Settings):
     demonstrations; scratch with algorithm=dqn, ddqn, rlpd, vtrace or ftw, or if an environment is named without
     demonstrations."""
     demonstrations: HomePath | None = None
-    """Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."""
+    """Folder of the dataset of demonstrations, or one that comes with the package: champion or amateur. null: the
+    champion's, if a phase uses any."""
     teacher: HomePath | None = None
     """Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or
     champion. In QWOP it observes numbers, whatever the policy observes."""

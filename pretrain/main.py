@@ -16,7 +16,7 @@ from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..common.tracker import open_tracker, require_tracker
-from ..datasets.embedded import embedded_dataset
+from ..datasets.embedded import CHAMPION
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
@@ -73,7 +73,7 @@ def require_cloneable(
     """
     cloning = chosen.cloning
     if dataset is None:
-        dataset = open_dataset(chosen.dataset or embedded_dataset())
+        dataset = open_dataset(chosen.dataset)
     if not len(dataset.lengths()):  # raises BadInput for a damaged episode
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     if cloning.backend == "d3rlpy":
@@ -121,7 +121,7 @@ def _pretrain(chosen: PretrainSettings, dataset: Dataset | None, start: Policy |
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
         *worth(splits, played, greedy, policy.sharpness),
-        next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
+        next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset == CHAMPION),
     ]
     console.print("\n".join(lines))
 

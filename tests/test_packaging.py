@@ -55,8 +55,9 @@ def test_the_changelog_and_the_citation_are_of_this_version() -> None:
 
 
 def test_embedded_demonstrations_are_installed() -> None:
-    names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath("embedded_games").iterdir()}
-    assert {path.name for path in (ROOT / "datasets" / "embedded_games").iterdir()} <= names
+    for folder in ("embedded_games", "amateur_games"):
+        names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath(folder).iterdir()}
+        assert {path.name for path in (ROOT / "datasets" / folder).iterdir()} <= names
 
 
 def test_the_champion_is_installed() -> None:

@@ -1,15 +1,14 @@
+import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import embedded, embedded_dataset, open_dataset
+from qwop.datasets import DatasetWriter, Episode, embedded, embedded_dataset, open_dataset
+from qwop.datasets.embedded import AMATEUR, CHAMPION
+from qwop.datasets.from_keys import relabelled
 from qwop.envs.spec import ObservationSpec
 
 
-def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
-    try:
-        folder = embedded_dataset()
-    except BadInput:
-        pytest.skip("this checkout has no embedded demonstrations")
-    dataset = open_dataset(folder)
+def test_the_champions_games_are_exact_and_replayable() -> None:
+    dataset = open_dataset(embedded_dataset())
     assert dataset.info.observation == ObservationSpec((112,), "float32")
     summary = dataset.summary()
     assert summary.info.environment.id == "QWOP-v1"
@@ -17,9 +16,41 @@ def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
     assert summary.replayable == summary.episodes > 0
 
 
-def test_missing_demonstrations_are_reported(
+def test_the_amateurs_games_are_like_a_persons_and_all_fall() -> None:
+    dataset = open_dataset(AMATEUR)
+    summary = dataset.summary()
+    assert (len(dataset), summary.replayable) == (40, 40)
+    assert dataset.played_by_people
+    assert {episode.outcome for episode in dataset} == {"fell"}
+    assert all(episode.metres < 10 for episode in dataset)
+    assert sum(path.stat().st_size for path in dataset.files) < 1_500_000
+
+
+def test_the_amateurs_games_play_again_to_the_bit() -> None:
+    dataset = open_dataset(AMATEUR)
+    game = dataset[0]
+    again = relabelled(game, dataset.info, 0.05)
+    assert np.array_equal(again.observations, game.observations)
+    assert np.array_equal(again.rewards, game.rewards)
+
+
+def test_a_name_means_the_games_that_ship_unless_a_dataset_here_has_it(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("work"))
+    assert open_dataset(CHAMPION).folder == embedded_dataset()
+    game: Episode = open_dataset(AMATEUR)[0]
+    DatasetWriter(f"./{AMATEUR}", open_dataset(AMATEUR).info).write(game)
+    with pytest.raises(BadInput, match=r"amateur: means the games that ship .* write \./amateur for the folder"):
+        open_dataset(AMATEUR)
+    assert len(open_dataset(f"./{AMATEUR}")) == 1
+
+
+def test_missing_and_unknown_games_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    with pytest.raises(BadInput, match="novice: no embedded dataset; expected champion or amateur"):
+        embedded_dataset("novice")
     monkeypatch.setattr(embedded, "__file__", str(tmp_path_factory.mktemp("package") / "embedded.py"))
-    with pytest.raises(BadInput, match="the embedded demonstrations are missing"):
+    with pytest.raises(BadInput, match="the embedded games are missing"):
         embedded_dataset()
