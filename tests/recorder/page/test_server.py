@@ -1,7 +1,9 @@
 """The page's server, with the requests of a page and with requests that no page should make."""
 
 import json
+import shutil
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs import replay
 from qwop.envs.pictures.frame_rows import ROW, rows_of_game
+from qwop.recorder.game_writer import record_interrupted
 from qwop.recorder.page import local_server
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -88,6 +91,19 @@ def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any) -> None
         recorder.stop()
     (episode,) = open_dataset(recorder.folder)
     assert np.concatenate(episode.keys or ()).tolist() == [5] * 9
+
+
+def test_a_game_under_way_is_kept_when_the_recorder_is_killed(recorder: Any, tmp_path: Path) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, [5] * 9)
+        until = time.monotonic() + 60
+        while not [*recorder.folder.glob("aside/under-way-*/*.partial")]:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        shutil.copytree(recorder.folder, tmp_path / "left")  # as a kill at this moment leaves it
+    record_interrupted(tmp_path / "left")
+    (episode,) = open_dataset(tmp_path / "left")
+    assert set(np.concatenate(episode.keys or ()).tolist()) == {5}
 
 
 def test_a_game_whose_end_the_page_never_saw_is_kept_once(recorder: Any) -> None:

@@ -3,15 +3,21 @@
 import html
 import json
 import re
+import shutil
 import socket
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from qwop.datasets import open_dataset
 from qwop.play.site import files
+from qwop.recorder.game_writer import record_interrupted
 from websockets.exceptions import ConnectionClosed
+
+from .conftest import Recorder
 
 FALL = [4] * 60
 KEYS = [5] * 20 + [10] * 10
@@ -62,6 +68,27 @@ def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any, game_of
             page.recv(timeout=0.2)
         recorder.stop()
     (episode,) = open_dataset(recorder.folder)
+    np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
+
+
+def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_game(
+    recorder: Any, game_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    game, left = game_of(KEYS), tmp_path / "left"
+    with recorder.page() as page:
+        page.send(game.begin())
+        page.send(game.part(0, 25))
+        until = time.monotonic() + 60
+        while not [*recorder.folder.glob("aside/under-way-*/*.partial")]:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        shutil.copytree(recorder.folder, left)  # as a kill at this moment leaves it
+    assert record_interrupted(left) == ["games that a killed recorder left are recorded: 1"]
+    assert len(open_dataset(left)[0].keys_of_frames) == 25
+    again = Recorder(left)
+    again.send(game)  # the page had kept it
+    again.stop()
+    (episode,) = open_dataset(left)
     np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
 
 
