@@ -21,11 +21,10 @@ from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.reports.model_selection import pace
 from ..finetune.reports.phase_evaluator import gain, success
-from ..policies.champion import CHAMPION, policy_path
+from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
 from ..pretrain.main import MEASURES
-from ..recorder.coaching.scripted_source import load_person
 from ..recorder.main import CORRECTED_ELSEWHERE
 from .play import is_corrected, record_round
 from .settings import CoachSettings
@@ -84,10 +83,8 @@ def _require_start(settings: CoachSettings, out: Path) -> None:
     except BadInput as error:
         raise BadInput(f"learning: {error}") from error
     start = out / START
-    # The clone that is made where no policy is given plays QWOP, as the champion does.
-    policy = load_policy(settings.policy or (start if start.exists() else CHAMPION))
-    if settings.who == "scripted":
-        load_person(settings.person, policy)
+    if settings.policy is not None or start.exists():
+        load_policy(settings.policy or start)
     if settings.policy is None:
         return
     if start.exists() and start.read_bytes() != policy_path(settings.policy).read_bytes():

@@ -15,10 +15,9 @@ from ..datasets.writer import DatasetWriter
 from ..policies.files import load_policy
 from ..recorder.coaching.page_source import open_coached_page
 from ..recorder.coaching.recording import frames_a_second
-from ..recorder.coaching.scripted_source import open_scripted
 from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import record
-from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
+from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from ..recorder.source import Source
 from .settings import CoachSettings
 
@@ -35,13 +34,12 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         console.print(note)
     left = settings.minutes * 60 - (played_in(folder, fps) if is_corrected(folder) else 0.0)
     if left > 0:
-        source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
+        source = _open(settings, policy, folder, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
-        if settings.who == "page":
-            console.print(
-                f"correct the policy for {left / 60:.3g} minutes of play: press a key where it goes wrong; "
-                "it learns afterwards. Ctrl-C ends the play early"
-            )
+        console.print(
+            f"correct the policy for {left / 60:.3g} minutes of play: press a key where it goes wrong; "
+            "it learns afterwards. Ctrl-C ends the play early"
+        )
         for note in source.notes:
             console.print(note)
         record(source, GameWriter(writer, TimeLimit(left, fps).is_over), console)
@@ -86,10 +84,8 @@ def _episodes(folder: Path) -> Sequence[Episode]:
     return open_dataset(folder) if folder.is_dir() and next_number(folder) else ()
 
 
-def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:
+def _open(settings: CoachSettings, policy: Path, folder: Path, seed: int, news: str) -> Source:
     shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed}
-    if settings.who == "scripted":
-        return open_scripted(ScriptedSettings(**shared, person=settings.person, minutes=minutes), folder)
     if not (environment := load_policy(policy).environment).capabilities.keys:
         return open_coached_page(EnvironmentPageSettings(**shared, id=environment.id, open=settings.open), folder, news)
     return open_coached_page(RecorderPageSettings(**shared, open=settings.open), folder, news)

@@ -1,13 +1,11 @@
 """The settings of `qwop-coach`."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from ..common.settings import HomePath, OutFolder, Settings
 from ..common.shared_settings import Seed
-
-WHO = ("page", "scripted")
 
 
 class CoachSettings(Settings):
@@ -16,10 +14,6 @@ class CoachSettings(Settings):
     policy: HomePath | None = None
     """Policy to begin with: its file (.safetensors), or champion. null: the one that an earlier round left in out, else
     a clone of the included games, which is made first."""
-    who: Literal["page", "scripted"] = "page"
-    """Person who corrects: you, on a page of the policy's environment (page), or a scripted person (scripted)."""
-    person: HomePath = "champion"
-    """Policy whose keys the scripted person presses."""
     player: str = "me"
     """Your name in the recording."""
     minutes: Annotated[float, Field(gt=0, le=1000)] = 10.0

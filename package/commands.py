@@ -178,7 +178,7 @@ coach: Command[Any] = Command(
     examples=[
         ("qwop-coach", "correct a clone of the included games for ten minutes, then let it learn for about two"),
         ("qwop-coach policy=runs/me/policy.safetensors minutes=5", "a policy of your own"),
-        ("qwop-coach who=scripted rounds=3 out=runs/figures", "a scripted person, for figures"),
+        ("qwop-coach rounds=3", "three rounds, one after the other"),
     ],
 )
 

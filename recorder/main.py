@@ -27,7 +27,6 @@ from .settings import (
     PolicySettings,
     RecorderPageSettings,
     RecordSettings,
-    ScriptedSettings,
     SourceSettings,
 )
 from .source import Source, require_name
@@ -61,7 +60,7 @@ def run(settings: RecordSettings) -> None:
 
 def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     """The line that names the command for what was recorded."""
-    coached = isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
+    coached = isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings)
     policy = getattr(settings.source, "policy", None)
     if not coached or policy is None:
         return clone_next(folder)
@@ -77,7 +76,6 @@ OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
     BrowserSettings: (".original.source", "open_browser_source"),
     KeyboardSettings: (".keyboard.source", "open_keyboard"),
     PolicySettings: (".policy_source", "open_policy"),
-    ScriptedSettings: (".coaching.scripted_source", "open_scripted"),
     ImportSettings: (".published.source", "open_import"),
     KeysSettings: (".keys_source", "open_keys"),
 }

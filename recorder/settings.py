@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ..common.files import file_name
 from ..common.imports import without_module
-from ..common.settings import Count, Expected, HomePath, OutFolder, Positive, Settings, Several, Share, Width
+from ..common.settings import Count, Expected, HomePath, OutFolder, Positive, Settings, Several, Width
 from ..common.shared_settings import (
     EnvironmentId,
     IdleFrames,
@@ -21,9 +21,12 @@ ME = "me"
 """Name of a player of whom nothing is known."""
 
 
-class SharedControlSettings(Settings):
-    """Shared by the sources in which a person may correct a policy."""
+class LocalPageSettings(Settings):
+    """Shared by the sources in which a person plays on a page."""
 
+    policy: HomePath | None = None
+    """Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. null:
+    you play alone."""
     greedy: bool = False
     """Policy: always take the most probable action; else draw it."""
     seed: Seed = 0
@@ -32,14 +35,6 @@ class SharedControlSettings(Settings):
     """Policy: seconds without a key after which it has control again."""
     back: Annotated[float, Field(gt=0, le=3600)] = 3.0
     """Policy: seconds that you go back at a time."""
-
-
-class LocalPageSettings(SharedControlSettings):
-    """Shared by the sources in which a person plays on a page."""
-
-    policy: HomePath | None = None
-    """Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. null:
-    you play alone."""
     open: bool = True
     """Open the browser."""
 
@@ -171,36 +166,6 @@ class PolicySettings(Settings):
     """Environment settings that differ from the policy's own, such as source.environment.reward=speed."""
 
 
-class ScriptedSettings(SharedControlSettings):
-    """A policy runs and a scripted person corrects it: another policy, late and with slips. For repeatable figures."""
-
-    kind: Literal["scripted"] = "scripted"
-    policy: Annotated[HomePath, Field(examples=["runs/pretrain/policy.safetensors"])]
-    """Policy that runs: its file (.safetensors), or champion, which comes with the package."""
-    person: HomePath = "champion"
-    """Policy whose keys the person presses."""
-    player: str = "scripted"
-    """Name of the person in the dataset."""
-    minutes: Annotated[float, Field(gt=0, le=10_000)] = 5.0
-    """Minutes of play; the last game is played to its end."""
-    whole: bool = False
-    """The person plays whole games, and the policy none."""
-    late: Annotated[int, Field(ge=0, le=30)] = 2
-    """Frames by which the person is late."""
-    slips: Share = 0.05
-    """Share of the frames in which a slip keeps the keys."""
-    attempts: Annotated[int, Field(ge=0, le=100)] = 2
-    """Times that the person goes back from a fall and tries again, in one game."""
-    seed: Seed = 0
-    """Decides the games. Recording again continues with the next ones."""
-    max_idle_frames: IdleFrames = 30
-    fps: Annotated[float, Field(gt=0, le=1000)] | None = None
-    """Decisions a second, for other environments than QWOP. null: as they are shown."""
-    epsilon: Smoothing = 0.05
-    """Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over all
-    actions."""
-
-
 class ImportSettings(Settings):
     """Published recordings: expert files of stable-baselines (.npz)."""
 
@@ -234,7 +199,6 @@ SourceSettings = (
     | BrowserSettings
     | KeyboardSettings
     | PolicySettings
-    | ScriptedSettings
     | ImportSettings
     | KeysSettings
 )

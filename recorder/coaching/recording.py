@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -19,15 +20,30 @@ from ...policies.champion import policy_path
 from ...policies.files import load_policy, policy_digest
 from ...policies.policy import Policy
 from ..page.environment_keys import KeyMap
-from ..settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
 from ..source import Recorded, games_of
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
 from .qwop_stage import QwopStage
 from .stage import Facts, Stage
 
-CoachSettings = RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings
-"""The settings of all ways of coaching."""
+
+class CoachedSettings(Protocol):
+    """What coached games follow from, besides the person; see the settings of a page."""
+
+    @property
+    def policy(self) -> str | None: ...
+    @property
+    def player(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def greedy(self) -> bool: ...
+    @property
+    def release(self) -> float: ...
+    @property
+    def max_idle_frames(self) -> int: ...
 
 
 class Recording:
@@ -38,7 +54,7 @@ class Recording:
 
     def __init__(
         self,
-        settings: CoachSettings,
+        settings: CoachedSettings,
         folder: Path,
         env: Env | None = None,
         keys: KeyMap | None = None,

@@ -19,11 +19,28 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
+from ..benchmarks.scripts import load_script
+
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 2, "reward": "race"})
     return untrained(spec, tmp_path / "start.safetensors")
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that puts a scripted person, who plays as a policy does, in the place of the page."""
+    script = load_script("scripted_person")
+
+    def use(person: str | Path = "champion") -> None:
+        def opened(_: CoachSettings, policy: Path, folder: Path, seed: int, news: str) -> Any:
+            settings = script.ScriptedSettings(str(policy), str(person), seed=seed, minutes=1000.0)
+            return script.open_scripted(settings, folder)
+
+        monkeypatch.setattr("qwop.coach.play._open", opened)
+
+    return use
 
 
 def untrained(spec: EnvironmentSpec, path: Path, seed: int = 1, certain: float = 1.0) -> Path:
@@ -71,7 +88,7 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     out = tmp_path / "rounds"
     out.mkdir()
     (out / "start.safetensors").write_bytes(b"another")
-    done = run_command(main, f"policy={policy}", f"out={out}", "who=scripted")
+    done = run_command(main, f"policy={policy}", f"out={out}")
     assert done.code == 2
     assert "began with another one" in done.err
 
@@ -93,7 +110,7 @@ def test_a_round_without_its_result_is_not_made_again_after_later_ones(
         if result is not None:
             (out / f"round-{number}" / "result.json").write_text(result)
     (out / "start.safetensors").write_bytes(policy.read_bytes())
-    done = run_command(main, f"policy={policy}", f"out={out}", "who=scripted", f"person={policy}")
+    done = run_command(main, f"policy={policy}", f"out={out}")
     assert done.code == 2
     assert f"{out}/round-1/result.json: {said}" in done.err
 
@@ -101,7 +118,7 @@ def test_a_round_without_its_result_is_not_made_again_after_later_ones(
 def test_rounds_without_their_first_policy_keep_the_newest_one(
     policy: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:
-    words = [f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted", f"person={policy}", "minutes=0.01"]
+    words = [f"policy={policy}", f"out={tmp_path / 'rounds'}", "minutes=0.01"]
     newest = tmp_path / "rounds" / "policy.safetensors"
     (tmp_path / "rounds" / "round-1").mkdir(parents=True)
     (tmp_path / "rounds" / "config.yaml").write_text("rounds: 1\n")
@@ -113,30 +130,19 @@ def test_rounds_without_their_first_policy_keep_the_newest_one(
 
 
 def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Callable[..., Any]) -> None:
-    policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
-    done = run_command(main, f"policy={policy}", f"out={tmp_path / 'rounds'}", "who=scripted")
+    done = run_command(main, f"policy={tmp_path / 'none.safetensors'}", f"out={tmp_path / 'rounds'}")
     assert done.code == 2
-    assert "champion: a policy of QWOP-v1" in done.err
+    assert "none.safetensors" in done.err
     assert "round 1" not in done.out
     assert not (tmp_path / "rounds").exists()
 
 
-def test_a_scripted_person_of_another_environment_is_refused_before_anything_is_cloned(
-    tmp_path: Path, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("qwop.coach.main.pretrain", None)
-    person = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "person.safetensors")
-    done = run_command(main, f"person={person}", f"out={tmp_path / 'rounds'}", "who=scripted")
-    assert done.code == 2
-    assert "to play for a person it has to be one of QWOP-v1" in done.err
-    assert not (tmp_path / "rounds").exists()
-
-
 def test_a_round_in_which_nobody_corrected_anything_is_played_on(
-    tmp_path: Path, run_command: Callable[..., Any]
+    tmp_path: Path, run_command: Callable[..., Any], scripted: Callable[..., None]
 ) -> None:
     policy, out = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors"), tmp_path / "rounds"
-    words = [f"policy={policy}", f"person={policy}", f"out={out}", "who=scripted", "minutes=0.05"]
+    scripted(person=policy)
+    words = [f"policy={policy}", f"out={out}", "minutes=0.05"]
     lengths = []
     for _ in range(2):
         done = run_command(main, *words)
@@ -148,7 +154,7 @@ def test_a_round_in_which_nobody_corrected_anything_is_played_on(
 
 def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
-    source = _open(CoachSettings(open=False), policy, tmp_path / "games", 1.0, 1, "")
+    source = _open(CoachSettings(open=False), policy, tmp_path / "games", 1, "")
     assert source.info.environment.id == "CartPole-v1"
     assert [*source.finish()] == []
 
@@ -215,9 +221,12 @@ def test_a_round_replaces_the_policy_only_by_a_better_one(
 
 
 @pytest.mark.slow
-def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
+def test_two_rounds(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any], scripted: Callable[..., None]
+) -> None:
+    scripted()
     out = tmp_path / "rounds"
-    words = [f"out={out}", "who=scripted", "decisions=8000", "games=4"]
+    words = [f"out={out}", "decisions=8000", "games=4"]
     first = run_command(main, f"policy={policy}", *words, "minutes=0.05")
     assert first.code == 0, first.err
     assert "round 1: finished" in first.out
@@ -231,11 +240,14 @@ def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any
 
 
 @pytest.mark.slow
-def test_another_environment_is_coached(tmp_path: Path, run_command: Callable[..., Any]) -> None:
+def test_another_environment_is_coached(
+    tmp_path: Path, run_command: Callable[..., Any], scripted: Callable[..., None]
+) -> None:
     spec, out = EnvironmentSpec("CartPole-v1"), tmp_path / "rounds"
     policy = untrained(spec, tmp_path / "policy.safetensors")
     person = untrained(spec, tmp_path / "person.safetensors", seed=2, certain=1000.0)  # knows what looks wrong
-    words = [f"policy={policy}", f"person={person}", f"out={out}", "who=scripted", "decisions=5000", "games=4"]
+    scripted(person)
+    words = [f"policy={policy}", f"out={out}", "decisions=5000", "games=4"]
     done = run_command(main, *words, "minutes=0.2")
     assert done.code == 0, done.err
     assert "round 1: mean return" in done.out

@@ -139,7 +139,7 @@ BY_HAND = [
     (
         "record",
         "source.kind=x",
-        "source.kind=x: expected page, environment, browser, keyboard, policy, scripted, import or keys",
+        "source.kind=x: expected page, environment, browser, keyboard, policy, import or keys",
     ),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
     (

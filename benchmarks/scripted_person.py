@@ -1,0 +1,255 @@
+"""A scripted person who corrects a policy, for repeatable figures: another policy's keys, late and with slips.
+
+It takes over when the play looks wrong, lets go after a second without trouble, and goes back from a fall. It sees the
+present frame and never the future.
+
+    python benchmarks/scripted_person.py runs/me/policy.safetensors data/scripted --minutes 5
+"""
+
+import argparse
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter
+from qwop.datasets.schema import Episode
+from qwop.envs.engine import layout as at
+from qwop.envs.names import ACTION_KEYS
+from qwop.envs.qwop.motion import lean
+from qwop.envs.qwop.observations import observe_as
+from qwop.policies.files import load_policy
+from qwop.policies.policy import Policy
+from qwop.policies.threads import use_one_thread
+from qwop.recorder.coaching.environment_stage import EnvironmentStage
+from qwop.recorder.coaching.game import CoachedGame
+from qwop.recorder.coaching.qwop_stage import QwopStage
+from qwop.recorder.coaching.recording import Recording, frames_a_second
+from qwop.recorder.source import Source
+
+LEANS = (-1.0, 0.2)
+"""Leans of a runner's trunk that look usual, radians from upright; backwards is negative."""
+
+LOWEST = 1.5
+"""Height of the trunk, in units downwards from the start's, below which a runner looks as if it falls."""
+
+CALM_SECONDS = 1.0
+"""Time without trouble after which the person lets go."""
+
+LONGEST_SLIP = 3
+"""Frames for which a slip keeps the keys, at most."""
+
+UNLIKELY = 0.2
+"""Probability of an action under the person's policy, below which it looks wrong."""
+
+LOOKED_BACK, AGREED = 15, 0.6
+"""Decisions that the person has in mind, and the share of them that has to look right."""
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Delay and slips of the hands that play what was meant. late: frames. slips: share of the frames in which the keys
+    are kept for one to `LONGEST_SLIP` frames."""
+
+    late: int = 2
+    slips: float = 0.05
+
+
+class Eyes(Protocol):
+    """Judgement of the present frame, by the present and the past, never the future."""
+
+    def meant(self) -> int:
+        """The keys that the person means, as bits."""
+        ...
+
+    def trouble(self) -> bool:
+        """True if the play looks wrong."""
+        ...
+
+
+class QwopEyes:
+    """Plays as a policy of QWOP would, and judges by the trunk's lean and height."""
+
+    def __init__(self, policy: Policy, stage: QwopStage) -> None:
+        self._policy, self._stage = policy, stage
+        self._kind = str(policy.environment.all_settings["observation"])
+
+    def meant(self) -> int:
+        env = self._stage.env
+        seen = observe_as(self._kind, env.state[None], env.events[None], env.hidden[None])
+        return int(ACTION_KEYS[int(self._policy.act(seen)[0][0])])
+
+    def trouble(self) -> bool:
+        state = self._stage.state
+        return not LEANS[0] < float(lean(state[None])[0]) < LEANS[1] or float(state[at.TORSO, at.Y]) > LOWEST
+
+
+class EnvironmentEyes:
+    """Plays as a policy of the same environment would, and judges by the share of actions that it would have taken."""
+
+    def __init__(self, policy: Policy, stage: EnvironmentStage) -> None:
+        self._policy, self._stage = policy, stage
+        self._agreed: deque[bool] = deque(maxlen=LOOKED_BACK)
+
+    def meant(self) -> int:
+        likely = self._policy.probabilities(self._stage.observe()[None])[0]
+        return int(likely.argmax()) + 1
+
+    def trouble(self) -> bool:
+        if self._stage.frame:
+            before, done = self._stage.game.observations[-2][None], self._stage.game.actions[-1]
+            self._agreed.append(bool(self._policy.probabilities(before)[0][done] >= UNLIKELY))
+        return sum(self._agreed) < AGREED * len(self._agreed)
+
+
+class ScriptedPerson:
+    """Sees trouble and takes over, plays some frames late and with slips, and lets go after a second without trouble.
+
+    whole: the person plays the whole game.
+    """
+
+    def __init__(
+        self, game: CoachedGame, eyes: Eyes, hands: Hands, random: np.random.Generator, *, whole: bool = False
+    ) -> None:
+        self._game, self._eyes, self._hands, self._random, self._whole = game, eyes, hands, random, whole
+        self._queue: deque[int] = deque()
+        self._slip = 0
+        self._calm = 0
+        self._playing = False
+        if whole:
+            game.hand_over()
+
+    def take_over(self) -> None:
+        """Play from now on, until all is calm."""
+        self._playing, self._calm, self._slip = True, 0, 0
+        self._queue = deque([0] * self._hands.late)
+        if not self._game.control.person:
+            self._game.hand_over()
+
+    def frame(self) -> int:
+        """Look at the game, hand over if all is calm, and return the keys held in the next frame (bits)."""
+        trouble = self._eyes.trouble()
+        self._calm = 0 if trouble else self._calm + 1
+        if not self._playing and (trouble or self._whole):
+            self._playing, self._slip = True, 0
+            self._queue = deque([0] * self._hands.late)
+        if self._playing and not self._whole and self._calm > CALM_SECONDS * self._game.stage.fps:
+            self._playing = False
+            if self._game.control.person:
+                self._game.hand_over()
+        return self._keys() if self._playing else 0
+
+    def _keys(self) -> int:
+        meant = self._eyes.meant()
+        if self._random.random() < self._hands.slips:
+            self._slip = int(self._random.integers(1, LONGEST_SLIP + 1))
+        self._queue.append(meant if self._slip == 0 else self._queue[-1] if self._queue else 0)
+        self._slip = max(0, self._slip - 1)
+        return self._queue.popleft()
+
+
+@dataclass(frozen=True)
+class ScriptedSettings:
+    """policy: that runs. person: policy whose keys the person presses. minutes: of play; the last game is played to its
+    end. whole: the person plays whole games. late, slips: see `Hands`. attempts: times that the person goes back from a
+    fall in one game. fps: decisions a second in other environments than QWOP; None: as they are shown."""
+
+    policy: str
+    person: str = "champion"
+    player: str = "scripted"
+    minutes: float = 5.0
+    whole: bool = False
+    late: int = 2
+    slips: float = 0.05
+    attempts: int = 2
+    greedy: bool = False
+    seed: int = 0
+    release: float = 1.0
+    back: float = 3.0
+    max_idle_frames: int = 30
+    fps: float | None = None
+    epsilon: float = 0.05
+
+
+def record_scripted(settings: ScriptedSettings, folder: Path) -> None:
+    """Record the games of a scripted person into a dataset."""
+    source = open_scripted(settings, folder)
+    writer = DatasetWriter(folder, source.info)
+    for episode in source.episodes:
+        writer.write(episode)
+
+
+def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
+    """Play until the minutes are over; every game is played to its end. BadInput for a person who cannot play."""
+    use_one_thread()
+    policy = load_policy(settings.policy)
+    spec = policy.environment
+    env = None if spec.capabilities.keys else spec.make()
+    recording = Recording(settings, folder, env, None, settings.fps or frames_a_second(policy))
+    person = load_person(settings.person, policy)
+    return Source(info=recording.info, episodes=_episodes(recording, person, settings))
+
+
+def load_person(name: str, policy: Policy) -> Policy:
+    """Load the policy that plays for a person who corrects `policy`; BadInput for one that cannot."""
+    person, spec = load_policy(name), policy.environment
+    if person.initial_state(1) or spec.capabilities.keys != person.environment.capabilities.keys:
+        raise BadInput(
+            f"{name}: a policy of {person.environment}; to play for a person it has to be one of {spec.id} without a "
+            "memory"
+        )
+    if not spec.capabilities.keys:
+        person.require_fit(policy.observation, policy.actions, name, str(spec))
+    return person
+
+
+def _episodes(recording: Recording, person: Policy, settings: ScriptedSettings) -> Iterator[Episode]:
+    """Yield the lines that are left and the games that end, until the minutes are over."""
+    left = settings.minutes * 60
+    hands = Hands(settings.late, settings.slips)
+    while left > 0:
+        game = recording.new_game()
+        random = np.random.default_rng([settings.seed, game.number, 1])
+        scripted = ScriptedPerson(game, _eyes(game, person), hands, random, whole=settings.whole)
+        attempts = 0
+        while True:
+            first = game.stage.frame
+            while not game.over:
+                game.frame(scripted.frame())
+            left -= (game.stage.frame - first) / game.stage.fps
+            fell = game.stage.result()["outcome"] == "fell"
+            if not fell or attempts == settings.attempts or left <= 0:
+                yield game.record()
+                break
+            attempts += 1
+            line = game.go_back(settings.back)
+            assert line is not None
+            yield line
+            scripted.take_over()
+
+
+def _eyes(game: CoachedGame, person: Policy) -> Eyes:
+    stage = game.stage
+    if isinstance(stage, QwopStage):
+        return QwopEyes(person, stage)
+    assert isinstance(stage, EnvironmentStage)
+    return EnvironmentEyes(person, stage)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Record games of a policy that a scripted person corrects.")
+    parser.add_argument("policy", help="policy that runs: its file, or champion")
+    parser.add_argument("folder", type=Path, help="dataset of the games")
+    for name, default in (("person", "champion"), ("minutes", 5.0), ("late", 2), ("slips", 0.05), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    parser.add_argument("--whole", action="store_true", help="the person plays whole games")
+    given = vars(parser.parse_args())
+    folder = given.pop("folder")
+    record_scripted(ScriptedSettings(**given), folder)
+
+
+if __name__ == "__main__":
+    main()
