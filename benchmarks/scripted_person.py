@@ -8,7 +8,7 @@ present frame and never the future.
 
 import argparse
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,16 +18,16 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter
 from qwop.datasets.schema import Episode
 from qwop.envs.engine import layout as at
-from qwop.envs.names import ACTION_KEYS
+from qwop.envs.names import ACTIONS, FRAMES_A_SECOND
 from qwop.envs.qwop.motion import lean
 from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.recorder.coaching.environment_stage import EnvironmentStage
-from qwop.recorder.coaching.game import CoachedGame
-from qwop.recorder.coaching.qwop_stage import QwopStage
-from qwop.recorder.coaching.recording import Recording, frames_a_second
+from qwop.recorder.page.environment_game import EnvironmentGame
+from qwop.recorder.page.environment_play import EnvironmentPlay
+from qwop.recorder.page.environment_source import Coaches, coached_games
+from qwop.recorder.settings import RecorderPageSettings
 from qwop.recorder.source import Source
 
 LEANS = (-1.0, 0.2)
@@ -40,7 +40,7 @@ CALM_SECONDS = 1.0
 """Time without trouble after which the person lets go."""
 
 LONGEST_SLIP = 3
-"""Frames for which a slip keeps the keys, at most."""
+"""Decisions for which a slip keeps the keys, at most."""
 
 UNLIKELY = 0.2
 """Probability of an action under the person's policy, below which it looks wrong."""
@@ -51,18 +51,21 @@ LOOKED_BACK, AGREED = 15, 0.6
 
 @dataclass(frozen=True)
 class Hands:
-    """Delay and slips of the hands that play what was meant. late: frames. slips: share of the frames in which the keys
-    are kept for one to `LONGEST_SLIP` frames."""
+    """Delay and slips of the hands that play what was meant. late: decisions. slips: share of the decisions in which
+    the keys are kept for one to `LONGEST_SLIP` decisions."""
 
-    late: int = 2
+    late: int = 1
     slips: float = 0.05
 
 
 class Eyes(Protocol):
-    """Judgement of the present frame, by the present and the past, never the future."""
+    """Judgement of the present state, by the present and the past, never the future. idle: what is held before the
+    first keys, as `meant` has it."""
+
+    idle: int
 
     def meant(self) -> int:
-        """The keys that the person means, as bits."""
+        """The number of the action that the person means, plus 1."""
         ...
 
     def trouble(self) -> bool:
@@ -73,47 +76,57 @@ class Eyes(Protocol):
 class QwopEyes:
     """Plays as a policy of QWOP would, and judges by the trunk's lean and height."""
 
-    def __init__(self, policy: Policy, stage: QwopStage) -> None:
-        self._policy, self._stage = policy, stage
+    idle = ACTIONS.index("none") + 1
+
+    def __init__(self, policy: Policy, game: EnvironmentGame) -> None:
+        self._policy, self._game = policy, game
         self._kind = str(policy.environment.all_settings["observation"])
 
     def meant(self) -> int:
-        env = self._stage.env
+        env = self._game.play.env.unwrapped
         seen = observe_as(self._kind, env.state[None], env.events[None], env.hidden[None])
-        return int(ACTION_KEYS[int(self._policy.act(seen)[0][0])])
+        return int(self._policy.act(seen)[0][0]) + 1
 
     def trouble(self) -> bool:
-        state = self._stage.state
+        state = self._game.play.env.unwrapped.state
         return not LEANS[0] < float(lean(state[None])[0]) < LEANS[1] or float(state[at.TORSO, at.Y]) > LOWEST
 
 
 class EnvironmentEyes:
     """Plays as a policy of the same environment would, and judges by the share of actions that it would have taken."""
 
-    def __init__(self, policy: Policy, stage: EnvironmentStage) -> None:
-        self._policy, self._stage = policy, stage
+    idle = 0
+
+    def __init__(self, policy: Policy, game: EnvironmentGame) -> None:
+        self._policy, self._game = policy, game
         self._agreed: deque[bool] = deque(maxlen=LOOKED_BACK)
 
+    @property
+    def _play(self) -> EnvironmentPlay:
+        return self._game.play
+
     def meant(self) -> int:
-        likely = self._policy.probabilities(self._stage.observe()[None])[0]
+        likely = self._policy.probabilities(self._play.observations[-1][None])[0]
         return int(likely.argmax()) + 1
 
     def trouble(self) -> bool:
-        if self._stage.frame:
-            before, done = self._stage.game.observations[-2][None], self._stage.game.actions[-1]
+        if self._play.actions:
+            before, done = self._play.observations[-2][None], self._play.actions[-1]
             self._agreed.append(bool(self._policy.probabilities(before)[0][done] >= UNLIKELY))
         return sum(self._agreed) < AGREED * len(self._agreed)
 
 
 class ScriptedPerson:
-    """Sees trouble and takes over, plays some frames late and with slips, and lets go after a second without trouble.
+    """Sees trouble and takes over, plays late and with slips, and lets go after a second without trouble.
 
-    whole: the person plays the whole game.
+    calm: decisions without trouble after which the person lets go. whole: the person plays the whole game.
     """
 
     def __init__(
-        self, game: CoachedGame, eyes: Eyes, hands: Hands, random: np.random.Generator, *, whole: bool = False
-    ) -> None:
+        self, game: EnvironmentGame, eyes: Eyes, hands: Hands, random: np.random.Generator, calm: float,
+        *, whole: bool = False,
+    ) -> None:  # fmt: skip
+        self._enough = calm
         self._game, self._eyes, self._hands, self._random, self._whole = game, eyes, hands, random, whole
         self._queue: deque[int] = deque()
         self._slip = 0
@@ -125,18 +138,18 @@ class ScriptedPerson:
     def take_over(self) -> None:
         """Play from now on, until all is calm."""
         self._playing, self._calm, self._slip = True, 0, 0
-        self._queue = deque([0] * self._hands.late)
+        self._queue = deque([self._eyes.idle] * self._hands.late)
         if not self._game.control.person:
             self._game.hand_over()
 
     def frame(self) -> int:
-        """Look at the game, hand over if all is calm, and return the keys held in the next frame (bits)."""
+        """Look at the game, hand over if all is calm, and return what is held in the next decision."""
         trouble = self._eyes.trouble()
         self._calm = 0 if trouble else self._calm + 1
         if not self._playing and (trouble or self._whole):
             self._playing, self._slip = True, 0
-            self._queue = deque([0] * self._hands.late)
-        if self._playing and not self._whole and self._calm > CALM_SECONDS * self._game.stage.fps:
+            self._queue = deque([self._eyes.idle] * self._hands.late)
+        if self._playing and not self._whole and self._calm > self._enough:
             self._playing = False
             if self._game.control.person:
                 self._game.hand_over()
@@ -162,7 +175,7 @@ class ScriptedSettings:
     player: str = "scripted"
     minutes: float = 5.0
     whole: bool = False
-    late: int = 2
+    late: int = 1
     slips: float = 0.05
     attempts: int = 2
     greedy: bool = False
@@ -186,11 +199,25 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     """Play until the minutes are over; every game is played to its end. BadInput for a person who cannot play."""
     use_one_thread()
     policy = load_policy(settings.policy)
-    spec = policy.environment
-    env = None if spec.capabilities.keys else spec.make()
-    recording = Recording(settings, folder, env, None, settings.fps or frames_a_second(policy))
     person = load_person(settings.person, policy)
-    return Source(info=recording.info, episodes=_episodes(recording, person, settings))
+    page = RecorderPageSettings(
+        policy=settings.policy, player=settings.player, greedy=settings.greedy, seed=settings.seed,
+        release=settings.release, epsilon=settings.epsilon,
+    )  # fmt: skip
+    info, games = coached_games(page, policy, folder)
+    qwop = info.environment.capabilities.keys
+    env = info.environment.make(**({"max_idle_frames": settings.max_idle_frames} if qwop else {}))
+    fps = settings.fps or float(env.metadata.get("render_fps") or FRAMES_A_SECOND)
+    coaches = Coaches(policy, page, games, folder, fps, settings.back)
+
+    def new_game() -> EnvironmentGame:
+        coach, seed = coaches.next()
+        return EnvironmentGame(env, None, info, settings.player, settings.epsilon, coach=coach, seed=seed)
+
+    def eyes(game: EnvironmentGame) -> Eyes:
+        return QwopEyes(person, game) if qwop else EnvironmentEyes(person, game)
+
+    return Source(info=info, episodes=_episodes(new_game, eyes, settings, fps))
 
 
 def load_person(name: str, policy: Policy) -> Policy:
@@ -206,44 +233,36 @@ def load_person(name: str, policy: Policy) -> Policy:
     return person
 
 
-def _episodes(recording: Recording, person: Policy, settings: ScriptedSettings) -> Iterator[Episode]:
-    """Yield the lines that are left and the games that end, until the minutes are over."""
-    left = settings.minutes * 60
+def _episodes(
+    new_game: Callable[[], EnvironmentGame], eyes: Callable[[EnvironmentGame], Eyes], settings: ScriptedSettings,
+    fps: float,
+) -> Iterator[Episode]:  # fmt: skip
+    """Yield the games and the lines that begin before their ends, until the minutes are over."""
+    left = settings.minutes * 60 * fps
     hands = Hands(settings.late, settings.slips)
     while left > 0:
-        game = recording.new_game()
-        random = np.random.default_rng([settings.seed, game.number, 1])
-        scripted = ScriptedPerson(game, _eyes(game, person), hands, random, whole=settings.whole)
-        attempts = 0
-        while True:
-            first = game.stage.frame
+        game = new_game()
+        random = np.random.default_rng([settings.seed, game.number or 0, 1])
+        scripted = ScriptedPerson(game, eyes(game), hands, random, CALM_SECONDS * fps, whole=settings.whole)
+        for attempt in range(settings.attempts + 1):
+            if attempt:
+                game.go_back()
+                scripted.take_over()
+            first = len(game.play.actions)
             while not game.over:
                 game.frame(scripted.frame())
-            left -= (game.stage.frame - first) / game.stage.fps
-            fell = game.stage.result()["outcome"] == "fell"
-            if not fell or attempts == settings.attempts or left <= 0:
-                yield game.record()
+            left -= len(game.play.actions) - first
+            ended = game.episode()
+            yield ended
+            if ended.outcome != "fell" or left <= 0:
                 break
-            attempts += 1
-            line = game.go_back(settings.back)
-            assert line is not None
-            yield line
-            scripted.take_over()
-
-
-def _eyes(game: CoachedGame, person: Policy) -> Eyes:
-    stage = game.stage
-    if isinstance(stage, QwopStage):
-        return QwopEyes(person, stage)
-    assert isinstance(stage, EnvironmentStage)
-    return EnvironmentEyes(person, stage)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record games of a policy that a scripted person corrects.")
     parser.add_argument("policy", help="policy that runs: its file, or champion")
     parser.add_argument("folder", type=Path, help="dataset of the games")
-    for name, default in (("person", "champion"), ("minutes", 5.0), ("late", 2), ("slips", 0.05), ("seed", 0)):
+    for name, default in (("person", "champion"), ("minutes", 5.0), ("late", 1), ("slips", 0.05), ("seed", 0)):
         parser.add_argument(f"--{name}", type=type(default), default=default)
     parser.add_argument("--whole", action="store_true", help="the person plays whole games")
     given = vars(parser.parse_args())

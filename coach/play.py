@@ -13,10 +13,9 @@ from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter
 from ..policies.files import load_policy
-from ..recorder.coaching.page_source import open_coached_page
-from ..recorder.coaching.recording import frames_a_second
 from ..recorder.game_writer import GameWriter, record_interrupted
-from ..recorder.main import record
+from ..recorder.main import open_source, record
+from ..recorder.page.environment_source import frames_a_second
 from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from ..recorder.source import Source
 from .settings import CoachSettings
@@ -85,7 +84,7 @@ def _episodes(folder: Path) -> Sequence[Episode]:
 
 
 def _open(settings: CoachSettings, policy: Path, folder: Path, seed: int, news: str) -> Source:
-    shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed}
+    shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed, "open": settings.open}
     if not (environment := load_policy(policy).environment).capabilities.keys:
-        return open_coached_page(EnvironmentPageSettings(**shared, id=environment.id, open=settings.open), folder, news)
-    return open_coached_page(RecorderPageSettings(**shared, open=settings.open), folder, news)
+        return open_source(EnvironmentPageSettings(**shared, id=environment.id), folder, news=news)
+    return open_source(RecorderPageSettings(**shared), folder, news=news)

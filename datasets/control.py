@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
+from .behaviour_probabilities import MIXED, RECORDED
 
 if TYPE_CHECKING:
     from .schema import Episode
@@ -69,6 +70,14 @@ def check_actors(actors: NDArray[np.int8], steps: int) -> None:
         raise ValueError(
             f"actors hold {actors[wrong[0]]} in row {wrong[0]}, expected 0 ({ACTORS[0]}) or 1 ({ACTORS[1]})"
         )
+
+
+def mu_of(actors: NDArray[np.int8], made: "Episode") -> dict[str, Any]:
+    """Fields that name the origin of μ of the episode `made`, of a person's own: of the policy's decisions it is
+    recorded."""
+    if (actors == POLICY).all():
+        return {"mu_kind": RECORDED, "mu_epsilon": None}
+    return {"mu_kind": made.mu_kind if (actors == PERSON).all() else MIXED}
 
 
 def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:

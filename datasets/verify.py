@@ -151,8 +151,9 @@ def _read(path: Path, info: DatasetInfo) -> tuple[Checked, Episode | None]:
         if isinstance(error, NotReadNow):
             problem = replace(problem, advice="it may be whole: make it readable, and verify again")
         return Checked(path, [problem]), None
-    place, branch = (episode.source, episode.origin), episode.branch
-    left = None if branch is None else (episode.source, replace(episode.origin, game=branch.game))
+    origin, branch = replace(episode.origin, page_game=None), episode.branch
+    left = None if branch is None else (episode.source, replace(origin, game=branch.game))
+    place = episode.source, origin
     return Checked(path, stats=stats, digest=identity(episode), place=place, left=left), episode
 
 

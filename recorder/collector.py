@@ -82,7 +82,7 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._seed is not None:
             more["seed"] = self._seed
         if self._environment.capabilities.keys:
-            more = {**_of_run(self._actions, self._infos), **more}
+            more = {**facts_of_run(self._actions, self._infos), **more}
         played = self._observations, self._actions, self._rewards
         self._observations, self._actions, self._rewards, self._probabilities, self._infos = [], [], [], [], []
         self._seed = None  # of this game alone
@@ -99,15 +99,15 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
 
 
-def _of_run(actions: list[Any], infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """Keys, times, distance and outcome of a game of QWOP, from the information of its steps."""
+def facts_of_run(actions: ArrayLike, infos: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keys, times, distance and outcome of a game of QWOP, from the information of its steps. actions: int [T]."""
     idle, *frames = (info["frames"] for info in infos)
     late = [info["late"] for info in infos[1:]]
     return {
         "keys": keys_of_decisions(np.array(actions, dtype=np.int16), frames, late, idle),
-        "times": [info["clock"] for info in infos],
-        "metres": infos[-1]["distance"],
-        "outcome": infos[-1]["outcome"],
+        "times": np.array([info["clock"] for info in infos], dtype=np.float64),
+        "metres": float(infos[-1]["distance"]),
+        "outcome": STOPPED if infos[-1]["outcome"] == "running" else str(infos[-1]["outcome"]),
     }
 
 

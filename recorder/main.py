@@ -81,15 +81,12 @@ OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
 }
 """The module and the function that open a source, by its settings."""
 
-COACHED = (".coaching.page_source", "open_coached_page")
-"""The same of a page on which a person corrects a policy."""
 
-
-def open_source(settings: SourceSettings, folder: Path) -> Source:
-    """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
-    coached = isinstance(settings, RecorderPageSettings | EnvironmentPageSettings) and settings.policy is not None
-    module, name = COACHED if coached else OPENERS[type(settings)]
-    source: Source = getattr(import_module(module, __package__), name)(settings, folder)
+def open_source(settings: SourceSettings, folder: Path, **more: str) -> Source:
+    """Open the source with these settings, and more of those of its function. Imports the dependencies of that source
+    only, as some are extras."""
+    module, name = OPENERS[type(settings)]
+    source: Source = getattr(import_module(module, __package__), name)(settings, folder, **more)
     return source
 
 

@@ -75,6 +75,16 @@ class Recorded:
     origin: Origin
     max_idle_frames: int | None
 
+    def __str__(self) -> str:
+        how = "greedy" if self.origin.greedy else "drawn"
+        return f"{self.source} {self.origin.sha256}, seed {self.origin.seed}, {how}"
+
+    def is_of(self, games: "Recorded") -> bool:
+        """True for one of a policy's games. games: their identity without the number; with None as `max_idle_frames`,
+        those of any."""
+        same = (self.source, replace(self.origin, game=None, page_game=None)) == (games.source, games.origin)
+        return same and games.max_idle_frames in (None, self.max_idle_frames)
+
 
 def recorded_games(folder: Path) -> list[Recorded]:
     """Identities of a dataset's episodes; empty if the folder has none yet."""
@@ -86,17 +96,9 @@ def recorded_games(folder: Path) -> list[Recorded]:
 
 
 def games_of(folder: Path, games: Recorded) -> list[int]:
-    """Numbers of a policy's games in a dataset.
-
-    games: their identity without the number; with None as `max_idle_frames`, those of any.
-    """
-    return [
-        one.origin.game
-        for one in recorded_games(folder)
-        if one.origin.game is not None
-        and (one.source, replace(one.origin, game=None)) == (games.source, games.origin)
-        and games.max_idle_frames in (None, one.max_idle_frames)
-    ]
+    """Numbers of a policy's games in a dataset. games: see `Recorded.is_of`."""
+    there = [one for one in recorded_games(folder) if one.is_of(games)]
+    return [one.origin.game for one in there if one.origin.game is not None]
 
 
 def require_new(paths: Sequence[Path], digests: Sequence[str], folder: Path) -> None:

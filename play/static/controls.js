@@ -3,10 +3,10 @@
 import { $ } from "./elements.js";
 import { BITS, isField, nameOf } from "./keyboard.js";
 
-const LETTERS = { r: "restart", g: "ghost", l: "list", m: "sound", escape: "pause" };
+const LETTERS = { r: "restart", g: "ghost", l: "list", m: "sound", escape: "pause", backspace: "back", t: "handOver", s: "slow" };
 const NAMES = [...Object.keys(BITS), ...Object.keys(LETTERS), "x"];
 
-// actions: restart, pause, ghost, list and sound, which have letters and buttons; discard, for the game that has ended;
+// actions: restart, pause, ghost, list and sound, which have letters and buttons, and those of a recorder's page; discard, for the game that has ended;
 // start(); film(event), for keys while a game is played back; open(files). Those that do nothing now return.
 export function bind(keyboard, actions) {
   const state = () => document.body.dataset.state;
@@ -17,7 +17,7 @@ export function bind(keyboard, actions) {
     if (isField(event.target) && key !== "escape") return;
     const onButton = event.target.matches?.("button, select, summary, [type=range]");
     const listed = $("drawer").open;
-    if (LETTERS[key]) {
+    if (actions[LETTERS[key]]) {
       event.preventDefault();
       actions[LETTERS[key]]();
     } else if (key === "x" && state() === "over" && !listed) {

@@ -41,7 +41,7 @@ const sharing = new Sharing(module, view, (entry, file) => {
 const race = new Race(module, {
   view, keyboard, games, sound, opponents,
   listed: showList,
-  choices: (game) => [["Watch", () => watch(game)], ["Copy link", () => sharing.link(game)]],
+  choices: (game) => [...(games.coach?.choices(race, game) ?? []), ["Watch", () => watch(game)], ["Copy link", () => sharing.link(game)]],
 });
 const replay = new Replay(module, view, (entry) => opponents.rows(entry), () => race.bestSplits());
 // The recorder's games are fetched when they are needed.
@@ -116,6 +116,7 @@ bind(keyboard, {
   discard: () => { if (!race.over.discarded) race.discard(race.over.game); },
   film: (event) => replay.film.onKey(event),
   open: (files) => sharing.open(files),
+  ...games.coach?.actions(race),
 });
 $("leave").addEventListener("click", leaveReplay);
 $("race").addEventListener("click", () => { opponents.choose(replay.entry); begin(); });

@@ -3,7 +3,7 @@
 import { OBSERVATIONS } from "./engine.js";
 import { shown } from "./texts.js";
 
-const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
+export const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
 const LIMIT = 8; // of scaled observations, in standard deviations, before tanh layers
 const LARGEST_HEADER = 4 * 2 ** 20;
 const LONGEST_STEP = 3600; // frames of a decision
@@ -221,6 +221,8 @@ export class Policy {
     if (!isSize(this.framesPerStep) || this.framesPerStep > LONGEST_STEP) refuse("its decisions have no length");
     this.lag = settings.observation_lag ?? 0;
     if (this.lag !== 0 && this.lag !== 1) refuse("its observations lag the game by more than a frame");
+    this.sharpness = description.sharpness ?? 1;
+    if (!(this.sharpness > 0)) refuse("its sharpness is no number above 0");
     const held = new Tensors(tensors);
     this.mean = held.get("scaler.mean", size).values;
     this.std = held.get("scaler.std", size).values;
@@ -228,15 +230,29 @@ export class Policy {
     this.input = new Float32Array(size);
   }
 
-  // The action for an observation: the first of the most probable ones.
-  decide(observation) {
+  // What the network makes of an observation: a number for each action.
+  values(observation) {
     this.input.forEach((_, index) => {
       this.input[index] = fround(observation[index] - this.mean[index]) / this.std[index];
     });
-    const values = this.network(this.input);
+    return this.network(this.input);
+  }
+
+  // The action for an observation: the first of the most probable ones.
+  decide(observation) {
+    const values = this.values(observation);
     let best = 0;
     for (let action = 1; action < values.length; action += 1) if (values[action] > values[best]) best = action;
     return best;
+  }
+
+  // The probabilities of the actions, float32 [A], of a network whose values are their logits.
+  probabilities(observation) {
+    const logits = Float32Array.from(this.values(observation), (value) => value * this.sharpness);
+    const most = Math.max(...logits);
+    const odds = Array.from(logits, (logit) => Math.exp(logit - most));
+    const sum = odds.reduce((total, one) => total + one, 0);
+    return Float32Array.from(odds, (one) => one / sum);
   }
 }
 

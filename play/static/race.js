@@ -31,8 +31,8 @@ export class Race {
     this.over = null;
     this.view.state("ready");
     this.view.write("split", "");
-    const help = "Q and W move the thighs, O and P the calves. Nearly everybody falls over.";
-    this.view.card("Run 100 metres", help, [["Start", () => this.begin(), true]]);
+    const usual = ["Run 100 metres", "Q and W move the thighs, O and P the calves. Nearly everybody falls over."];
+    this.view.card(...(this.games.welcome ?? usual), [["Start", () => this.begin(), true]]);
     this.opponents.show();
     this.changed();
     this.showBest();
@@ -65,7 +65,8 @@ export class Race {
   start(now) {
     this.countdown = null;
     this.sound.play("start");
-    this.run = new Run(this.module, this.keyboard, this.opponents.ghost(), now, Number($("tempo").value));
+    const given = [this.module, this.keyboard, this.opponents.ghost(), now, Number($("tempo").value)];
+    this.run = this.games.run?.(...given) ?? new Run(...given);
     this.view.state("playing");
   }
 
@@ -80,6 +81,7 @@ export class Race {
   // Keeps the run; returns its entry.
   keep() {
     const kept = this.games.add(this.run.result(), this.run.flat());
+    this.run.keep?.(kept.id);
     if (!this.games.kept) this.view.toast("This browser does not keep games: save those you like as files.");
     return kept;
   }
@@ -96,13 +98,24 @@ export class Race {
   }
 
   pause() {
-    if (this.countdown || (this.run && !this.run.played)) this.ready();
+    if (this.countdown || (this.run && this.run.game.first === null)) this.ready();
     if (this.state !== "playing" || !this.run || this.run.over) return;
     this.run.pause(performance.now());
     this.keyboard.releaseAll();
     this.view.state("paused");
     const choices = [["Go on (Esc)", () => this.resume(), true], ["Start again (R)", () => this.begin()]];
     this.view.card("Paused", "The clock stands still.", choices);
+  }
+
+  // The run goes on from an earlier state, from which on it has passed so many marks.
+  goOn(passed) {
+    this.over = null;
+    this.passed = passed;
+    this.drawn = false;
+    this.view.hideToast();
+    this.view.write("split", "");
+    this.view.state("playing");
+    document.activeElement?.blur();
   }
 
   resume() {
@@ -136,7 +149,7 @@ export class Race {
     if (still && this.drawn) return;
     this.drawn = still;
     const [own, other] = run.rows(now);
-    view.draw(own, other, run.over ? undefined : this.keyboard.mask);
+    view.draw(own, other, run.down);
     view.ahead(run.ghost?.title, own, other);
     if (!run.over) this.marks(own);
     if (run.over && this.state === "playing") this.end();

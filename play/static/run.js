@@ -8,7 +8,7 @@ import { flat } from "./rows.js";
 export class Run {
   // tempo: 1 for the game's own pace, 0.5 for half of it. now: when the first frame begins, ms.
   constructor(module, keyboard, ghost, now, tempo) {
-    Object.assign(this, { tempo, pausedAt: null });
+    Object.assign(this, { keyboard, tempo, pausedAt: null });
     this.game = new Game(module);
     this.digest = new Sha256().update(stateBytes(this.game));
     this.race(ghost);
@@ -56,6 +56,9 @@ export class Run {
 
   // True once a key was pressed; other games are not kept.
   get played() { return this.game.first !== null; }
+
+  // The keys to show as held; undefined for those of the frame that is drawn.
+  get down() { return this.over ? undefined : this.keyboard.mask; }
 
   // The game as far as it was played; the run ends with it.
   result() {

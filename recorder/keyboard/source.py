@@ -11,11 +11,11 @@ from ...datasets.schema import Episode
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..game_writer import GameWriter
-from ..live_game import LiveGame
 from ..settings import KeyboardSettings
 from ..source import Source, info_for
 from .held_keys import HeldKeys
 from .listener import advice, listening
+from .live_game import LiveGame
 from .window import Window
 
 _FRAME = 1 / FRAMES_A_SECOND

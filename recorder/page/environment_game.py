@@ -1,78 +1,247 @@
 """A game of any Gymnasium environment on the page, which shows the environment's own pictures."""
 
 import secrets
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...common.checks import quoted
+from ...common.errors import BadInput
 from ...common.shared_settings import LARGEST_SEED
+from ...datasets.control import PERSON, POLICY, Branch, mu_of
+from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
 from . import messages
+from .control import Control
 from .environment_keys import KeyMap
 from .environment_play import EnvironmentPlay
 
+if TYPE_CHECKING:
+    from ...policies.policy import Policy  # which loads PyTorch
+    from ...policies.state import ArrayState
+
+
+@dataclass(frozen=True)
+class Coach:
+    """The policy of a game that a person corrects. source, origin: of its games, but for their number. new_number:
+    numbers a line of play. release, back: decisions without a key after which the policy has control again, and those
+    that one goes back at a time; with 0 the game cannot go back. random: draws the actions; None: greedy."""
+
+    policy: "Policy"
+    source: str
+    origin: Origin
+    new_number: Callable[[], int]
+    release: int
+    back: int
+    random: np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """memory: of the policy before it. asked, drawn_with: the policy's probabilities, and those that its action was
+    drawn with, None for a person's."""
+
+    actor: int
+    memory: "ArrayState"
+    asked: NDArray[np.float32]
+    drawn_with: NDArray[np.float32] | None
+
 
 class EnvironmentGame:
-    """Plays a game of an environment from a reset with a seed of its own; see `PageGame`.
+    """A game from a reset with a seed of its own, which a person plays alone or takes over from a policy.
 
     A frame is a decision. Without a matching key or a default action it is skipped: the game waits for the player. env
     renders `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the
     decision before, and `report` is called with the reason.
+
+    keys: the actions of the person's keys; None: the bits of `held` are the action's number plus 1. seed: None: any.
+    coach: None for a person alone.
     """
 
     def __init__(
         self,
         env: Env,
-        keys: KeyMap,
+        keys: KeyMap | None,
         info: DatasetInfo,
         player: str,
         epsilon: float,
         report: Callable[[str], None] = lambda text: None,
+        coach: Coach | None = None,
+        seed: int | None = None,
     ) -> None:
-        self._keys, self._info, self._player, self._epsilon = keys, info, player, epsilon
+        self._keys, self._player, self._epsilon = keys, player, epsilon
         self._report, self._problem = report, ""
-        self._play = EnvironmentPlay(env, info, secrets.randbelow(LARGEST_SEED + 1))
-        self._pressed = False
-        self._frames = 0
+        self._lock = threading.Lock()  # between the play and the copies of the game
+        self.play = EnvironmentPlay(env, info, secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed)
+        self._held = self._frames = 0
+        self._pressed = self._recorded = False
+        self._news: tuple[bool, bool] | None = None
+        self._coach = coach
+        self.control = Control(0 if coach is None else coach.release)
+        self.control.person = coach is None
+        self.number = None if coach is None else coach.new_number()
+        self.branch: Branch | None = None
+        self._decisions: list[_Decision] = []
+        self._memory: ArrayState = () if coach is None else coach.policy.initial_state(1)
 
     @property
     def over(self) -> bool:
-        return self._play.over
+        """True once the game has ended by itself."""
+        return self.play.over
 
     @property
     def played(self) -> bool:
-        return self._pressed and bool(self._play.actions)
+        """True if there is something to record: a person's game from the first key on, of a policy's game what no
+        episode has yet."""
+        own = self._has_own if self._coach else self._pressed and bool(self.play.actions)
+        return own and not self._recorded
+
+    @property
+    def _has_own(self) -> bool:
+        """True if the current line has a decision that no other one has."""
+        return len(self._decisions) > (0 if self.branch is None else self.branch.step)
+
+    def result(self) -> dict[str, Any]:
+        """The end of the game, as the page shows it."""
+        return {**self.play.result(), **({"problem": self._problem} if self._problem else {})}
+
+    def episode(self) -> Episode:
+        """The game as far as it was played, which is recorded now."""
+        with self._lock:
+            self._recorded = True
+            return self._episode()
+
+    def so_far(self) -> Episode | None:
+        """The same for a copy, None if there is nothing to record; called in another thread."""
+        with self._lock:
+            return self._episode() if self.played else None
 
     def first(self, number: int) -> bytes:
-        return messages.picture(number, 0, 0.0, self._play.picture())
+        """Encode the first picture of this game, which the page numbers, as a message to the page."""
+        return messages.picture(number, 0, sum(self.play.rewards), self.play.picture())
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
-        before = len(self._play.actions)
+        """Play a frame with each of these sets of keys until the game is over; encode the last picture."""
+        before = len(self.play.actions)
         for held in keys:
             if self.over:
                 break
             self._frames += 1
-            self._pressed = self._pressed or held > 0
-            if (action := self._keys.action(held)) is not None:
-                self._step(action)
-        seen = self._play.picture() if len(self._play.actions) > before else b""
-        return messages.picture(number, self._frames, sum(self._play.rewards), seen)
+            self._held = held
+            with self._lock:
+                self.frame(held)
+        picture = self.play.picture() if len(self.play.actions) > before else b""
+        return messages.picture(number, self._frames, sum(self.play.rewards), picture)
 
-    def result(self) -> dict[str, Any]:
-        found = self._play.result()
-        return {**found, "problem": self._problem} if self._problem else found
-
-    def episode(self) -> Episode:
-        return self._play.episode(self._player, "page", self._epsilon)
-
-    def so_far(self) -> Episode | None:
-        return self.episode() if self.played else None
-
-    def _step(self, action: int) -> None:
+    def frame(self, held: int) -> None:
+        """Play a decision in which the person holds these keys (bits), unless the game is over or waits."""
+        self._pressed = self._pressed or held > 0
+        if self.over or (actor := self.control.actor(held) if self._coach else PERSON) is None:
+            return
         try:
-            self._play.step(action)
+            self._decide(actor, held)
         except Exception as error:  # of any environment
-            self._play.truncated = True
-            self._problem = quoted(error, 300) or type(error).__name__
-            self._report(f"{self._problem}; the game is kept up to the {len(self._play.actions)} decisions before")
+            self._fail(quoted(error, 300) or type(error).__name__)
+
+    def news(self, number: int) -> str | None:
+        """Message about who has control; None without a policy, or if it was sent already."""
+        now = self.control.person, self.control.waiting
+        if self._coach is None or now == self._news:
+            return None
+        self._news = now
+        return messages.encode(type="control", game=number, person=now[0], waiting=now[1])
+
+    def hand_over(self) -> None:
+        """Give control to the other side."""
+        if self._coach:
+            self.control.hand_over(self._held)
+
+    def go_back(self) -> Episode | None:
+        """Return to an earlier state and wait for a key; the line that is left, None if all of it is in an episode.
+
+        A game that cannot go back is over there, with all that was played.
+        """
+        self._frames, self._news = 0, None
+        if self._coach is None or not self._coach.back or self._problem:
+            return None
+        with self._lock:
+            place = max(len(self._decisions) - self._coach.back, 0)
+            own, left = self._has_own, self._episode() if self.played else None
+            try:
+                self.play = self.play.again(place)
+            except BadInput as error:
+                self._fail(str(error))
+                return None
+            if own:
+                assert self.number is not None
+                self.branch, self.number = Branch(self.number, place), self._coach.new_number()
+                self._recorded = False
+            elif self.branch is not None:
+                self.branch = Branch(self.branch.game, min(self.branch.step, place))
+            if place < len(self._decisions):
+                self._memory = self._decisions[place].memory
+            del self._decisions[place:]
+            self.control.wait(self._held)
+            return left
+
+    def _decide(self, actor: int, held: int) -> None:
+        if self._coach is None:
+            if (action := self._meant(held)) is not None:
+                self.play.step(action)
+            return
+        policy, before = self._coach.policy, self._memory
+        asked, memory = policy.step(self.play.observations[-1][None], before)
+        if actor == PERSON:
+            action, drawn_with = self._meant(held), None
+        else:
+            action, drawn_with = self._drawn(asked)
+        if action is None:
+            return
+        self.play.step(action)
+        if memory:
+            reward = np.array(self.play.rewards[-1:], dtype=np.float32)
+            memory = policy.feed(memory, np.array([action]), reward)
+        self._memory = memory
+        self._decisions.append(_Decision(actor, before, asked[0], drawn_with))
+
+    def _drawn(self, asked: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
+        from ...policies.policy import choose
+
+        assert self._coach is not None
+        random = self._coach.random
+        actions, drawn_with = choose(asked, None if random is None else random.random(1))
+        return int(actions[0]), drawn_with[0]
+
+    def _meant(self, held: int) -> int | None:
+        if self._keys is None:
+            return held - 1 if held else None
+        return self._keys.action(held)
+
+    def _fail(self, problem: str) -> None:
+        """End the game because of its environment."""
+        self.play.truncated = True
+        self._problem = problem
+        self._report(f"{problem}; the game is kept up to the {len(self.play.actions)} decisions before")
+
+    def _episode(self) -> Episode:
+        if self._coach is None:
+            return self.play.episode(self._player, "page", self._epsilon, NO_ORIGIN)
+        origin = replace(self._coach.origin, game=self.number)
+        made = self.play.episode(self._player, self._coach.source, self._epsilon, origin)
+        actors = np.array([one.actor for one in self._decisions], dtype=np.int8)
+        behaviour = made.behaviour_probabilities.copy()
+        for row in np.flatnonzero(actors == POLICY).tolist():
+            behaviour[row] = self._decisions[row].drawn_with
+        return replace(
+            made,
+            behaviour_probabilities=behaviour,
+            **mu_of(actors, made),
+            actors=actors,
+            policy_probabilities=np.stack([one.asked for one in self._decisions]),
+            branch=self.branch,
+        )

@@ -12,6 +12,10 @@ from ...datasets.behaviour_probabilities import SMOOTHED, smoothed
 from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
+from ..collector import facts_of_run
+
+REPEATED = 50
+"""Decisions that are played twice to see if games can go back."""
 
 
 class EnvironmentPlay:
@@ -20,7 +24,8 @@ class EnvironmentPlay:
 
     def __init__(self, env: Env, info: DatasetInfo, seed: int) -> None:
         self.env, self._info, self._seed = env, info, seed
-        observation, _ = self.env.reset(seed=self._seed)
+        observation, start = self.env.reset(seed=self._seed)
+        self._infos = [start]
         self.observations = [self._info.observation.array(observation)]
         self.actions: list[int] = []
         self.rewards: list[float] = []
@@ -53,7 +58,8 @@ class EnvironmentPlay:
 
     def step(self, action: int) -> None:
         """Play a decision. Whatever the environment raises passes."""
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._infos.append(info)
         self.observations.append(self._info.observation.array(observation))
         self.actions.append(action)
         self.rewards.append(float(np.float32(reward)))
@@ -74,16 +80,16 @@ class EnvironmentPlay:
         """The game as far as it was played, with the player's probabilities smoothed by ε; also from another thread."""
         steps = len(self.rewards)  # a further one may be half there
         actions = np.array(self.actions[:steps], dtype=np.int16)
+        of_run = facts_of_run(actions, self._infos[: steps + 1]) if self._info.environment.capabilities.keys else {}
+        facts = {"times": None, "keys": None, "outcome": self.outcome, **of_run}
         return Episode(
             observations=np.stack(self.observations[: steps + 1]),
             actions=actions,
             behaviour_probabilities=smoothed(actions, self._info.actions, epsilon),
             rewards=np.array(self.rewards[:steps], dtype=np.float32),
-            times=None,
-            keys=None,
             terminated=self.terminated,
             truncated=self.truncated or not self.terminated,
-            outcome=self.outcome,
+            **facts,
             player=player,
             source=source,
             mu_kind=SMOOTHED,
@@ -91,3 +97,17 @@ class EnvironmentPlay:
             seed=self._seed,
             origin=origin,
         )
+
+
+def repeats_games(env: Env, info: DatasetInfo) -> bool:
+    """True if the same seed and actions give the same observations twice, so that its games can go back."""
+    game = EnvironmentPlay(env, info, seed=1)
+    for action in np.random.default_rng(0).integers(info.actions, size=REPEATED).tolist():
+        game.step(action)
+        if game.over:
+            break
+    try:
+        game.again(len(game.actions))
+    except BadInput:
+        return False
+    return True

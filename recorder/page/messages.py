@@ -1,4 +1,4 @@
-"""Messages between a page and its server: JSON, and frames as rows of float32 or as a picture after a header."""
+"""Messages between a page and its server: JSON, and an environment's pictures after a header."""
 
 import json
 import re
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.reading import parse_json
-from ...envs.names import LONGEST_KEYS
+from ...common.shared_settings import LARGEST_SEED
+from ...envs.names import ACTION_KEYS, LONGEST_KEYS
 from ..source import require_name
 
 MAX_MESSAGE_BYTES = 2**17
@@ -61,23 +61,49 @@ class HandOver:
 
 
 @dataclass(frozen=True)
+class Line:
+    """The place of a coached game among those of its page. page, game: numbers of the page and of its game there, which
+    decide the draws. of: the game that it left by going back, None for a whole one. step: decisions that both share."""
+
+    page: int
+    game: int
+    of: str | None
+    step: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision of a coached game: its first frame and who acted. action, number: the policy's action and the number
+    of its draw; None for a person's, and no draw for a greedy policy's. probabilities: the policy's, as the page has
+    computed them."""
+
+    frame: int
+    actor: int
+    action: int | None
+    number: int | None
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Begin:
     """A game of the browser is going to be sent. file: the name of the file that it comes from; None if it is played
-    on the page."""
+    on the page. line: of a coached game."""
 
     game: str
     player: str
     tempo: float
     file: str | None
+    line: Line | None = None
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of a game from number `at` on: the keys of each, 0 to 15."""
+    """Frames of a game from number `at` on, the keys of each, 0 to 15; and the decisions that begin in them."""
 
     game: str
     at: int
     frames: bytes
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,28 +160,47 @@ def _of_game(kind: str, game: str, content: Mapping[object, object]) -> Begin | 
     if not _GAME.fullmatch(game):
         raise ValueError("its number is not one of the page")
     match kind, content:
-        case "begin", {"player": player, "tempo": float() | int() as tempo, "file": file}:
+        case "begin", {"player": player, "tempo": float() | int() as tempo, "file": file, **more}:
             name = require_name(player, "its player's name")
             if not SLOWEST <= tempo <= 1:
                 raise ValueError("it was played at an unknown pace")
-            return Begin(game, name, float(tempo), None if file is None else require_name(file, "its file's name"))
-        case "frames", {"at": int(at), "frames": list(frames)}:
+            file = None if file is None else require_name(file, "its file's name")
+            return Begin(game, name, float(tempo), file, _line(more["place"]) if "place" in more else None)
+        case "frames", {"at": int(at), "frames": list(frames), **more}:
             whole = len(frames) <= MOST_FRAMES and all(type(frame) is int and 0 <= frame < 16 for frame in frames)
-            if whole and 0 <= at <= LONGEST_KEYS - len(frames):
-                return Frames(game, at, bytes(frames))
+            decisions: Any = more.get("decisions", [])
+            if whole and isinstance(decisions, list) and 0 <= at <= LONGEST_KEYS - len(frames):
+                return Frames(game, at, bytes(frames), tuple(map(_decision, decisions)))
         case "end", {"frames": int(frames), "sha256": str(sha256)}:
             if 0 < frames <= LONGEST_KEYS and _DIGEST.fullmatch(sha256):
                 return End(game, frames, sha256)
     raise ValueError("its message is not one of the page")
 
 
+def _line(place: object) -> Line:
+    match place:
+        case {"page": int(page), "game": int(game), "of": None | str() as of, "step": int(step)}:
+            if min(page, game, step) >= 0 and max(page, game) <= LARGEST_SEED and (of is None or _GAME.fullmatch(of)):
+                return Line(page, game, of, step)
+    raise ValueError("its place among the lines is not one of the page")
+
+
+def _decision(decision: Any) -> Decision:
+    match decision:
+        case [int(frame), 0 as actor, int(action), None | int() as number, [*odds]] if _numbers(odds):
+            if action in range(len(ACTION_KEYS)) and (number is None or number in range(LONGEST_KEYS + 2)):
+                return Decision(frame, actor, action, number, tuple(odds))
+        case [int(frame), 1 as actor, None, None, [*odds]] if _numbers(odds):
+            return Decision(frame, actor, None, None, tuple(odds))
+    raise ValueError("a decision of it is not one of the page")
+
+
+def _numbers(values: list[Any]) -> bool:
+    return len(values) == len(ACTION_KEYS) and all(type(value) in (int, float) for value in values)
+
+
 def _is_game(number: int) -> bool:
     return type(number) is int and 0 <= number <= MAX_GAME
-
-
-def frames(game: int, first: int, rows: NDArray[np.float32]) -> bytes:
-    """Encode frames of a game: its number and the index of the first frame, both float32, then the rows."""
-    return np.array([game, first], dtype="<f4").tobytes() + rows.tobytes()
 
 
 def picture(game: int, last: int, total: float, image: bytes) -> bytes:

@@ -1,9 +1,10 @@
 """Games that the page has played, on their way into the dataset: played again, and each recorded once."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +18,31 @@ from ...datasets.schema import DatasetInfo, Episode
 from ...envs.qwop.keys_file import write_keys
 from ...envs.qwop.session import GameStart, Replay
 from ..page.library import Library
+from ..page.messages import Decision, Line
+
+if TYPE_CHECKING:
+    from .coached import Lines  # which loads PyTorch
 
 
 @dataclass
 class ReceivedGame:
-    """A game as far as the page has sent it. game: its twelve digits. file: where it comes from, if not played here."""
+    """A game as far as the page has sent it. game: its twelve digits. file: where it comes from, if not played here.
+    line, decisions: of a coached game."""
 
     game: str
     player: str
     tempo: float = 1.0
     file: str | None = None
+    line: Line | None = None
     frames: bytearray = field(default_factory=bytearray)
+    decisions: list[Decision] = field(default_factory=list)
 
-    def add(self, at: int, frames: bytes) -> bool:
-        """Append frames that begin at number `at`, without those that are there; False if some before are missing."""
+    def add(self, at: int, frames: bytes, decisions: Sequence[Decision] = ()) -> bool:
+        """Append frames that begin at number `at`, without those that are there; False if some before are missing.
+        decisions: that begin in these frames."""
         if at > len(self.frames):
             return False
+        self.decisions += [one for one in decisions if one.frame >= len(self.frames)]
         self.frames += frames[len(self.frames) - at :]
         return True
 
@@ -63,19 +73,22 @@ class Receiver:
     file of keys. A game that was recorded before is not recorded twice; where more of it was played since, the longer
     one takes its place.
 
-    write: writes an episode of a game, and returns its path. report: prints a line for the user.
+    write: writes an episode of a game, and returns its path. report: prints a line for the user. lines: of a policy
+    that is corrected on the page.
     """
 
     def __init__(
         self, info: DatasetInfo, epsilon: float, library: Library, write: Callable[[Episode, object], Path],
-        report: Callable[[str], None],
+        report: Callable[[str], None], lines: "Lines | None" = None,
     ) -> None:  # fmt: skip
+        self._lines = lines
         self._info, self._epsilon, self._library, self._write, self._report = info, epsilon, library, write, report
         self._lock = threading.Lock()
         self._names = _recorded_names(library.folder)
 
     def record(self, game: ReceivedGame, sha256: str | None = None) -> Recorded:
-        """Record a game as far as it was received. sha256: of all its states, if the page knows."""
+        """Record a game as far as it was received. sha256: of all its states, if the page knows. BadInput for a coached
+        game whose decisions are not its policy's."""
         keys = game.keys
         if not keys.any():
             return Recorded()
@@ -94,11 +107,17 @@ class Receiver:
 
     def so_far(self, game: ReceivedGame) -> Episode | None:
         """A game under way, None if it has no key, or keys after its end; called in another thread."""
-        game = replace(game, frames=bytearray(game.frames))
+        game = replace(game, frames=bytearray(game.frames), decisions=[*game.decisions])
         played = _replayed(game)
         return None if played is None or not game.keys.any() else self._episode(game, played)
 
     def _episode(self, game: ReceivedGame, played: Replay) -> Episode:
+        if game.line is not None:
+            if self._lines is None:
+                raise BadInput("a policy plays in it; record it with the same source.policy")
+            return self._lines.episode(
+                game.game, game.line, game.decisions, game.keys, played, player=game.player, epsilon=self._epsilon
+            )
         origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
         return episode_from_keys(
             game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,

@@ -1,13 +1,14 @@
 """The recorder behind the page of `qwop-play`: the browser plays, and its games are recorded here."""
 
 import html
+import itertools
 import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from websockets.sync.server import ServerConnection
 
@@ -18,8 +19,8 @@ from ...datasets.folder import read_info
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
 from ...envs.pictures.frame_rows import rows_of_replay
-from ...play.site import files
-from ..live_game import LiveGame
+from ...envs.qwop.session import GameStart
+from ...play.site import acting_part, files
 from ..next_command import NextCommand
 from ..page import messages
 from ..page.library import Library
@@ -28,6 +29,9 @@ from ..page.messages import Begin, Discard, End, Frames, RefusedGame, encode
 from ..settings import RecorderPageSettings
 from ..source import Source, info_for
 from .received import ReceivedGame, Receiver
+
+if TYPE_CHECKING:
+    from .coached import Lines
 
 STATIC = Path(__file__).parent / "static"
 
@@ -38,16 +42,23 @@ MOST_GAMES = 64
 """Games of one page that may be under way; it has one, and those that it could not send before."""
 
 
-def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
-    """`source=page`: a person plays QWOP in the browser, on the page of `qwop-play`; the games are recorded as they
-    end. BadInput for invalid settings."""
+def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> Source:
+    """`source=page`: a person plays QWOP in the browser, on the page of `qwop-play`, or corrects a policy there; the
+    games are recorded as they end.
+
+    news: a line that the page of a policy shows. BadInput for invalid settings.
+    """
+    if settings.policy is not None:
+        from .coached import open_coached  # only here, because a person's recording starts sooner without PyTorch
+
+        return open_coached(settings, folder, news)
     info = info_for(settings, folder)
     others: dict[str, Path] = {}
     ghost = settings.ghost
     if ghost not in ("embedded", "best", "none"):
         read_info(Path(ghost))
         others["other"], ghost = Path(ghost), "other"
-    LiveGame().advance(0)  # loads the engine now, rather than after the first game
+    GameStart().session().play([0])  # loads the engine now, rather than after the first game
     page = {"player": settings.player, "ghost": ghost}
     server = PlayServer(Library(folder, others), info, settings.epsilon, page, settings.port, plain_console().print)
     return server.source(info, settings.open)
@@ -58,16 +69,19 @@ class PlayServer(LocalServer):
 
     When a page disconnects, its unfinished game is recorded as far as it got. The page sends it again if it comes back.
 
-    settings: sent to the page. report: prints a line for the user.
+    settings: sent to the page. report: prints a line for the user. lines, policy: of the policy that is corrected, and
+    its file.
     """
 
     def __init__(
         self, library: Library, info: DatasetInfo, epsilon: float, settings: dict[str, Any], port: int,
-        report: Callable[[str], None],
+        report: Callable[[str], None], lines: "Lines | None" = None, policy: Path | None = None,
     ) -> None:  # fmt: skip
         self._library, self._settings, self._report = library, settings, report
-        self._next = NextCommand(library.folder, report)
-        self._receiver = Receiver(info, epsilon, library, self.write, report)
+        self._lines, self._policy = lines, policy
+        self._visits = itertools.count(0 if lines is None else lines.first)
+        self._next = None if lines else NextCommand(library.folder, report)
+        self._receiver = Receiver(info, epsilon, library, self.write, report, lines)
         self._making = threading.Lock()
         super().__init__(port, usual_port=USUAL_PORT)
 
@@ -75,6 +89,8 @@ class PlayServer(LocalServer):
         match path.split("/"):
             case [""]:
                 return Answer(self._page(), content_type("index.html"))
+            case ["policy.safetensors"] if self._policy is not None:
+                return Answer(acting_part(self._policy), content_type(path))
             case ["games.json"]:
                 return Answer.of_json(self._library.to_json())
             case ["games", collection, name] if name.endswith((".json", ".bin")):
@@ -99,19 +115,19 @@ class PlayServer(LocalServer):
                     connection.send(encode(type="refused", game=refused.game, reason=str(refused)))
         finally:
             for left in games.values():
-                with suppress(NotWritten):  # of one game; the others are written elsewhere
+                with suppress(NotWritten, BadInput):  # of one game, which the browser keeps if it is refused
                     self._receiver.record(left)
                     self.games.forget(left.game)
 
     def _receive(self, connection: ServerConnection, message: str | bytes, games: dict[str, ReceivedGame]) -> None:
         """Handle a message. games: those under way. Messages about others, which were refused, are passed over."""
         match messages.parse(message):
-            case Begin(game, player, tempo, file):
-                games.setdefault(game, ReceivedGame(game, player, tempo, file))
+            case Begin(game, player, tempo, file, line):
+                games.setdefault(game, ReceivedGame(game, player, tempo, file, line))
                 if len(games) > MOST_GAMES:
                     raise ValueError(f"more than {MOST_GAMES} games at a time")
-            case Frames(game, at, frames) if game in games:
-                if games[game].add(at, frames):
+            case Frames(game, at, frames, decisions) if game in games:
+                if games[game].add(at, frames, decisions):
                     self.games.note(game, partial(self._receiver.so_far, games[game]))
             case End(game, frames, sha256) if game in games:
                 if (received := len(games[game].frames)) != frames:
@@ -127,7 +143,7 @@ class PlayServer(LocalServer):
             raise RefusedGame(game.game, str(error)) from None
         self.games.forget(game.game)
         connection.send(encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
-        if (command := self._next.after_game()) is not None:
+        if self._next is not None and (command := self._next.after_game()) is not None:
             connection.send(encode(type="next", command=command))
 
     def _site(self) -> dict[str, bytes]:
@@ -137,7 +153,11 @@ class PlayServer(LocalServer):
     def _page(self) -> bytes:
         """The page, with its recorder's settings."""
         folder = self._library.folder
-        own = {"folder": str(folder), "dataset": str(folder.resolve()), "next": self._next.command}
+        dataset = str(folder.resolve())
+        own: dict[str, Any] = {"folder": str(folder), "dataset": dataset, "next": self._next and self._next.command}
+        if self._lines is not None:  # what the browser keeps is for a recorder with the same policy and settings
+            own["dataset"] += f" with {self._lines.games}"
+            own["coach"] = self._settings["coach"] | {"key": [self._lines.seed, next(self._visits)]}
         settings = json.dumps({**self._settings, **own})
         meta = f'<meta name="recorder" content="{html.escape(settings)}">'
         return self._site()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)

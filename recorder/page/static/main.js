@@ -5,10 +5,6 @@ import { $, button, numberOf } from "./elements.js";
 import { GameList } from "./game_list.js";
 import { nameOf } from "./keyboard.js";
 import { Pictures } from "./pictures.js";
-import { Qwop } from "./qwop.js";
-
-const COUNTDOWN = ["3", "2", "1"];
-const COUNT = 500; // ms each
 
 const ATTEMPTS = 10; // to connect again
 const BETWEEN_ATTEMPTS = 1000; // ms
@@ -20,8 +16,7 @@ const KEYS = { r: "restart", l: "list", x: "discard", escape: "pause" }; // of t
 const body = document.body;
 
 const settings = await (await fetch("settings.json")).json();
-const { environment } = settings; // null for QWOP
-const game = environment ? new Pictures($("view"), environment) : await Qwop.load($("view"));
+const game = new Pictures($("view"), settings.environment);
 const coach = settings.coach ? new Coach(settings.coach, game) : null; // where a policy is corrected
 const games = new GameList($("games"), $("nothing"), (entry) => game.cells(entry), discard);
 
@@ -29,8 +24,7 @@ let socket = null;
 let attempts = 0; // to connect since frames last came
 let number = 0; // of the current game
 let live = null; // the current LiveGame
-let countdown = null; // { since }
-let resuming = false; // after going back, until the state is there
+let starting = false; // until the first picture of the game, or that of an earlier state, is there
 let ended = null; // the last game's result, as the engine reported it
 
 // --- the engine ---
@@ -49,7 +43,7 @@ function connect() {
   socket.addEventListener("open", prepare);
   socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));
   socket.addEventListener("close", ({ code }) => {
-    live = countdown = null;
+    live = null;
     if (code === GOING_AWAY || attempts === ATTEMPTS) {
       const kept = code === GOING_AWAY ? "Every game is in the dataset, as far as it was played." : "Every finished game is in the dataset.";
       state("closed");
@@ -115,8 +109,8 @@ function best() {
 
 // Starts a new game, which does not move yet.
 function prepare() {
-  live = countdown = null;
-  resuming = false;
+  live = null;
+  starting = false;
   game.reset();
   number += 1;
   send({ type: "start", game: number });
@@ -127,17 +121,17 @@ function prepare() {
 
 function begin() {
   prepare();
-  state("countdown");
-  countdown = { since: environment?.waits ? -Infinity : performance.now() }; // a game that waits need not be counted in
+  starting = true;
+  state("playing");
 }
 
 // Goes back in the game, also from its end, and goes on there.
 function goBack() {
-  live = countdown = ended = null;
+  live = ended = null;
   game.reset();
   number += 1;
   send({ type: "back", game: number });
-  resuming = true;
+  starting = true;
   state("playing");
 }
 
@@ -159,7 +153,6 @@ function discard(entry) {
 }
 
 function pause() {
-  if (countdown) prepare();
   if (body.dataset.state !== "playing" || !live || live.over) return;
   state("paused");
   card("Paused", "The clock stands still.", [["Go on (Esc)", () => state("playing"), true], ["Start again (R)", begin]]);
@@ -167,25 +160,15 @@ function pause() {
 
 function frame(now) {
   requestAnimationFrame(frame);
-  if (countdown) count(now);
-  if (resuming && game.ready) start(now);
+  if (starting && game.ready) start(now);
   if (body.dataset.state !== "paused") live?.tick(now);
   game.draw(now, live);
-}
-
-function count(now) {
-  const step = Math.floor((now - countdown.since) / COUNT);
-  $("countdown").textContent = COUNTDOWN[step] ?? "";
-  if (step < COUNTDOWN.length || !game.ready) return;
-  start(now);
 }
 
 function start(now) {
   const of = number;
   live = game.begin((keys) => send({ type: "keys", game: of, keys }), now);
-  countdown = null;
-  resuming = false;
-  state("playing");
+  starting = false;
 }
 
 // --- keys and buttons ---
@@ -209,7 +192,7 @@ const actions = {
     if (coach.settings.back && (["playing", "paused"].includes(now) || (now === "over" && !ended.discarded))) goBack();
   },
   handOver() {
-    if (body.dataset.state === "playing" && (resuming || (live && !live.over))) send({ type: "hand over", game: number });
+    if (body.dataset.state === "playing" && (starting || (live && !live.over))) send({ type: "hand over", game: number });
   },
   slow: () => coach.slow(live, performance.now()),
 };

@@ -8,6 +8,7 @@ import { forget, names, read, write } from "./storage.js";
 const PLACE = "qwop.unsent.";
 const APART = "qwop.apart.";
 const PART = 10_000; // frames in a message
+const COACHED_PART = 300; // with the decisions of a coached game
 
 const entries = (place) => names(place).map((name) => [name.slice(place.length), read(name, null)]);
 const frameless = (entry) => Array.isArray(entry?.frames) && entry.frames.length === 0;
@@ -26,45 +27,47 @@ export class Outbox {
     this.careful = false; // true once a message was refused that named no game: until all is sent, only one is on its way
   }
 
-  // Begins a game; returns its twelve digits.
-  begin(player, tempo, file = null, game = random()) {
+  // Begins a game; returns its twelve digits. place: of a line of a coached game, whose decisions come with its frames.
+  begin(player, tempo, file = null, game = random(), place = undefined) {
     const begun = Math.max(Date.now(), ...this.kept().map(([, entry]) => entry.begun + 1)); // also after a clock is set back
-    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, file, frames: [], sha256: null });
-    if (!this.careful) this.announce(game, { player, tempo, file });
+    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, file, place, frames: [], sha256: null });
+    if (!this.careful) this.announce(game, { player, tempo, file, place });
     return game;
   }
 
-  announce(game, { player, tempo, file }) {
+  announce(game, { player, tempo, file, place }) {
     this.sent.set(game, 0);
-    this.connection.send({ type: "begin", game, player, tempo, file });
+    this.connection.send({ type: "begin", game, player, tempo, file, place });
   }
 
-  // Sends the frames that were not sent yet of a game that was announced; frames: all so far.
-  send(game, frames) {
-    for (let at = this.sent.get(game) ?? frames.length; at < frames.length && this.connection.open; at += PART) {
-      const part = frames.slice(at, at + PART);
-      this.connection.send({ type: "frames", game, at, frames: part });
+  // Sends what was not sent yet of a game that was announced; frames, decisions: all so far.
+  send(game, { frames, decisions }) {
+    const size = decisions ? COACHED_PART : PART;
+    for (let at = this.sent.get(game) ?? frames.length; at < frames.length && this.connection.open; at += size) {
+      const part = frames.slice(at, at + size);
+      const among = decisions?.filter(([frame]) => frame >= at && frame < at + part.length);
+      this.connection.send({ type: "frames", game, at, frames: part, decisions: among });
       this.sent.set(game, at + part.length);
     }
   }
 
   keep(game, entry) { return write(PLACE + game, entry); }
 
-  note(game, frames) { return this.keep(game, { ...read(PLACE + game, {}), frames }); }
+  note(game, played) { return this.keep(game, { ...read(PLACE + game, {}), ...played }); }
 
   // The game is over: sent whole, and kept until it is recorded. Returns false if the browser did not keep it.
-  end(game, frames, sha256) {
-    const kept = this.keep(game, { ...read(PLACE + game, {}), frames, sha256 });
+  end(game, played, sha256) {
+    const kept = this.keep(game, { ...read(PLACE + game, {}), ...played, sha256 });
     if (this.refusals.has(game)) return this.setApart(game, this.refusals.get(game));
-    if (this.sent.has(game)) this.finish(game, frames, sha256);
+    if (this.sent.has(game)) this.finish(game, played, sha256);
     else this.queue.push([game, sha256]);
     if (!this.current) this.next();
     return kept;
   }
 
-  finish(game, frames, sha256) {
-    this.send(game, frames);
-    this.connection.send({ type: "end", game, frames: frames.length, sha256 });
+  finish(game, played, sha256) {
+    this.send(game, played);
+    this.connection.send({ type: "end", game, frames: played.frames.length, sha256 });
   }
 
   // The recorder has answered about a game. done: it need not be sent again.
@@ -139,6 +142,6 @@ export class Outbox {
     const entry = read(PLACE + game, null);
     if (!areKeys(entry?.frames)) return this.next(); // another page has sent it
     this.announce(game, entry);
-    this.finish(game, entry.frames, sha256);
+    this.finish(game, entry, sha256);
   }
 }

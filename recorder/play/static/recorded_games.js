@@ -15,10 +15,10 @@ const NOTE = 500; // ms between two notes of the game under way
 const LONGEST_FILE_NAME = 100; // characters that the recorder takes
 
 export class RecordedGames {
-  // settings: player, folder, dataset, ghost and next. shown: called with { changed } when the list has changed, { said } with a
-  // line for the user, { next } with the next command, { connected }.
-  constructor(module, settings, shown) {
-    Object.assign(this, { module, settings, shown, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
+  // settings: player, folder, dataset, ghost and next. coach: where a policy is corrected, else null. shown: called with
+  // { changed } when the list has changed, { said } with a line for the user, { next } with the next command, { connected }.
+  constructor(module, settings, coach, shown) {
+    Object.assign(this, { module, settings, coach, shown, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
   }
 
   async open() {
@@ -43,6 +43,11 @@ export class RecordedGames {
     if (ghost === "other") return bestOf(this.others);
     return ghost === "embedded" ? null : ghost;
   }
+
+  // The first words of the page, and a run in which a policy is corrected; none of either where you play alone.
+  get welcome() { return this.coach?.welcome; }
+
+  run(...given) { return this.coach?.run(...given); }
 
   connected(now) { this.shown({ connected: now }); }
 
@@ -95,10 +100,10 @@ export class RecordedGames {
   // --- the game under way ---
 
   follow(run, now) {
-    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo);
+    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, null, undefined, run.place);
     else if (run.game.keys.length === this.followed && now !== Infinity) return;
-    const played = run.game.keys;
-    this.followed = played.length;
+    const played = { frames: run.game.keys, decisions: run.decisions };
+    this.followed = played.frames.length;
     this.outbox.send(this.running, played);
     if (now - this.noted < NOTE) return;
     this.noted = performance.now();
@@ -106,20 +111,21 @@ export class RecordedGames {
   }
 
   add(result, rows) {
-    const id = this.running ?? this.outbox.begin(this.name, result.tempo);
+    const id = this.running ?? this.outbox.begin(this.name, result.tempo, null, undefined, result.place);
     this.running = null;
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, result.keys, result.sha256) || this.connection.open;
+    this.kept = this.outbox.end(id, { frames: result.keys, decisions: result.decisions }, result.sha256) || this.connection.open;
     return entry;
   }
 
-  // A game from a file is recorded, too; one that was recorded before is not again.
+  // A game from a file is recorded, too, where you play alone; one that was recorded before is not again.
   take(entry, file) {
+    if (this.coach) return;
     const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
     this.outbox.begin(shortName(entry.name) || UNNAMED, 1, cut(file, LONGEST_FILE_NAME) || "a file", game);
-    this.outbox.end(game, entry.keys, prove(this.module, entry.keys));
+    this.outbox.end(game, { frames: entry.keys }, prove(this.module, entry.keys));
   }
 
   close(run) { this.follow(run, Infinity); }
@@ -173,12 +179,16 @@ export class RecordedGames {
     return true;
   }
 
-  // A game that was discarded is recorded anew.
+  // A game that was discarded is recorded anew; a coached one that this page has not played stays in the folder aside.
   restore(entry) {
-    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1);
+    if (this.coach && !entry.decisions) {
+      this.shown({ said: "It stays discarded: it lies in the folder aside of the dataset." });
+      return;
+    }
+    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, null, undefined, entry.place);
     delete entry.file;
     this.list = [...this.list, entry];
-    this.outbox.end(entry.id, entry.keys, prove(this.module, entry.keys));
+    this.outbox.end(entry.id, { frames: entry.keys, decisions: entry.decisions }, prove(this.module, entry.keys));
   }
 
   // A name that the command gives counts; else the one that was entered last.

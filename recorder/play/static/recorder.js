@@ -1,5 +1,6 @@
 // The page's view of its recorder: your name, the dataset's folder, the connection, and the next command.
 
+import { Coach } from "./coach.js";
 import { $, button, element } from "./elements.js";
 import { RecordedGames } from "./recorded_games.js";
 
@@ -23,7 +24,8 @@ export async function open(module, view, changed) {
   };
   if (settings.next) name(settings.next);
 
-  const games = new RecordedGames(module, settings, (shown) => {
+  const coach = settings.coach ? await Coach.load(settings.coach) : null;
+  const games = new RecordedGames(module, settings, coach, (shown) => {
     if (shown.said) view.toast(shown.said);
     if (shown.next) name(shown.next);
     if (shown.changed) changed();

@@ -2,21 +2,17 @@
 
 import http.client
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.game_writer import GameWriter
-from qwop.recorder.page.library import Library
-from qwop.recorder.page.server import PageServer
+from qwop.recorder.page.server import EnvironmentServer
 from websockets.sync.client import ClientConnection, connect
-
-from .simple_game import SimpleGame
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +25,10 @@ def browser() -> Iterator[Any]:
     started.quit()
 
 
-INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
-
-
-def qwop_server(folder: Path, port: int) -> PageServer:
-    """A server of the page."""
-    settings = {"player": "me", "ghost": "none"}
-    return PageServer(Library(folder, {}), lambda: SimpleGame(INFO), settings, port)
-
-
 class Recorder:
     """A server whose games are written as `qwop-record` writes them."""
 
-    def __init__(self, folder: Path, server: PageServer, info: DatasetInfo) -> None:
+    def __init__(self, folder: Path, server: EnvironmentServer, info: DatasetInfo) -> None:
         self.folder, self.server = folder, server
         self.games = GameWriter(DatasetWriter(folder, info))
         self.server.start(self.games)
@@ -72,17 +59,5 @@ class Recorder:
 
 
 @pytest.fixture
-def make_server() -> Callable[[Path, int], PageServer]:
-    return qwop_server
-
-
-@pytest.fixture
 def make_recorder() -> type[Recorder]:
     return Recorder
-
-
-@pytest.fixture
-def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(tmp_path / "dataset", qwop_server(tmp_path / "dataset", 0), INFO)
-    yield made
-    made.stop()

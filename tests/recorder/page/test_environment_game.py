@@ -22,7 +22,7 @@ from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import KeyMap, key_map
 from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.page.library import Library, read_environment_entry
-from qwop.recorder.page.server import PageServer
+from qwop.recorder.page.server import EnvironmentServer
 from qwop.recorder.settings import EnvironmentPageSettings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
@@ -31,14 +31,14 @@ LEFT, RIGHT = 1, 2
 FIRE, ATARI_RIGHT = 2, 4  # bits, in the order of the environment's keys
 
 
-def served(id: str, folder: Path) -> tuple[PageServer, DatasetInfo, gymnasium.Env[Any, Any]]:
+def served(id: str, folder: Path) -> tuple[EnvironmentServer, DatasetInfo, gymnasium.Env[Any, Any]]:
     spec = EnvironmentSpec(id)
     env = spec.make(render_mode="rgb_array")
     info = DatasetInfo(spec, *spec.interface())
     keys = key_map(env, info.actions, {}, None)
     library = Library(folder, {}, read_environment_entry)
-    server = PageServer(
-        library, lambda: EnvironmentGame(env, keys, info, "me", 0.05), {}, 0, num_keys=len(keys.keys), max_pages=1
+    server = EnvironmentServer(
+        library, lambda: EnvironmentGame(env, keys, info, "me", 0.05), {}, 0, num_keys=len(keys.keys)
     )
     return server, info, env
 
@@ -121,6 +121,16 @@ def test_games_are_listed_and_discarded(cartpole: Any) -> None:
         connection.send(json.dumps({"type": "discard", "name": ended["name"]}))
         assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
     assert json.loads(cartpole.get(cartpole.address.path + "games.json")[1])["games"] == []
+
+
+def test_the_page_and_its_parts_are_served_and_nothing_else(cartpole: Any) -> None:
+    path = cartpole.address.path
+    status, page = cartpole.get(path)
+    assert status == 200
+    for name in re.findall(rb'(?:href|src)="([\w.]+)"', page):
+        assert cartpole.get(path + name.decode())[0] == 200, name
+    for other in ("nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "tiles/x.png"):
+        assert cartpole.get(path + other)[0] == 404, other
 
 
 def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any) -> None:

@@ -53,10 +53,10 @@ class PagesGame:
 class Recorder:
     """A server whose games are written as `qwop-record` writes them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 0) -> None:
         self.folder, self.said = folder, list[str]()
         self.server = PlayServer(
-            Library(folder, {}), INFO, 0.05, {"player": "me", "ghost": "none"}, 0, self.said.append
+            Library(folder, {}), INFO, 0.05, {"player": "me", "ghost": "none"}, port, self.said.append
         )
         self.games = GameWriter(DatasetWriter(folder, INFO))
         self.server.start(self.games)

@@ -31,7 +31,7 @@ export async function begunMeanwhile() {
   running = outbox.begin("ada", 1);
   await resent;
   const kept = outbox.kept().map(([game, { player }]) => [game === running, player]);
-  outbox.end(running, [1, 2], DIGEST);
+  outbox.end(running, { frames: [1, 2] }, DIGEST);
   return { types: sent.map(([type]) => type), kept };
 }
 

@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from qwop.recorder.page.messages import MOST_FRAMES, Begin, Discard, End, Frames, RefusedGame, parse
+from qwop.recorder.page.messages import MOST_FRAMES, Begin, Decision, Discard, End, Frames, Line, RefusedGame, parse
 
 GAME = "0123456789ab"
 BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
 FRAMES = {"type": "frames", "game": GAME, "at": 3, "frames": [1, 15]}
+PLACE = {"page": 1, "game": 0, "of": None, "step": 0}
+ODDS = [1, *[0.0] * 10]
 END = {"type": "end", "game": GAME, "frames": 9, "sha256": "0" * 64}
 
 
@@ -18,6 +20,13 @@ def test_every_message_is_read() -> None:
     for tempo in (0.25, 1):  # the slowest pace of the page, and the game's own
         assert parse(json.dumps({**BEGIN, "tempo": tempo})) == Begin(GAME, "ada", float(tempo), None)
     assert parse(json.dumps(FRAMES)) == Frames(GAME, 3, b"\1\x0f")
+    assert parse(json.dumps({**BEGIN, "place": {**PLACE, "of": GAME}})) == Begin(
+        GAME, "ada", 0.5, None, Line(1, 0, GAME, 0)
+    )
+    decisions = [[3, 0, 10, 7, ODDS], [4, 1, None, None, ODDS], [5, 0, 0, None, ODDS]]
+    found = parse(json.dumps({**FRAMES, "decisions": decisions}))
+    assert isinstance(found, Frames)
+    assert found.decisions == tuple(Decision(*one[:4], tuple(ODDS)) for one in decisions)  # type: ignore[misc]
     assert parse(json.dumps(END)) == End(GAME, 9, "0" * 64)
     assert parse('{"type": "discard", "name": "x"}') == Discard("x")
 
@@ -39,6 +48,18 @@ def test_every_message_is_read() -> None:
         ({**FRAMES, "frames": [16]}, "message"),
         ({**FRAMES, "frames": [True]}, "message"),
         ({**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, "message"),
+        ({**FRAMES, "decisions": 5}, "message"),
+        ({**FRAMES, "decisions": [[3, 0, 11, 7, ODDS]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 0, None, 7, ODDS]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 1, 2, 7, ODDS]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 2, None, None, ODDS]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 0, 2, -1, ODDS]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 0, 2, 7, ODDS[1:]]]}, "a decision"),
+        ({**FRAMES, "decisions": [[3, 0, 2, 7, ["1", *ODDS[1:]]]]}, "a decision"),
+        ({**FRAMES, "decisions": [3]}, "a decision"),
+        ({**BEGIN, "place": 5}, "its place"),
+        ({**BEGIN, "place": {**PLACE, "of": "x"}}, "its place"),
+        ({**BEGIN, "place": {**PLACE, "step": -1}}, "its place"),
         ({**END, "frames": 0}, "message"),
         ({**END, "sha256": "0"}, "message"),
     ],

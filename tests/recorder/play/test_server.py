@@ -79,7 +79,7 @@ def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_gam
         page.send(game.begin())
         page.send(game.part(0, 25))
         until = time.monotonic() + 60
-        while not [*recorder.folder.glob("aside/under-way-*/*.partial")]:
+        while not [*recorder.folder.glob("aside/under-way-*/game-*.partial")]:
             assert time.monotonic() < until
             time.sleep(0.02)
         shutil.copytree(recorder.folder, left)  # as a kill at this moment leaves it

@@ -1,9 +1,9 @@
-"""SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.coaching.kills 50
+"""SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.play.coached_kills 50
 
 A real browser takes over, hands over and goes back by key events. Before each kill, and each time that it goes back,
 the clock that the page shows is read. In the end every line is an episode, in the order of play and as long as its
-clock was, but for the last moment of one that a kill cut short; no copy of a game is left, and `qwop-dataset verify
-replay=true` finds nothing wrong.
+clock was, but for the last moment of one that a kill of the browser cut short; no copy of a game is left, and
+`qwop-dataset verify replay=true` finds nothing wrong.
 """
 
 import signal
@@ -17,9 +17,9 @@ from typing import ClassVar
 from qwop.datasets import open_dataset
 from selenium import webdriver
 
-from ..play.kills import World, clock_of, command_path, main
+from .kills import World, clock_of, command_path, main
 
-ENTER, BACKSPACE = "\ue007", "\ue003"
+BACKSPACE = "\ue003"
 
 
 @dataclass
@@ -32,11 +32,7 @@ class CoachedWorld(World):
     KINDS: ClassVar[tuple[str, ...]] = ("kill_recorder", "kill_browser", "kill_both")
     KEPT: ClassVar[str] = "every line is there once, as long as its clock was, and all of them verify by replay"
     LAST: ClassVar[float] = 3.0
-    """Seconds that a copy of a game may be old: half a second, and what a busy machine takes."""
-
-    def open(self) -> None:
-        self.driver.get(self.address)
-        self.wait(lambda: self.state == "ready", "ready")
+    """Seconds that what was sent may be old: half a second, and what a busy machine takes."""
 
     @property
     def state(self) -> str:
@@ -51,7 +47,7 @@ class CoachedWorld(World):
 
     def play(self) -> None:
         """Begin a game and make a few moves; the clocks of its lines are noted."""
-        self.key(ENTER)
+        self.key("r")
         self.wait(lambda: self.state == "playing", "playing")
         self.wait(lambda: self.clock() > 0.3, "begun")
         for _ in range(self.random.randint(1, 5)):
@@ -107,13 +103,8 @@ class CoachedWorld(World):
         self.recorder.send_signal(number)
         self.recorder.wait(timeout=120)  # a busy machine takes a while to sum up
 
-    def finish(self) -> None:
-        """Wait until the last killed recorder's game is recorded, and stop."""
-        self.wait(lambda: not self.copies(), "recorded")
-        self.end_recorder(signal.SIGTERM)
-
     def copies(self) -> list[Path]:
-        return [*self.folder.glob("data/aside/under-way-*/*.partial")]
+        return [*self.folder.glob("data/aside/under-way-*/game-*.partial")]
 
     def check(self) -> None:
         data = self.folder / "data"

@@ -1,44 +1,45 @@
-"""Requests that the page's server must refuse, sent over plain sockets while a game is under way."""
+"""Requests that a page's server must refuse, sent over plain sockets while a game is under way."""
 
 import base64
 import itertools
 import json
 import socket
 import struct
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from qwop.datasets import open_dataset
-from qwop.envs.pictures.frame_rows import ROW, rows_of_game
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, open_dataset
 from qwop.play.server import LOOPBACK
 from qwop.recorder.page import local_server
 from websockets.exceptions import ConnectionClosed
 
-KEYS = [5, 5, 9, 10, 10, 6, 0, 5]
-"""A runner who stumbles, but does not fall for a long time if these are pressed by turns with nothing."""
+from .conftest import Recorder
+
+KEYS = [5] * 20 + [10] * 10
 
 
 class Player:
-    """A game under way; `check` plays on and looks at what is shown."""
+    """A game under way; `check` plays on."""
 
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-        self.keys: list[int] = []
-        connection.send(json.dumps({"type": "start", "game": 1}))
-        self.rows = [self._rows()]
+    def __init__(self, connection: Any, game: Any) -> None:
+        self.connection, self.game, self.sent = connection, game, 0
+        connection.send(game.begin())
 
     def check(self) -> None:
-        keys = [KEYS[len(self.keys) % len(KEYS)] if len(self.keys) < 8 else 0]
-        self.connection.send(json.dumps({"type": "keys", "game": 1, "keys": keys}))
-        self.keys += keys
-        self.rows.append(self._rows())
+        self.connection.send(self.game.part(self.sent, self.sent + 5))
+        self.sent += 5
+        with pytest.raises(TimeoutError):  # it is not closed
+            self.connection.recv(timeout=0.05)
 
-    def _rows(self) -> Any:
-        return np.frombuffer(self.connection.recv(timeout=10), "<f4")[2:].reshape(-1, ROW)
+
+@pytest.fixture
+def player(recorder: Any, game_of: Callable[..., Any]) -> Iterator[Player]:
+    with recorder.page() as connection:
+        yield Player(connection, game_of(KEYS))
 
 
 def request(method: str, path: str, headers: list[tuple[str, str]], protocol: str = "HTTP/1.1") -> bytes:
@@ -123,79 +124,103 @@ def opening(address: Any) -> bytes:
 
 
 def test_requests_that_no_page_makes_are_refused_and_the_game_goes_on(
-    recorder: Any, caplog: pytest.LogCaptureFixture
+    recorder: Any, player: Player, caplog: pytest.LogCaptureFixture
 ) -> None:
     address = recorder.address
-    with recorder.play() as connection:
-        player = Player(connection)
-        for name, data in refused_requests(address.netloc, address.port, address.path.strip("/")):
-            status = answer(address, data).partition(b"\r\n")[0]
-            assert status == b"" or status.split(b" ")[1][:1] in (b"4", b"5"), f"{name}: {status!r}"
-            assert b"500" not in status, name
-        player.check()
+    for name, data in refused_requests(address.netloc, address.port, address.path.strip("/")):
+        status = answer(address, data).partition(b"\r\n")[0]
+        assert status == b"" or status.split(b" ")[1][:1] in (b"4", b"5"), f"{name}: {status!r}"
+        assert b"500" not in status, name
+    player.check()
+    player.connection.close()
     recorder.wait_for_games(1)
     (episode,) = open_dataset(recorder.folder)
-    assert np.concatenate(episode.keys or ()).tolist() == player.keys
-    np.testing.assert_array_equal(np.concatenate(player.rows), rows_of_game(player.keys))
+    assert episode.keys_of_frames.tolist() == KEYS[:5]
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
 
 
 def test_messages_that_no_page_sends_end_their_connection_and_no_other_game(
-    recorder: Any, caplog: pytest.LogCaptureFixture
+    recorder: Any, player: Player, caplog: pytest.LogCaptureFixture
 ) -> None:
     messages = [*map(json.dumps, REFUSED_MESSAGES), *REFUSED_TEXTS, b'{"type": "start", "game": 1}']  # the last binary
-    with recorder.play() as connection:
-        player = Player(connection)
-        for message in messages:
-            with recorder.play() as other:
-                other.send(message)
-                with pytest.raises(ConnectionClosed) as closed:
-                    other.recv(timeout=10)
-            assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 1008, message[:60]
-        player.check()
-    recorder.wait_for_games(1)
+    for message in messages:
+        with recorder.page() as other:
+            other.send(message)
+            with pytest.raises(ConnectionClosed) as closed:
+                other.recv(timeout=10)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1008, message[:60]
+    player.check()
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
 
 
-def test_no_more_pages_than_the_limit_play_at_once(recorder: Any) -> None:
+def test_no_more_pages_than_the_limit_play_at_once(recorder: Any, game_of: Callable[..., Any]) -> None:
     with ExitStack() as opened:
-        players = [Player(opened.enter_context(recorder.play())) for _ in range(local_server.MAX_PAGES)]
-        more = opened.enter_context(recorder.play())
+        players = [
+            Player(opened.enter_context(recorder.page()), game_of(KEYS, number))
+            for number in range(local_server.MAX_PAGES)
+        ]
+        more = opened.enter_context(recorder.page())
         with pytest.raises(ConnectionClosed) as closed:
             more.recv(timeout=10)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1013
         for player in players:
             player.check()
-    with recorder.play() as again:
-        Player(again).check()
+    with recorder.page() as again:
+        Player(again, game_of(KEYS, 99)).check()
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8123", "127.0.0.1:1", "[::1]:8123"])
+def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str) -> None:
+    path, own = recorder.address.path, f"http://{host}"
+    head = answer(recorder.address, f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    assert head.startswith(b"HTTP/1.1 200")
+    assert f"connect-src 'self' ws://{host};".encode() in head
+    for origin, plays in ((own, True), (f"http://{recorder.address.netloc}", False), ("http://localhost:9", False)):
+        with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as plain:
+            plain.sendall(request("GET", f"{path}play", [("Host", host), ("Origin", origin), *UPGRADE]))
+            assert plain.recv(65536).startswith(b"HTTP/1.1 101" if plays else b"HTTP/1.1 403"), origin
 
 
 @pytest.fixture
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_server, "SEND_SECONDS", 0.5)
+    for name in ("PING_SECONDS", "SEND_SECONDS"):
+        monkeypatch.setattr(local_server, name, 0.2)
 
 
 @pytest.mark.usefixtures("short_times")
-def test_a_page_that_takes_nothing_is_cut_off_its_game_is_kept_and_the_server_can_stop(recorder: Any) -> None:
-    address = recorder.address
-    keys = json.dumps({"type": "keys", "game": 1, "keys": [5] + [0] * 59}).encode()
-    with recorder.play() as connection, socket.socket() as deaf:
-        player = Player(connection)
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.settimeout(10)
-        deaf.connect((address.hostname, address.port))
-        deaf.sendall(opening(address))
-        with suppress(OSError):  # a reset or a broken pipe ends it
-            for game in itertools.count(1):
-                deaf.sendall(frame(json.dumps({"type": "start", "game": game}).encode()))
-                for _ in range(30):
-                    deaf.sendall(frame(keys.replace(b'"game": 1', f'"game": {game}'.encode())))
-        player.check()
-        before = time.monotonic()
+def test_a_page_that_falls_asleep_loses_its_connection_without_a_word(
+    tmp_path: Path, game_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder, game = Recorder(tmp_path / "dataset"), game_of(KEYS)
+    try:
+        with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as asleep:
+            asleep.sendall(opening(recorder.address))
+            for message in (game.begin(), game.part(0)):
+                asleep.sendall(frame(message.encode()))
+            recorder.wait_for_games(1)
+    finally:
         recorder.stop()
-        assert time.monotonic() - before < 10
-    kept = list(open_dataset(recorder.folder))
-    assert player.keys in [np.concatenate(game.keys or ()).tolist() for game in kept]
-    assert len(kept) >= 2
+    assert caplog.records == []
+
+
+def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, tmp_path: Path) -> None:
+    assert recorder.address.hostname == "127.0.0.1"
+    with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
+        Recorder(tmp_path / "two", recorder.address.port)
+
+
+def test_a_game_that_cannot_be_written_ends_the_recording(
+    recorder: Any, player: Player, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: Any) -> Any:
+        raise BadInput("the disk is full")
+
+    monkeypatch.setattr(DatasetWriter, "write", fail)
+    player.connection.send(player.game.part(0))
+    player.connection.send(player.game.end())
+    with pytest.raises(ConnectionClosed):
+        player.connection.recv(timeout=10)
+    with pytest.raises(BadInput, match="the disk is full"):
+        recorder.games.wait()

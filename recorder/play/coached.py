@@ -1,0 +1,152 @@
+"""Games in which a person corrects a policy on the page: its decisions, checked against PyTorch, as an episode."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...common.progress import plain_console
+from ...datasets.control import POLICY, Branch, mu_of
+from ...datasets.from_keys import episode_from_keys
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.names import ACTION_KEYS
+from ...envs.qwop.replay import Replay
+from ...policies.champion import policy_path
+from ...policies.files import load_policy
+from ...policies.policy import Policy, choose
+from ...policies.threads import use_one_thread
+from ..page.environment_source import coached_games, open_corrections
+from ..page.library import Library
+from ..page.messages import Decision, Line
+from ..settings import RecorderPageSettings
+from ..source import Recorded, Source, recorded_games
+from .server import PlayServer
+
+TOLERANCE = 1e-5
+"""Largest difference between a probability of the page and PyTorch's, which adds in another order."""
+
+IN_PAGE = ("actor-critic", "actor", "valued-actor")
+"""Networks that the page draws from. Those of Q values act by the largest one, so rounding decides between
+equals."""
+
+
+def open_coached(settings: RecorderPageSettings, folder: Path, news: str) -> Source:
+    """The page on which a person corrects a policy of QWOP. news: a line that it shows.
+
+    A network that the page cannot run plays in this process. BadInput for a policy of another environment.
+    """
+    assert settings.policy is not None
+    use_one_thread()
+    policy = load_policy(settings.policy)
+    if not policy.environment.capabilities.keys:
+        raise BadInput(
+            f"source.policy={settings.policy}: plays {policy.environment}, not QWOP; give source=environment with "
+            "source.id"
+        )
+    if policy.network.architecture not in IN_PAGE or policy.observation.is_image:
+        return open_corrections(settings, folder, news)
+    info, games = coached_games(settings, policy, folder)
+    lines = Lines(policy, info, games, folder)
+    policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
+    coach = {
+        "policy": games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,
+        "idle": settings.max_idle_frames, "news": news,
+    }  # fmt: skip
+    page = {"player": settings.player, "ghost": "none", "coach": coach}
+    server = PlayServer(
+        Library(folder, {}), info, settings.epsilon, page, settings.port, plain_console().print, lines,
+        policy_path(settings.policy),
+    )  # fmt: skip
+    return server.source(info, settings.open)
+
+
+class Lines:
+    """Makes episodes of the games of one policy and seed. Each has a number, which goes on after those in `folder`.
+
+    games: identity of all of them, without the number. first: number of the next one.
+    """
+
+    def __init__(self, policy: Policy, info: DatasetInfo, games: Recorded, folder: Path) -> None:
+        assert games.origin.seed is not None
+        self._policy, self._info, self.games, self.seed = policy, info, games, games.origin.seed
+        there = [one for one in recorded_games(folder) if one.is_of(games)]
+        self._numbers = {one.origin.page_game: one.origin.game for one in there if one.origin.game is not None}
+        self.first = max(self._numbers.values(), default=-1) + 1
+        self._next = itertools.count(self.first)
+
+    def episode(
+        self, game: str, line: Line, decisions: Sequence[Decision], keys: NDArray[np.uint8], played: Replay, *,
+        player: str, epsilon: float,
+    ) -> Episode:  # fmt: skip
+        """The episode of a line. game: its twelve digits. keys: uint8 [n]. played: the replay of the keys.
+
+        BadInput if an action of the policy does not follow from the page's probabilities and the uniform number, or a
+        probability is none of PyTorch's.
+        """
+        if not decisions:
+            raise BadInput("it has no decision")
+        bounds = np.array([*(one.frame for one in decisions), len(played.states) - 1])
+        if bounds[0] < 0 or (np.diff(bounds) < 1).any():
+            raise BadInput("its decisions are not in the order of its frames")
+        made = episode_from_keys(
+            keys, self._info, player=player, source=self.games.source, epsilon=epsilon, game=played, bounds=bounds,
+        )  # fmt: skip
+        actors = np.array([one.actor for one in decisions], dtype=np.int8)
+        odds = np.array([one.probabilities for one in decisions], dtype=np.float32)
+        asked = self._policy.probabilities(made.observations[:-1])
+        if len(wrong := np.flatnonzero(~(np.abs(odds - asked).max(axis=1) <= TOLERANCE))):
+            raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
+        behaviour = made.behaviour_probabilities.copy()
+        for row in np.flatnonzero(actors == POLICY).tolist():
+            _require_keys(row, decisions[row], keys[bounds[row] : bounds[row + 1]])
+            behaviour[row] = self._drawn_with(line, decisions[row], odds[row], asked[row])
+        return replace(
+            made,
+            origin=replace(self.games.origin, game=self._number(game), page_game=game),
+            behaviour_probabilities=behaviour,
+            **mu_of(actors, made),
+            actors=actors,
+            policy_probabilities=odds,
+            branch=self._branch(line),
+        )
+
+    def _drawn_with(
+        self, line: Line, decision: Decision, odds: NDArray[np.float32], asked: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """μ of a decision of the policy, float32 [A]."""
+        assert decision.action is not None
+        if self.games.origin.greedy:
+            if asked[decision.action] < asked.max() - TOLERANCE:
+                raise BadInput(f"its action in frame {decision.frame} is not the most probable one")
+            best: NDArray[np.float32] = np.eye(len(odds), dtype=np.float32)[decision.action]
+            return best
+        uniform = np.array([uniform_number(self.seed, line, decision.number or 0)])
+        actions, drawn_with = choose(odds[None], uniform)
+        if actions[0] != decision.action or decision.number is None:
+            raise BadInput(f"its action in frame {decision.frame} does not follow from its probabilities")
+        mu: NDArray[np.float32] = drawn_with[0]
+        return mu
+
+    def _number(self, game: str) -> int:
+        if game not in self._numbers:
+            self._numbers[game] = next(self._next)
+        return self._numbers[game]
+
+    def _branch(self, line: Line) -> Branch | None:
+        """None also for a line that left one which was refused: all of its decisions are its own then."""
+        return None if line.of is None or line.of not in self._numbers else Branch(self._numbers[line.of], line.step)
+
+
+def uniform_number(seed: int, line: Line, number: int) -> float:
+    """The uniform number, in [0, 1), of a draw in a game of a page, from a counter-based generator."""
+    generator = np.random.Philox(key=[seed, line.page], counter=[number, line.game, 0, 0])
+    return float(np.random.Generator(generator).random())
+
+
+def _require_keys(row: int, decision: Decision, keys: NDArray[np.uint8]) -> None:
+    if (keys != ACTION_KEYS[decision.action]).any():
+        raise BadInput(f"its decision {row + 1} has other keys than the policy's action")

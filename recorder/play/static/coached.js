@@ -1,0 +1,182 @@
+// Your game and a policy's: it plays, you take over, hand back and go back.
+
+import { FRAMES_A_SECOND, POSE } from "./engine.js";
+import { choose, uniform } from "./draws.js";
+import { FRAME } from "./live_game.js";
+import { prove } from "./packed.js";
+import { ACTION_KEYS } from "./policy.js";
+import { Run } from "./run.js";
+
+const [POLICY, PERSON] = [0, 1]; // actors, as the dataset has them
+const SLOWER = [1, 2, 4]; // lengths of a frame that slow motion goes through
+
+// Decides who acts. A pressed key gives control to the person; some frames without a key give it back.
+export class Control {
+  // release: frames without a key after which the policy has control again.
+  constructor(release) {
+    Object.assign(this, { release, idle: 0, ignored: 0, holds: false, person: false });
+    this.waiting = false; // true after going back, until a key is pressed or control is handed over
+  }
+
+  // Actor of the next frame, in which the person holds these keys; null while the game waits.
+  actor(keys) {
+    this.ignored &= keys;
+    const held = keys & ~this.ignored;
+    if (held) {
+      Object.assign(this, { person: true, waiting: false, holds: false, idle: 0 });
+    } else if (this.waiting) {
+      return null;
+    } else if (this.person && !this.holds) {
+      this.idle += 1;
+      if (this.idle > this.release) this.person = false;
+    }
+    return this.person ? PERSON : POLICY;
+  }
+
+  // Gives control to the other side. The policy keeps it until one of the keys `held` is pressed anew, or another one; the
+  // person keeps it without a key until the first one.
+  handOver(held) {
+    const person = !this.person;
+    Object.assign(this, { waiting: false, person, holds: person, ignored: held, idle: 0 });
+  }
+
+  // Waits until one of the keys `held` is pressed anew, or another one.
+  wait(held) { Object.assign(this, { person: false, waiting: true, idle: 0, holds: false, ignored: held }); }
+}
+
+// A game, and the lines that it leaves by going back. A decision lasts as long as the policy's do, or until control changes,
+// so that each belongs to one side. It is [frame, actor, action, number, probabilities]: the policy's action and the number
+// of its draw, null for a person's; the probabilities are the policy's in either case.
+export class CoachedRun extends Run {
+  // coach: { policy, key, count, release, back, greedy, idle, light }. count: number of the game among those of this page.
+  constructor(module, keyboard, ghost, now, tempo, coach) {
+    super(module, keyboard, ghost, now, tempo);
+    Object.assign(this, { module, coach, policy: coach.policy, slower: 1, early: 0, looked: now });
+    this.control = new Control(Math.round(coach.release * FRAMES_A_SECOND));
+    this.late = this.policy.lag ? this.game.observeStart(this.policy.kind).slice() : null;
+    this.decisions = [];
+    this.marks = []; // states in which the decisions began
+    this.draws = 0;
+    this.branch = null; // { of, step }: the line that this one left, and the decisions that both share
+    this.line = null; // this line, once it is kept
+    this.begins = false; // true after going back: the decision before that place is over, however short it was cut
+    const idle = Math.floor(this.draw() * (coach.idle + 1));
+    for (let frame = 0; frame < idle; frame += 1) this.advance(0);
+    this.stand(now);
+  }
+
+  draw() {
+    this.draws += 1;
+    return uniform(this.coach.key, [this.draws - 1, this.coach.count]);
+  }
+
+  // The next frame begins now.
+  stand(now) {
+    this.live.requested = this.game.keys.length;
+    this.live.start = now - this.live.requested * this.live.frame;
+  }
+
+  tick(now) {
+    const { control } = this;
+    if (this.pausedAt === null && control.waiting) {
+      const held = this.keyboard.during(this.looked, now);
+      if (control.actor(held) !== null) this.early = held;
+      this.stand(now);
+    }
+    this.looked = now;
+    super.tick(now);
+    this.coach.light(control);
+  }
+
+  play(given) {
+    const held = given | this.early;
+    this.early = 0;
+    const actor = this.game.ended ? null : this.control.actor(held);
+    if (actor === null) return;
+    const [last, frame] = [this.decisions.at(-1), this.game.keys.length];
+    if (!last || this.begins || last[1] !== actor || frame - last[0] >= this.policy.framesPerStep) this.decide(actor, frame);
+    this.advance(actor === PERSON ? held : ACTION_KEYS[this.decisions.at(-1)[2]]);
+  }
+
+  advance(keys) {
+    if (this.late) this.late.set(this.game.observe(this.policy.kind));
+    super.play(keys);
+  }
+
+  decide(actor, frame) {
+    this.begins = false;
+    const { reals, integers, first } = this.game.save();
+    this.marks.push({ reals, integers, first, late: this.late?.slice() });
+    const observation = this.late ?? this.game.observe(this.policy.kind);
+    const probabilities = this.policy.probabilities(observation);
+    const decision = [frame, actor, null, null, [...probabilities]];
+    if (actor === POLICY && this.coach.greedy) {
+      decision[2] = this.policy.decide(observation);
+    } else if (actor === POLICY) {
+      decision[3] = this.draws;
+      decision[2] = choose(probabilities, this.draw());
+    }
+    this.decisions.push(decision);
+  }
+
+  // True if a decision is in no line that is kept.
+  get own() { return this.line === null && this.decisions.length > (this.branch?.step ?? 0); }
+
+  get played() { return super.played && this.own; }
+
+  // The keys to show: yours while you have control; undefined for those of the frame.
+  get down() { return this.control.person ? super.down : undefined; }
+
+  // This line is kept under these twelve digits.
+  keep(line) { this.line = line; }
+
+  // Returns to the state at least that many seconds ago, at a decision's beginning, and waits. The line was kept, if it has
+  // anything of its own.
+  goBack(now) {
+    const wanted = this.game.keys.length - Math.round(this.coach.back * FRAMES_A_SECOND);
+    const place = Math.max(this.decisions.findLastIndex(([frame]) => frame <= wanted), 0);
+    if (this.decisions.length) this.restore(this.marks[place], this.decisions[place][0]);
+    this.decisions.length = this.marks.length = place;
+    if (this.line !== null) this.branch = { of: this.line, step: place };
+    else if (this.branch) this.branch.step = Math.min(this.branch.step, place);
+    Object.assign(this, { line: null, begins: true, pausedAt: null });
+    this.control.wait(this.keyboard.mask);
+    this.stand(now);
+    this.race(this.ghost);
+  }
+
+  restore({ reals, integers, first, late }, frame) {
+    this.game.restore({ reals, integers, first, keys: this.game.keys.slice(0, frame) });
+    this.late?.set(late);
+    this.live.rows.length = frame + 1;
+    this.live.over = false;
+  }
+
+  handOver() { this.control.handOver(this.keyboard.mask); }
+
+  // Goes through the speeds; returns how much slower than the game's the new one is.
+  slow(now) {
+    this.slower = SLOWER[(SLOWER.indexOf(this.slower) + 1) % SLOWER.length];
+    this.live.setFrame(this.pausedAt ?? now, (FRAME / this.tempo) * this.slower);
+    return this.slower;
+  }
+
+  rows(now) {
+    const [own, other] = super.rows(now);
+    return [this.control.waiting ? this.live.rows.at(-1) : own, other];
+  }
+
+  still(now) { return super.still(now) || this.control.waiting; }
+
+  // Its place among the lines: the page and the number of its game there, whose draws are its own; the line that it left, and
+  // the decisions that both share.
+  get place() { return { page: this.coach.key[1], game: this.coach.count, of: null, step: 0, ...this.branch }; }
+
+  result() {
+    this.sha256 = prove(this.module, this.game.keys);
+    return { ...super.result(), place: this.place, decisions: this.decisions.slice() };
+  }
+}
+
+// The marks that a row has passed.
+export const passedIn = (row, marks) => marks.filter((mark) => row[POSE] >= mark && row[POSE + 1]).length;

@@ -1,0 +1,308 @@
+"""Policies that play in the recorder's process, and a person who corrects them on the page of their environment."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets.control import PERSON, POLICY
+from qwop.datasets.differences import differences_of_branch
+from qwop.datasets.origin import Origin
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.verify import verify
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.game_writer import GameWriter
+from qwop.recorder.main import open_source
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame
+from qwop.recorder.page.environment_play import repeats_games
+from qwop.recorder.page.environment_source import open_corrections
+from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
+from websockets.sync.client import ClientConnection, connect
+
+
+def untrained(spec: EnvironmentSpec, observation: ObservationSpec | None = None, actions: int = 2) -> Policy:
+    if observation is None:
+        observation, actions = spec.interface()
+    return Policy(ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1)), spec, observation)
+
+
+def game_of(
+    env: gymnasium.Env[Any, Any], policy: Policy, back: int, info: DatasetInfo | None = None, **more: Any
+) -> EnvironmentGame:
+    """A game of an environment whose actions are held as their number plus 1."""
+    info = info or DatasetInfo(policy.environment, policy.observation, policy.actions)
+    coach = Coach(policy, "a policy", Origin(seed=0), count().__next__, 2, back, np.random.default_rng(0))
+    return EnvironmentGame(env, None, info, "me", 0.05, coach=coach, seed=5, **more)
+
+
+def play(game: EnvironmentGame, *held: int) -> None:
+    for keys in held:
+        game.advance(1, [keys])
+
+
+def require_whole(folder: Path, info: DatasetInfo, *episodes: Episode) -> None:
+    writer = DatasetWriter(folder, info)
+    for episode in episodes:
+        writer.write(episode)
+    assert verify(folder, replay=True)[1] == []
+
+
+def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
+    spec = EnvironmentSpec("CartPole-v1")
+    env, policy = spec.make(render_mode="rgb_array"), untrained(spec)
+    game = game_of(env, policy, back=3)
+    play(game, 0, 0, 0, 1, 2, 1)
+    before = [*game.play.observations]
+    line = game.go_back()
+    assert line is not None
+    assert line.actors is not None
+    assert line.actors.tolist() == [POLICY] * 3 + [PERSON] * 3
+    assert np.array_equal(game.play.observations, before[:4])
+    play(game, 0)
+    assert len(game.play.actions) == 3  # it waits for a key
+    play(game, 1, 0, 0, 0)
+    branch = game.episode()
+    assert branch.branch is not None
+    assert (branch.branch.step, branch.origin.game) == (3, 1)
+    assert differences_of_branch(branch, line) is None
+    asked = policy.probabilities(branch.observations[:-1])
+    assert np.array_equal(branch.policy_probabilities, asked)  # type: ignore[arg-type]
+    own = branch.actors == POLICY
+    assert np.array_equal(branch.behaviour_probabilities[own], asked[own])
+    assert not game.played
+    assert game.go_back() is None  # all of it is in an episode
+    info = DatasetInfo(spec, policy.observation, policy.actions)
+    assert repeats_games(env, info)
+    require_whole(tmp_path / "data", info, line, branch)
+
+
+def test_a_policy_with_a_memory_remembers_what_the_person_did(
+    alternating: Callable[[EnvironmentSpec], Policy],
+) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2})
+    policy = alternating(spec)
+    game = game_of(spec.make(render_mode="rgb_array"), policy, back=6)
+    play(game, *[0] * 10, 3, 3, *[0] * 5)
+    game.go_back()
+    play(game, 5, *[0] * 8)
+    episode = game.episode()
+    state = policy.initial_state(1)
+    for row in range(len(episode)):
+        expected, state = policy.step(episode.observations[row][None], state)
+        assert np.array_equal(expected[0], episode.policy_probabilities[row])  # type: ignore[index]
+        state = policy.feed(state, episode.actions[row : row + 1], episode.rewards[row : row + 1])
+
+
+def test_a_policy_of_qwop_that_sees_pictures_is_corrected_with_every_key_recorded(tmp_path: Path) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 2})
+    policy = untrained(spec)
+    game = game_of(spec.make(render_mode="rgb_array", max_idle_frames=9), policy, back=8)
+    play(game, *[0] * 9, 3, 3, *[0] * 9)
+    line = game.go_back()
+    assert line is not None
+    play(game, 5, *[0] * 20)
+    branch = game.episode()
+    assert (branch.outcome, line.outcome) == ("stopped", "stopped")
+    assert branch.keys is not None
+    require_whole(tmp_path / "data", DatasetInfo(spec, policy.observation, policy.actions), line, branch)
+    file = save_policy(tmp_path / "policy.safetensors", policy)
+    settings = RecorderPageSettings(policy=str(file), open=False)
+    source = open_source(settings, tmp_path / "more")
+    assert source.info.environment == spec
+    assert source.finish() == []
+
+
+class Moody(gymnasium.Env[Any, Any]):
+    """Gives another game for the same seed."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+    noise = np.random.default_rng(1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self.noise.random(1), {}
+
+    def step(self, action: Any) -> Any:
+        return self.noise.random(1), 0.0, False, False, {}
+
+
+class Tired(Moody):
+    """Shows the same, but ends its first game after three decisions and no other one."""
+
+    games = 0
+    decisions = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.games += 1
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> Any:
+        self.decisions += 1
+        return np.zeros(1), 0.0, self.games == 1 and self.decisions == 3, False, {}
+
+
+@pytest.mark.parametrize("env", [Moody(), Tired()])
+def test_an_environment_that_does_not_repeat_its_games_cannot_go_back(env: gymnasium.Env[Any, Any]) -> None:
+    assert not repeats_games(env, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((1,)), 2))
+
+
+class Changing(gymnasium.Env[Any, Any]):
+    """Repeats its games until it changes, then fails or gives others."""
+
+    observation_space = gymnasium.spaces.Box(-9, 9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    change: str | None = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return self.np_random.random(1, dtype=np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        if self.change == "fails":
+            raise RuntimeError("out of order")
+        seen = np.ones(1, dtype=np.float32) if self.change else self.np_random.random(1, dtype=np.float32)
+        return seen, 1.0, False, False, {}
+
+    def render(self) -> Any:
+        return np.zeros((8, 8, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("change", "why"), [("differs", "give another game"), ("fails", "out of order")])
+def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: str) -> None:
+    env, spec = Changing(), EnvironmentSpec("CartPole-v1")
+    policy = untrained(spec, ObservationSpec((1,)))
+    reported: list[str] = []
+    game = game_of(env, policy, back=3, report=reported.append)
+    play(game, 0, 0, 1, 2, 0, 0)
+    played = game.so_far()
+    assert played is not None
+    env.change = change
+    assert game.go_back() is None
+    assert why in game.result()["problem"]
+    assert why in reported[0]
+    assert game.over
+    assert game.played
+    kept = game.episode()
+    assert kept.truncated
+    assert np.array_equal(kept.observations, played.observations)
+    assert np.array_equal(kept.actions, played.actions)
+    assert kept.branch is None
+
+
+class Page:
+    """Does what the page does, without a browser."""
+
+    def __init__(self, address: str) -> None:
+        host = urlsplit(address)
+        url = f"ws://{host.netloc}{host.path}play"
+        self.socket: ClientConnection = connect(url, origin=f"http://{host.netloc}")  # type: ignore[arg-type]
+        self.number, self.control, self.total = 0, {"person": False, "waiting": False}, 0.0
+        self.ended: dict[str, Any] | None = None
+
+    def send(self, kind: str, **more: Any) -> None:
+        """Send a message, and take what is said until nothing comes."""
+        self.number += kind in ("start", "back")
+        self.socket.send(json.dumps({"type": kind, "game": self.number, **more}))
+        try:
+            while True:
+                message = self.socket.recv(timeout=0.3)
+                if isinstance(message, bytes):
+                    self.total = float(np.frombuffer(message[:12], "<f4")[2])
+                elif (said := json.loads(message))["type"] == "control":
+                    self.control = {name: said[name] for name in ("person", "waiting")}
+                elif said["type"] == "ended":
+                    self.ended = said
+        except TimeoutError:
+            pass
+
+    def keys(self, *held: int) -> None:
+        self.send("keys", keys=held)
+
+
+@contextmanager
+def recording(folder: Path, policy: Path) -> Iterator[Page]:
+    """The page of a recording that ends as the context does."""
+    settings = EnvironmentPageSettings(id="CartPole-v1", policy=str(policy), open=False, back=0.1)
+    source = open_source(settings, folder)
+    (address,) = re.findall(r"http://\S+", source.notes[0])
+    games = GameWriter(DatasetWriter(folder, source.info))
+    threading.Thread(target=source.record, args=[games], daemon=True).start()
+    page = Page(address)
+    try:
+        yield page
+    finally:
+        page.socket.close()
+        assert [*source.finish()] == []
+        games.close()
+
+
+@pytest.fixture
+def cartpole(tmp_path: Path) -> Path:
+    return save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("CartPole-v1")))
+
+
+def test_control_goes_back_and_forth_over_the_connection(
+    tmp_path: Path, cartpole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_write, write = threading.Event(), GameWriter.write
+    monkeypatch.setattr(GameWriter, "write", lambda *given: may_write.wait(60) and write(*given))
+    with recording(tmp_path / "data", cartpole) as page:
+        page.send("start")
+        page.keys(0, 0, 0)
+        assert page.control == {"person": False, "waiting": False}
+        page.keys(1, 2, 1)
+        assert page.control["person"]
+        assert page.total == 6
+        page.send("back")  # before the line that is left is written
+        assert page.control == {"person": False, "waiting": True}
+        assert page.total == 3
+        may_write.set()
+        page.keys(0, 0)
+        assert page.control["waiting"]
+        page.send("hand over")
+        page.keys(1)
+        assert page.control == {"person": True, "waiting": False}
+    games = open_dataset(tmp_path / "data")
+    assert [None if game.branch is None else game.branch.step for game in games] == [None, 3]
+    assert not [*(tmp_path / "data").glob("aside/under-way-*")]
+
+
+def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(tmp_path: Path, cartpole: Path) -> None:
+    with recording(tmp_path / "data", cartpole) as page:
+        page.send("start")
+        page.keys(*[1] * 30)
+        assert page.ended is not None
+        total = page.total
+        page.send("back")
+        assert page.total < total
+        page.keys(0, *[1] * 30)  # the key was held at the end
+        total = page.total
+        page.socket.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
+        assert json.loads(page.socket.recv(timeout=10))["type"] == "discarded"
+        assert not [*tmp_path.rglob("*.partial")]  # a killed recorder's successor would record it again
+        page.send("back")
+        assert page.total == total
+        page.send("start")
+        assert page.total == 0
+    assert len([*(tmp_path / "data").glob("episodes/episode-*.parquet")]) == 1
+
+
+def test_another_environment_than_the_policys_is_refused(tmp_path: Path, cartpole: Path) -> None:
+    with pytest.raises(BadInput, match=r"give source\.id=QWOP-v1"):
+        open_corrections(EnvironmentPageSettings(id="CartPole-v1", policy="champion"), tmp_path / "data", "")
+    with pytest.raises(BadInput, match=r"plays CartPole-v1\(\), not QWOP; give source=environment"):
+        open_source(RecorderPageSettings(policy=str(cartpole)), tmp_path / "data")

@@ -1,0 +1,210 @@
+"""Lines of coached games, played by the page's scripts, as the recorder checks and keeps them."""
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import qwop.recorder.play.server as server
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode
+from qwop.datasets.control import PERSON, POLICY
+from qwop.datasets.differences import differences_of_branch
+from qwop.datasets.from_keys import replay_episode
+from qwop.datasets.verify import verify
+from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
+from qwop.envs.qwop.session import GameStart
+from qwop.envs.spec import EnvironmentSpec
+from qwop.play.site import SCRIPTS, acting_part
+from qwop.policies.champion import policy_path
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.policy import choose
+from qwop.recorder.page.environment_source import coached_games
+from qwop.recorder.page.messages import Begin, Frames, Line, parse
+from qwop.recorder.play.coached import Lines, uniform_number
+from qwop.recorder.settings import RecorderPageSettings
+
+from ...envs.web.runners import NODE, call, program_of
+from ...play.test_policy import NETWORKS, made
+
+FOLDERS = (PICTURE_SCRIPTS, SCRIPTS, server.STATIC, Path(__file__).parent)
+
+Move = tuple[Any, ...]
+MOVES: list[Move] = [
+    ("keys", 0, 40), ("keys", 9, 7), ("keys", 0, 30), ("back",), ("keys", 0, 5), ("keys", 6, 8), ("keys", 0, 40),
+    ("hand over",), ("keys", 0, 6), ("keys", 5, 4), ("back",), ("back",), ("hand over",), ("keys", 0, 4),
+    ("hand over",), ("keys", 0, 200), ("back",), ("keys", 4, 100), ("back",), ("hand over",), ("keys", 0, 3),
+    ("new",), ("keys", 0, 45),
+]  # fmt: skip
+
+
+def in_node(function: str, *arguments: Any) -> Any:
+    if program_of(NODE) is None:
+        pytest.skip("Node is not installed")
+    files = {file.name: file for folder in FOLDERS for file in folder.glob("*.js")}
+    return call(NODE, "coached_games.js", function, arguments, files, timeout=200)
+
+
+class Coached:
+    """Games of a policy that a person corrects. file: its path, or champion."""
+
+    def __init__(self, file: str, folder: Path, **settings: Any) -> None:
+        self.settings = RecorderPageSettings(policy=file, **settings)
+        self.policy, self.folder = load_policy(file), folder
+        self.info, games = coached_games(self.settings, self.policy, folder)
+        self.lines = Lines(self.policy, self.info, games, folder)
+
+    def play(self, moves: list[Move] = MOVES, page: int = 3) -> Any:
+        assert self.settings.policy is not None
+        file = base64.b64encode(acting_part(policy_path(self.settings.policy))).decode()
+        told = {name: getattr(self.settings, name) for name in ("release", "back", "greedy")}
+        more = {"key": [self.settings.seed, page], "idle": self.settings.max_idle_frames}
+        return in_node("linesOf", file, told | more, moves)
+
+    def episode(self, line: Any, **changed: Any) -> Episode:
+        """The episode of a line as the page sends it."""
+        line = {**line, **changed}
+        begin = parse_of({"type": "begin", "player": "ada", "tempo": 1, "file": None, **pick(line, "game", "place")})
+        frames = parse_of({"type": "frames", "at": 0, **pick(line, "game", "frames", "decisions")})
+        assert isinstance(begin, Begin)
+        assert isinstance(frames, Frames)
+        assert begin.line is not None
+        keys = np.array(line["frames"], dtype=np.uint8)
+        played = GameStart().session().play(keys)
+        return self.lines.episode(
+            begin.game, begin.line, frames.decisions, keys, played, player=begin.player, epsilon=0.05
+        )
+
+
+def parse_of(message: dict[str, Any]) -> Any:
+    return parse(json.dumps(message))
+
+
+def pick(line: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: line[name] for name in names}
+
+
+def require_whole(folder: Path, coached: Coached, episodes: list[Episode]) -> None:
+    """The lines verify by replay, branches as their parents."""
+    writer = DatasetWriter(folder, coached.info)
+    for episode in episodes:
+        writer.write(episode)
+    assert verify(folder, replay=True)[1] == []
+
+
+def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> None:
+    coached = Coached("champion", tmp_path / "data", back=1, release=0.3, seed=5)
+    found = coached.play()
+    assert found["same"]
+    assert all(found["same"])
+    episodes = [coached.episode(line) for line in found["lines"]]
+    assert len(episodes) >= 5
+    assert [episode.origin.game for episode in episodes] == [*range(len(episodes))]
+    assert episodes[-1].branch is None
+    for line, episode in zip(found["lines"], episodes, strict=True):
+        assert replay_episode(episode).sha256 == line["sha256"]
+        assert episode.actors is not None
+        sent = np.array([odds for *_, odds in line["decisions"]], dtype=np.float32)
+        own = episode.actors == POLICY
+        assert np.array_equal(episode.behaviour_probabilities[own], sent[own])
+        assert np.array_equal(episode.policy_probabilities, sent)  # type: ignore[arg-type]
+        assert (episode.behaviour_probabilities[~own].max(axis=1) > 0.95).all()
+        if episode.branch is not None:
+            assert differences_of_branch(episode, episodes[episode.branch.game]) is None
+    assert {PERSON, POLICY} <= {*np.concatenate([one.actors for one in episodes]).tolist()}  # type: ignore[misc]
+    assert episodes[0].mu == "mixed(0.05)"
+    require_whole(tmp_path / "data", coached, episodes)
+    later = Coached("champion", tmp_path / "data", back=1, release=0.3, seed=5)
+    assert later.lines.first == len(episodes)
+    assert later.episode(found["lines"][1]).origin.game == 1  # sent again by the page
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "settings", "sharpness", "greedy"),
+    [
+        ("actor-critic", 1, {"frames_per_step": 4, "observation_lag": 1}, 1.0, False),
+        ("actor", 5, {"frames_per_step": 2, "observation": "full"}, 3.5, False),
+        ("valued-actor", 4, {"frames_per_step": 1, "observation": "contact", "observation_lag": 1}, 0.5, True),
+    ],
+)
+def test_networks_sharpness_lag_and_greedy_play_hold_in_the_page(
+    tmp_path: Path, name: str, seed: int, settings: dict[str, Any], sharpness: float, greedy: bool
+) -> None:
+    policy = replace(made(name, EnvironmentSpec("QWOP-v1", settings), NETWORKS[name], seed), sharpness=sharpness)
+    file = save_policy(tmp_path / "policy.safetensors", policy)
+    coached = Coached(str(file), tmp_path / "data", back=0.5, greedy=greedy, max_idle_frames=5)
+    episodes = [coached.episode(line) for line in coached.play()["lines"]]
+    require_whole(tmp_path / "data", coached, episodes)
+    for episode in episodes:
+        assert episode.actors is not None
+        asked = policy.probabilities(episode.observations[:-1])
+        np.testing.assert_allclose(episode.policy_probabilities, asked, atol=1e-5)  # type: ignore[arg-type]
+        mine = episode.behaviour_probabilities[episode.actors == POLICY]
+        assert (mine.max(axis=1) == 1).all() == greedy
+
+
+def first_of(line: Any, actor: int) -> int:
+    return next(row for row, decision in enumerate(line["decisions"]) if decision[1] == actor)
+
+
+def changed(line: Any, row: int, **fields: Any) -> Any:
+    """The decisions of a line, one of them with other fields."""
+    places = {"frame": 0, "actor": 1, "action": 2, "number": 3, "odds": 4}
+    decisions = [[*decision] for decision in line["decisions"]]
+    for name, value in fields.items():
+        decisions[row][places[name]] = value
+    return decisions
+
+
+def test_a_line_that_is_not_the_policys_is_refused(tmp_path: Path) -> None:
+    coached = Coached("champion", tmp_path / "data", max_idle_frames=0)
+    line = coached.play([("keys", 0, 300), ("keys", 9, 6)])["lines"][0]
+    coached.episode(line)
+    row = min(range(50), key=lambda row: max(line["decisions"][row][4]))  # where the draw matters most
+    _, _, action, number, odds = line["decisions"][row]
+    asked = np.array([odds], dtype=np.float32)
+    place = Line(**line["place"])
+
+    def drawn(number: int) -> int:
+        return int(choose(asked, np.array([uniform_number(0, place, number)]))[0][0])
+
+    other_number = next(other for other in range(1000) if drawn(other) != action)
+    near = [odds[0] + 3e-5, *odds[1:]]
+    wrong = {
+        "does not follow": changed(line, row, number=other_number),
+        "other ones than PyTorch's": changed(line, row, odds=near),
+        "decision 2 are other": changed(line, 1, odds=odds),
+        "not in the order": line["decisions"][::-1],
+        "no decision": [],
+        "other keys than": changed(line, first_of(line, PERSON), actor=POLICY, action=action, number=number),
+    }
+    for why, decisions in wrong.items():
+        with pytest.raises(BadInput, match=why):
+            coached.episode(line, decisions=decisions)
+    other = Coached("champion", tmp_path / "data", max_idle_frames=0, seed=1)
+    with pytest.raises(BadInput, match="does not follow"):
+        other.episode(line)
+
+
+def test_a_greedy_action_is_the_most_probable_one_of_pytorch(tmp_path: Path) -> None:
+    coached = Coached("champion", tmp_path / "data", greedy=True)
+    line = coached.play([("keys", 0, 60)])["lines"][0]
+    episode = coached.episode(line)
+    assert (episode.behaviour_probabilities.max(axis=1) == 1).all()
+    drawn = Coached("champion", tmp_path / "data").play([("keys", 0, 300)])["lines"][0]
+    with pytest.raises(BadInput, match="not the most probable"):
+        coached.episode(drawn)
+
+
+def test_draws_are_those_of_numpy_and_choices_those_of_the_policies() -> None:
+    counters = [[0, 0], [1, 0], [0, 1], [12_345, 678]]
+    for key in ([0, 0], [7, 3], [2**32 - 1, 2**31]):
+        wanted = [uniform_number(key[0], Line(key[1], game, None, 0), number) for number, game in counters]
+        assert in_node("draws", key, counters) == wanted
+    random = np.random.default_rng(1)
+    odds = random.dirichlet(np.full(11, 0.2), size=200).astype(np.float32)
+    numbers = np.concatenate([random.random(197), [0.0, 1 - 2.0**-53, 0.5]])
+    assert in_node("choices", odds.tolist(), numbers.tolist()) == choose(odds, numbers)[0].tolist()
