@@ -10,8 +10,6 @@ from ..common.shared_settings import Device, IdleFrames, Seed, TrackerName
 from ..datasets.embedded import CHAMPION
 from ..policies.sizes import HIDDEN, Convolutions
 
-BACKENDS = ("torch", "d3rlpy")
-
 
 class CloningSettings(Settings):
     """Cloning: a network fitted to the demonstrated actions by maximum likelihood.

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.exchange.import_command import DatasetImportSettings, run
-
-Write = Callable[[pd.DataFrame, Path], Any]
 
 
 @pytest.fixture
@@ -28,64 +25,6 @@ def table() -> pd.DataFrame:
 def brought(path: Path, **more: Any) -> list[Episode]:
     run(DatasetImportSettings(str(path), str(path.parent / "out"), environment_id="CartPole-v1", **more))
     return list(open_dataset(path.parent / "out"))
-
-
-def require_equal(found: list[Episode], table: pd.DataFrame) -> None:
-    assert [len(one) for one in found] == [4, 3]
-    seen = np.concatenate([one.observations[:-1] for one in found])
-    np.testing.assert_array_equal(seen, table[["x", "v", "angle", "spin"]].to_numpy(np.float32))
-    assert [action for one in found for action in one.actions.tolist()] == table.action.tolist()
-    assert all((one.terminated, one.rewards.tolist()) == (True, [0.5] * len(one)) for one in found)
-
-
-def text(change: Callable[[str], str] = str, encoding: str = "utf-8", **more: Any) -> Write:
-    """Writes what pandas gives, changed."""
-    return lambda table, path: path.write_bytes(change(table.to_csv(index=False, **more)).encode(encoding))
-
-
-FORMS: dict[str, tuple[str, Write]] = {
-    "Excel in Germany, truths too": (
-        "a.csv",
-        text(lambda one: one.replace("True", "WAHR").replace("False", "FALSCH"), "cp1252", sep=";", decimal=","),
-    ),
-    "R": (
-        "a.csv",
-        lambda table, path: path.write_text(table.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
-    ),
-    "R in Europe": ("a.csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
-    "pandas with its index": ("a.csv", lambda table, path: table.to_csv(path)),
-    "zstd": ("a.csv.zst", lambda table, path: pl.from_pandas(table).write_csv(path, compression="zstd")),
-    "polars": ("a.csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
-    "lists in cells": (
-        "a.csv",
-        lambda table, path: (
-            table.drop(columns=["x", "v", "angle", "spin"])
-            .assign(observation=table[["x", "v", "angle", "spin"]].to_numpy(np.float64).tolist())
-            .to_csv(path, index=False)
-        ),
-    ),
-    "categories and nullable types": (
-        "a.parquet",
-        lambda table, path: table.astype({"episode": "category", "action": "Int8", "terminated": "boolean"}).to_parquet(
-            path
-        ),
-    ),
-    "polars' Parquet": ("a.parquet", lambda table, path: pl.from_pandas(table).write_parquet(path)),
-    "an index of two levels": ("a.parquet", lambda table, path: table.set_index(["episode", "step"]).to_parquet(path)),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_table_is_read_as_the_numbers_that_it_holds(tmp_path: Path, table: pd.DataFrame, form: str) -> None:
-    name, write = FORMS[form]
-    if form == "zstd":
-        import pyarrow as pa
-
-        with pa.CompressedOutputStream(str(tmp_path / name), "zstd") as file:
-            file.write(table.to_csv(index=False).encode())
-    else:
-        write(table, tmp_path / name)
-    require_equal(brought(tmp_path / name), table)
 
 
 def test_names_of_columns_are_kept(tmp_path: Path, table: pd.DataFrame) -> None:

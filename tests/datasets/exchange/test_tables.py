@@ -8,6 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import qwop
 from gymnasium import spaces
@@ -97,9 +99,77 @@ def table_of(played: Sequence[dict[str, Any]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def test_a_table_of_named_columns(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table_of(played).to_csv(tmp_path / "mine.csv", index=False)
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+def text(change: Callable[[str], str] = str, encoding: str = "utf-8", **more: Any) -> Callable[..., Any]:
+    """Writes what pandas gives, changed."""
+    return lambda table, path: path.write_bytes(change(table.to_csv(index=False, **more)).encode(encoding))
+
+
+def named(**names: str) -> Callable[..., Any]:
+    """Writes Parquet with other names for some columns, all of them sorted as texts."""
+    return lambda table, path: table.rename(columns=names)[sorted(table.rename(columns=names))].to_parquet(path)
+
+
+def numbered(name: str) -> dict[str, str]:
+    """Names of the numbers of an observation, which as texts have another order."""
+    return {f"x{i}": name.format(i + 8, i // 2, i % 2 + 9) for i in range(4)}
+
+
+OTHERS = numbered("observation.x{}")
+FORMS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], Any]]] = {
+    "named columns": (".csv", text()),
+    "LeRobot's names": (
+        ".parquet", named(**OTHERS, episode="episode_index", reward="next.reward", terminated="next.done"),
+    ),
+    "others' names": (".parquet", named(**OTHERS, episode="episode_id", reward="rewards", terminated="terminal")),
+    "done alone": (".parquet", named(**OTHERS, episode="run", terminated="done")),
+    "numbers after points": (".parquet", named(**numbered("obs.{}"))),
+    "numbers in brackets": (".parquet", named(**numbered("obs[{}]"))),
+    "two numbers": (".parquet", named(**numbered("obs_{1}_{2}"))),
+    "spaces after commas": (".csv", text(lambda one: one.replace(",", ", "))),
+    "spaces after an episode's number": (".csv", text(lambda one: one.replace("\n0,", "\n0 ,", 1))),
+    "separators at the ends of lines": (".csv", text(lambda one: one.replace("\n", ",\n"))),
+    "Excel in Germany, truths too": (
+        ".csv",
+        text(lambda one: one.replace("True", "WAHR").replace("False", "FALSCH"), "cp1252", sep=";", decimal=","),
+    ),
+    "R": (
+        ".csv",
+        lambda table, path: path.write_text(table.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
+    ),
+    "R in Europe": (".csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
+    "pandas with its index": (".csv", lambda table, path: table.to_csv(path)),
+    "zstd": (".csv.zst", lambda table, path: path.write_bytes(zstd(table.to_csv(index=False).encode()))),
+    "polars": (".csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
+    "lists in cells": (
+        ".csv",
+        lambda table, path: table.drop(columns=["x0", "x1", "x2", "x3"]).assign(
+            observation=table[["x0", "x1", "x2", "x3"]].to_numpy(np.float64).tolist()
+        ).to_csv(path, index=False),
+    ),
+    "categories and nullable types": (
+        ".parquet",
+        lambda table, path: table.astype({"episode": "category", "action": "Int8", "terminated": "boolean"}).to_parquet(
+            path
+        ),
+    ),
+    "polars' Parquet": (".parquet", lambda table, path: pl.from_pandas(table).write_parquet(path)),
+}  # fmt: skip
+"""A table as programs and spreadsheets write it."""
+
+
+def zstd(content: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as file:
+        file.write(content)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_is_read_as_the_numbers_that_it_holds(tmp_path: Path, played: list[dict[str, Any]], form: str) -> None:
+    ending, write = FORMS[form]
+    write(table_of(played), tmp_path / f"mine{ending}")
+    require_equal(brought(tmp_path / f"mine{ending}"), played, last=False)
 
 
 def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any]]) -> None:
@@ -116,23 +186,6 @@ def test_columns_may_have_any_names(played: list[dict[str, Any]], tmp_path: Path
     typed = "columns={action: 動作, observation: [Höhe (m), 'Länge, x', ω, 1e3]}"
     asked = ["dataset=mine.csv", "out=out", "environment_id=CartPole-v1", typed]
     require_equal(brought(tmp_path / "mine.csv", columns=command.read(asked).columns), played, last=False)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        {"episode": "episode_index", "reward": "next.reward", "terminated": "next.done"},
-        {"episode": "episode_id", "reward": "rewards", "terminated": "terminal"},
-        {"episode": "run", "terminated": "done"},
-    ],
-    ids=["lerobot", "others", "done alone"],
-)
-def test_columns_may_have_the_names_of_other_tools(
-    tmp_path: Path, played: list[dict[str, Any]], names: dict[str, str]
-) -> None:
-    table = table_of(played).rename(columns={f"x{i}": f"observation.x{i}" for i in range(4)} | names)
-    table.to_parquet(tmp_path / "mine.parquet")
-    require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
 
 
 @pytest.mark.parametrize("column", ["action", "action_name", "key"])
@@ -164,24 +217,6 @@ def test_a_text_that_is_no_actions_name_is_named(tmp_path: Path, played: list[di
     said = r"column action holds push rigth, expected only numbers, or only names of actions .push left, push right."
     with pytest.raises(BadInput, match=said):
         brought(tmp_path / "mine.csv")
-
-
-def test_numbered_columns_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table = table_of(played).rename(columns={f"x{i}": f"obs.{i + 8}" for i in range(4)})
-    table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs.10, obs.11, obs.8, obs.9
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
-    table = table_of(played).rename(columns={f"x{i}": f"obs[{i + 8}]" for i in range(4)})
-    table[sorted(table)].to_parquet(tmp_path / "mine.parquet")
-    (tmp_path / "dataset").rename(tmp_path / "first")
-    require_equal(brought(tmp_path / "mine.parquet"), played, last=False)
-
-
-def test_columns_with_two_numbers_have_the_order_of_rows_and_columns(
-    tmp_path: Path, played: list[dict[str, Any]]
-) -> None:
-    table = table_of(played).rename(columns={f"x{i}": f"obs_{i // 2}_{i % 2 + 9}" for i in range(4)})
-    table[sorted(table)].to_csv(tmp_path / "mine.csv", index=False)  # obs_0_10, obs_0_9, obs_1_10, obs_1_9
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
 
 
 def test_numbered_files_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
@@ -336,11 +371,6 @@ def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
     assert not (tmp_path / "dataset").exists()
 
 
-def test_spaces_after_separators_are_no_part_of_a_csvs_names(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    (tmp_path / "mine.csv").write_text(table_of(played).to_csv(index=False).replace(",", ", "))
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -374,17 +404,6 @@ def test_a_csv_may_have_episodes_called_na_and_nan(tmp_path: Path, played: list[
     table = table_of(played).drop(columns="terminated").replace({"episode": {0: "NA", 1: "nan", 2: "None"}})
     table.to_csv(tmp_path / "mine.csv", index=False)
     assert [len(episode) for episode in brought(tmp_path / "mine.csv")] == [len(one["actions"]) for one in played]
-
-
-def test_spaces_after_an_episodes_number_are_no_part_of_it(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    text = table_of(played).to_csv(index=False)
-    (tmp_path / "mine.csv").write_text(text.replace("\n0,", "\n0 ,", 1))
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
-
-
-def test_separators_at_the_ends_of_lines_are_no_values(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    (tmp_path / "mine.csv").write_text(table_of(played).to_csv(index=False).replace("\n", ",\n"))
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
 
 
 @pytest.mark.parametrize("index", [["episode"], ["episode", "frame"]], ids=len)
