@@ -11,7 +11,7 @@ from ..engine import layout as at
 from ..names import OUTCOMES
 from .base import GameStep, QWOPBase
 from .session import checked_keys
-from .task import GameArrays
+from .task import GameArrays, infos_of
 
 _EVERY = np.ones(1, dtype=np.bool_)
 
@@ -198,12 +198,5 @@ class QWOPEnv(QWOPBase):
 
     def _described(self, numbers: list[float], counters: list[int]) -> dict[str, Any]:
         return {
-            "distance": numbers[batch.DISTANCE],
-            "score": numbers[batch.SCORE],
-            "clock": numbers[batch.CLOCK],
-            "time": numbers[batch.TIME],
-            "frames": counters[batch.PLAYED],
-            "idle_frames": counters[batch.IDLE_BEFORE],
-            "late": self._late,
-            "outcome": OUTCOMES[counters[batch.OUTCOME]],
-        }
+            **infos_of(numbers, counters), "late": self._late, "outcome": OUTCOMES[counters[batch.OUTCOME]],
+        }  # fmt: skip

@@ -115,6 +115,19 @@ class QWOPTask(Settings):
         return np.array([KINDS[self.reward], self.observation_lag, limit, kind, *self.prices.values()], np.float64)
 
 
+def infos_of(numbers: Any, counters: Any) -> dict[str, Any]:
+    """Infos of a game, or of n, from its `numbers` and `counters` (see `GameArrays`), a column each."""
+    return {
+        "distance": numbers[batch.DISTANCE],
+        "score": numbers[batch.SCORE],
+        "clock": numbers[batch.CLOCK],
+        "time": numbers[batch.TIME],
+        "frames": counters[batch.PLAYED],
+        "idle_frames": counters[batch.IDLE_BEFORE],
+        "outcome": counters[batch.OUTCOME],
+    }
+
+
 class GameArrays:
     """n games of one task as rows of arrays: the state behind both forms of `QWOP-v1`.
 

@@ -30,7 +30,7 @@ from ..vector import (
 )
 from .base import chosen_idle_frames, require_render_mode
 from .saved import Commands, InMemory, in_step
-from .task import FRAMES_A_SECOND, GameArrays, QWOPTask
+from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
@@ -146,7 +146,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._late[mask] = False
         self._look_at(mask, mask)
         numbers, counters = self._games.numbers.T.copy(), self._games.counters.T.copy()
-        return self._games.observed(), masked(self._infos(numbers, counters), mask)
+        return self._games.observed(), masked(infos_of(numbers, counters) | {"late": self._late.copy()}, mask)
 
     def step(self, actions: Any) -> Step:
         chosen = checked_actions(actions, self.num_envs)
@@ -180,7 +180,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         rewards, terminations, truncations = (
             numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0,
         )  # fmt: skip
-        base = self._infos(numbers, counters)
+        base = infos_of(numbers, counters) | {"late": self._late.copy()}
         infos = masked(base, played)
         done = terminations | truncations
         if same_step and done.any():
@@ -356,19 +356,6 @@ class QWOPVectorEnv(OwnVectorEnv):
         if self.task.max_idle_frames:
             for row in np.flatnonzero(mask):
                 self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
-
-    def _infos(self, numbers: NDArray[np.float64], counters: NDArray[np.int64]) -> Infos:
-        """Infos of these columns, copies that nobody else keeps."""
-        return {
-            "distance": numbers[batch.DISTANCE],
-            "score": numbers[batch.SCORE],
-            "clock": numbers[batch.CLOCK],
-            "time": numbers[batch.TIME],
-            "frames": counters[batch.PLAYED],
-            "idle_frames": counters[batch.IDLE_BEFORE],
-            "late": self._late.copy(),
-            "outcome": counters[batch.OUTCOME],
-        }
 
 
 def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:

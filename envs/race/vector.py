@@ -18,7 +18,7 @@ from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import Commands, InMemory, in_step
-from ..qwop.task import GameArrays
+from ..qwop.task import GameArrays, infos_of
 from ..qwop.vector import RENDER_MODES, checked_actions
 from ..vector import (
     Infos,
@@ -290,18 +290,8 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         return np.concatenate([self._games.observations, seen.reshape(self.num_envs, -1)], axis=1, dtype=np.float32)
 
     def _infos(self) -> Infos:
-        numbers, counters = self._games.numbers, self._games.counters
-        return {
-            "distance": numbers[:, batch.DISTANCE].copy(),
-            "score": numbers[:, batch.SCORE].copy(),
-            "clock": numbers[:, batch.CLOCK].copy(),
-            "time": numbers[:, batch.TIME].copy(),
-            "frames": counters[:, batch.PLAYED].copy(),
-            "idle_frames": counters[:, batch.IDLE].copy(),
-            "outcome": counters[:, batch.OUTCOME].copy(),
-            "events": self._counter.rho.copy(),
-            "result": self._result.copy(),
-        }
+        infos = infos_of(self._games.numbers.T.copy(), self._games.counters.T.copy())
+        return {**infos, "events": self._counter.rho.copy(), "result": self._result.copy()}
 
     def _by_race(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return rows [n, ...] as [races, runners, ...], a view."""
