@@ -187,7 +187,7 @@ class Command(Generic[S]):
             if name in self.groups:
                 chosen[name] = None if place.startswith("~") or value == "null" else unquoted(value)
             else:
-                given.append(Word(name, value, adds=place.startswith("+"), deletes=place.startswith("~")))
+                given.append(Word(name, value, place[: len(place) - len(name)][:1]))
         return chosen, given
 
     def _option(self, group: str, option: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from functools import cache
 from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
@@ -37,12 +36,10 @@ def next_command(program: str, **settings: object) -> str:
 
 
 def override(name: str, value: object) -> str:
-    """The word of a command line that gives a setting this value."""
-    if isinstance(value, str | PurePath):
-        text = str(value)
-        alike = text == "null" or (text[:1] in ("'", '"') and text[-1:] == text[:1])  # what is read as something else
-        return f"{name}={_in_quotes(text) if alike else text}"
-    return f"{name}={_in_words(value)}"
+    """The word of a command line that gives a setting this value: a text as it is, anything else as JSON."""
+    text = str(value) if isinstance(value, str | PurePath) else json.dumps(value, default=str, ensure_ascii=False)
+    in_quotes = text[:1] in ("'", '"') and text[-1:] == text[:1]
+    return f"{name}={json.dumps(text) if isinstance(value, str) and (in_quotes or text == 'null') else text}"
 
 
 def clone_next(dataset: Path) -> str:
@@ -69,7 +66,7 @@ def _words(settings: Settings, given: Mapping[str, Any], place: str = "") -> Ite
             continue
         if (files := one.of(Files)) is not None:  # whatever the option has, all of it is replaced
             yield f"{here}={files.example}"
-            entries = [key for key, each in declared(type(inner)).items() if each.of(Entries)]
+            entries = [key for key, each in declared(inner.__class__).items() if each.of(Entries)]
             yield from (f"~{here}.{key}" for key in entries)
             for key, each in value.items():
                 yield f"+{override(dotted(here, key), each)}" if key in entries else override(dotted(here, key), each)
@@ -88,33 +85,3 @@ def _option_of(one: Declared, settings: Settings) -> str | None:
 
     plain = {name: option_settings(one.name, one, name, one.name)[one.name] for name in options_of(one.name, one)}
     return next((name for name, node in plain.items() if read(type(settings), node) == settings), None)
-
-
-def _in_words(value: object) -> str:
-    """A value as the command line takes it: null, true, [1, 2], {a: 1}; where that is read otherwise, as JSON."""
-    from .typed import value_of
-
-    plain = json.loads(as_json := json.dumps(value, default=str, ensure_ascii=False))
-    words = _plainly(plain)
-    return words if value_of(words, None) == plain else as_json
-
-
-def _plainly(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_plainly(one)}' for key, one in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_plainly, value))}]"
-    if not isinstance(value, str):
-        return str(value)
-    from .typed import value_of
-
-    return value if value_of(f"[{value}]", None) == [value] else _in_quotes(value)
-
-
-@cache
-def _in_quotes(text: str) -> str:
-    from hydra.core.override_parser.types import Quote, QuotedString
-
-    return QuotedString(text, Quote.single).with_quotes()

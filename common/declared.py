@@ -4,6 +4,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -12,9 +13,6 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from .checks import one_of, quoted
-
-LARGEST: Mapping[type, float] = {int: 2**53, float: 1e38}
-"""Magnitudes beyond which sums and products of settings overflow."""
 
 FAR = 0.7
 """Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
@@ -84,21 +82,13 @@ class Declared:
         return found if isinstance(found, str) else ""
 
     @property
-    def is_text(self) -> bool:
-        """True for one text, whose characters are taken as they are typed."""
-        return self.kind is str or (get_origin(self.kind) is Literal and isinstance(get_args(self.kind)[0], str))
-
-    @property
-    def is_names(self) -> bool:
-        """True for a mapping whose values are texts, one or several."""
-        return get_origin(self.kind) is Mapping and get_args(self.kind)[1] is not Any
-
-    @property
-    def is_texts(self) -> bool:
-        """True for several texts."""
-        return get_origin(self.kind) is tuple and _unwrapped(get_args(self.kind)[0])[0] is str
+    def default(self) -> Any:
+        """The default as plain data."""
+        found = self.info.get_default(call_default_factory=True)
+        return getattr(found, "plain", found)
 
     def converted(self, value: Any) -> Any:
+        """The value with numbers, texts and tuples of the declared kind, where nothing is lost."""
         if self.options and isinstance(value, Mapping) and self.tag not in value:
             return {self.tag: self.chosen(value), **value}
         return _converted(self.kind, value)
@@ -106,36 +96,14 @@ class Declared:
     @property
     def expected(self) -> str:
         """The permitted values in words: 'a whole number, at least 1'."""
-        if (words := self.of(Expected)) is not None:
-            return words.words
-        return _kind_in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
-
-    def limit(self, value: Any) -> str:
-        """In words, the largest permitted number for one that is beyond it where none is declared."""
-        kind = _unwrapped(get_args(self.kind)[0])[0] if get_origin(self.kind) is tuple else self.kind
-        numbers = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        declared = "from" in self.expected or "at most" in self.expected
-        if declared or not any(isinstance(n, int | float) and abs(n) > LARGEST.get(kind, abs(n)) for n in numbers):
-            return ""
-        return f", at most {_number(LARGEST[kind])}"
+        words = self.of(Expected)
+        return words.words if words else _in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
 
     @property
     def bounds(self) -> str:
         """The permitted values in signs, '≥ 0, < 1'; empty where the value itself shows them."""
-        if (words := self.of(Expected)) is not None:
-            return words.words
-        if get_origin(self.kind) is Literal:
-            return " | ".join(map(quoted, get_args(self.kind)))
-        if get_origin(self.kind) is tuple:
-            kind, metadata, _ = _unwrapped(get_args(self.kind)[0])
-            if get_origin(kind) is Literal:
-                return "each " + " | ".join(map(quoted, get_args(kind)))
-            return f"each {span}" if (span := _span(metadata, signs=True)) else ""
-        return _span(self.metadata, signs=True)
-
-    @property
-    def examples(self) -> list[Any]:
-        return self.info.examples or []
+        words = self.of(Expected)
+        return words.words if words else _in_signs(self.kind, self.metadata)
 
 
 def options_of(group: str, one: Declared) -> list[str]:
@@ -145,33 +113,12 @@ def options_of(group: str, one: Declared) -> list[str]:
     return sorted({*one.options, *files})
 
 
-_DECLARED: dict[type[BaseModel], Mapping[str, Declared]] = {}
-
-
+@cache
 def declared(cls: type[BaseModel]) -> Mapping[str, Declared]:
     """The declared settings of a class by name, those that the class itself adds first."""
-    if cls not in _DECLARED:
-        _DECLARED[cls] = _declarations(cls)
-    return _DECLARED[cls]
-
-
-def forget_declared(cls: type[BaseModel]) -> None:
-    """Read the settings of a class again: its options have changed."""
-    _DECLARED.pop(cls, None)
-
-
-def _declarations(cls: type[BaseModel]) -> Mapping[str, Declared]:
-    made = {name: _declared(name, one) for name, one in cls.model_fields.items() if not one.exclude}
-    own = [
-        name
-        for name in made
-        if name in cls.__annotations__ and not any(name in _fields(base) for base in cls.__bases__)
-    ]
-    return {name: made[name] for name in [*own, *(name for name in made if name not in own)]}
-
-
-def _fields(cls: type) -> Mapping[str, Any]:
-    return cls.model_fields if issubclass(cls, BaseModel) else {}
+    inherited = {name for base in cls.__mro__[1:] if issubclass(base, BaseModel) for name in base.model_fields}
+    order = sorted(cls.model_fields, key=inherited.__contains__)
+    return {name: _declared(name, one) for name in order if not (one := cls.model_fields[name]).exclude}
 
 
 def _declared(name: str, info: FieldInfo) -> Declared:
@@ -227,12 +174,6 @@ def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[str]:
                 yield from places(entries.cls, settings, dotted(here, str(entry)))
 
 
-def plain(one: Declared) -> Any:
-    """The default of a setting as plain data."""
-    default = one.info.get_default(call_default_factory=True)
-    return default.plain if hasattr(default, "plain") else default
-
-
 def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
     """The most similar of the known names; None where all are less alike than `far`."""
     return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
@@ -264,7 +205,7 @@ def no_such_setting(place: str, known: Sequence[str]) -> str:
     return f"{quoted(place)}: no such setting; the settings {of}are {', '.join(beside or known)}"
 
 
-def _kind_in_words(kind: Any, metadata: Sequence[Any]) -> str:
+def _in_words(kind: Any, metadata: Sequence[Any]) -> str:
     if get_origin(kind) is Literal:
         return one_of(get_args(kind))
     if get_origin(kind) is tuple:
@@ -272,20 +213,29 @@ def _kind_in_words(kind: Any, metadata: Sequence[Any]) -> str:
         if get_origin(item) is Literal:
             return f"a list in brackets of {one_of(get_args(item))}"
         items = {int: "whole numbers", float: "numbers", str: "texts"}.get(item, "values")
-        return f"a list of {items}" + (f", each {bounds}" if (bounds := _span(inner)) else "")
+        return f"a list of {items}" + (f", each {bounds}" if (bounds := _span(inner, WORDS)) else "")
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(kind, "settings")
-    bounds = _span(metadata)
+    bounds = _span(metadata, WORDS)
     return f"{words}{'' if bounds.startswith('from') else ','} {bounds}" if bounds else words
 
 
-def _span(metadata: Sequence[Any], *, signs: bool = False) -> str:
+def _in_signs(kind: Any, metadata: Sequence[Any]) -> str:
+    if get_origin(kind) is Literal:
+        return " | ".join(map(quoted, get_args(kind)))
+    if get_origin(kind) is tuple and (inner := _in_signs(*_unwrapped(get_args(kind)[0])[:2])):
+        return f"each {inner}"
+    return _span(metadata, SIGNS)
+
+
+WORDS = {"": "from ", "ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+SIGNS = {"": "", "ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+"""Bounds by pydantic's names for them; of both, 'from 1 to 9'."""
+
+
+def _span(metadata: Sequence[Any], words: Mapping[str, str]) -> str:
     """The range in words, 'at least 0, less than 1', or in signs, '≥ 0, < 1'; empty without a range."""
-    ends = {name: getattr(one, name) for one in metadata for name in ("ge", "gt", "le", "lt") if hasattr(one, name)}
+    ends = {name: getattr(one, name) for one in metadata for name in words if name and hasattr(one, name)}
+    number = {name: f"{end:,}" if isinstance(end, int) else f"{end:g}" for name, end in ends.items()}
     if ends.keys() >= {"ge", "le"}:
-        return f"{'' if signs else 'from '}{_number(ends['ge'])} to {_number(ends['le'])}"
-    words = {"ge": ("at least", "≥"), "gt": ("more than", ">"), "le": ("at most", "≤"), "lt": ("less than", "<")}
-    return ", ".join(f"{said[signs]} {_number(ends[name])}" for name, said in words.items() if name in ends)
-
-
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        return f"{words['']}{number['ge']} to {number['le']}"
+    return ", ".join(f"{words[name]} {end}" for name, end in number.items())

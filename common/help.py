@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .checks import quoted
-from .declared import Declared, Entries, declared, dotted, options_of, plain
+from .declared import Declared, Entries, declared, dotted, options_of
 from .imports import HELP, SETTING
 from .settings import Missing, Settings
 
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
 WIDEST = 120
 """Columns; lines longer than this are tiring to read."""
-
-NARROW = 42
-"""Columns; where less is left beside name and value, the sentence stands below them."""
-
-WIDEST_VALUE = 14
-"""Columns; longer values wrap."""
 
 REQUIRED = "required"
 
@@ -48,11 +42,11 @@ def print_help(command: "Command[Any]", words: Sequence[str], console: Console |
     """Print the command's help for the options that a command line chooses. BadInput for a wrong line."""
     console = console or Console()
     console.width = min(console.width, WIDEST)
-    console.print(help_page(command, words, console.width), highlight=False)
+    console.print(help_page(command, words), highlight=False)
 
 
-def help_page(command: "Command[Any]", words: Sequence[str], width: int) -> RenderableType:
-    """The text of `--help`, `width` columns wide."""
+def help_page(command: "Command[Any]", words: Sequence[str]) -> RenderableType:
+    """The text of `--help`."""
     node = command.compose(words)
     with suppress(Missing):
         command.checked(node, words)
@@ -64,10 +58,8 @@ def help_page(command: "Command[Any]", words: Sequence[str], width: int) -> Rend
         parts += [Text(), _heading("Groups", "chosen by group=option"), _groups(command, node)]
     sections = [*_sections(command.settings, node, "", "Settings", "")]
     sections[0][2].append((SETTING, "[]", HELP, ""))
-    names, values = (max(len(row[column]) for _, _, rows in sections for row in rows) for column in (0, 1))
-    values = min(values, WIDEST_VALUE)
     for title, about, rows in sections:
-        parts += [Text(), _heading(title, about), *_lines(rows, names, values, width)]
+        parts += [Text(), _heading(title, about), *_lines(rows)]
     end = "Any setting can be changed: name=value, as in seed=3 or hidden=[256,128]. "
     return Group(*parts, Text(), Text(f"{end}{command.program} --config prints the settings of a command line."))
 
@@ -139,7 +131,7 @@ def _chosen(one: Declared, value: object) -> str:
 def _value(one: Declared, node: Mapping[str, Any]) -> str:
     if one.name in node:
         return quoted(node[one.name], LONGEST_VALUE)
-    return REQUIRED if one.info.is_required() else quoted(plain(one), LONGEST_VALUE)
+    return REQUIRED if one.info.is_required() else quoted(one.default, LONGEST_VALUE)
 
 
 def _groups(command: "Command[Any]", node: Mapping[str, Any]) -> RenderableType:
@@ -155,28 +147,14 @@ def _groups(command: "Command[Any]", node: Mapping[str, Any]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _lines(rows: Sequence[Row], names: int, values: int, width: int) -> Iterator[RenderableType]:
-    """A line for each setting, name, value and sentence; in a narrow terminal the sentence stands below."""
-    beside = width - names - values - 6 >= NARROW
+def _lines(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Place, value and permitted values of each setting, and its sentence below."""
     for place, value, sentence, permitted in rows:
-        table = Table.grid(padding=(0, 2))
-        table.add_column(min_width=names, no_wrap=True)
-        if beside:
-            table.add_column(overflow="fold", min_width=values, max_width=values)
-            table.add_column(ratio=1, overflow="fold")
-        else:
-            table.add_column(ratio=1, overflow="fold")
-        prefix, _, name = place.rpartition(".")
-        name_text = Text.assemble((f"{prefix}." if prefix else "", "cyan"), (name, "bold cyan"))
-        bounds = (f" [{permitted}]" if permitted else "", "dim")
-        shown = Text(value, style="yellow" if value == REQUIRED else "green")
-        if beside:
-            table.add_row(name_text, shown, Text.assemble(sentence, bounds))
-            yield Padding(table, (0, 0, 0, 2))
-        else:
-            table.add_row(name_text, Text.assemble(shown, bounds))
-            yield Padding(table, (0, 0, 0, 2))
-            yield Padding(Text(sentence), (0, 0, 0, 6))
+        prefix, dot, name = place.rpartition(".")
+        shown = (value, "yellow" if value == REQUIRED else "green")
+        bounds = (f"  [{permitted}]" if permitted else "", "dim")
+        yield Padding(Text.assemble((prefix + dot, "cyan"), (name, "bold cyan"), "  ", shown, bounds), (0, 0, 0, 2))
+        yield Padding(Text(sentence), (0, 0, 0, 6))
 
 
 def _heading(title: str, about: str = "") -> Text:

@@ -9,6 +9,7 @@ data, such as a composed configuration; `to_plain` is the reverse.
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .checks import one_of, quoted
-from .declared import LARGEST, Declared, Written, no_such_setting, options_of, places, plain
+from .declared import Declared, Written, no_such_setting, options_of, places
 from .declared import Entries as Entries
 from .declared import Expected as Expected
 from .declared import Files as Files
@@ -28,6 +29,11 @@ from .errors import BadInput, naming
 
 T = TypeVar("T")
 
+LARGEST: Mapping[type, float] = {bool: 1, int: 2**53, float: 1e38}
+"""Magnitudes beyond which sums and products of settings overflow."""
+
+_NO_FILE_HOLDS = re.compile("[\0\ud800-\udfff]")
+"""Characters that no file could hold; surrogates are bytes that are no text."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -128,14 +134,12 @@ class Settings(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _is_moderate(cls, value: Any) -> Any:
-        numbers = value if isinstance(value, tuple) else [value]
-        if any(
-            isinstance(one, int | float) and abs(one) > LARGEST[type(one)] for one in numbers if type(one) in LARGEST
-        ):
-            raise ValueError
-        if isinstance(value, str) and not _is_text(value):
-            raise ValueError
+    def _can_be_used(cls, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else [value]:
+            if isinstance(one, int | float) and abs(one) > (most := LARGEST[type(one)]):
+                raise BadInput(f": expected at most {most:,}")
+        if isinstance(value, str) and (not value.strip() or _NO_FILE_HOLDS.search(value)):
+            raise BadInput(": expected a text")
         return value
 
     @model_validator(mode="after")
@@ -149,11 +153,6 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
-
-
-def _is_text(value: str) -> bool:
-    """False for blank texts, and for characters that no file could hold; surrogates are bytes that are no text."""
-    return bool(value.strip()) and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in value)
 
 
 def read(cls: type[S], node: Any, place: str = "") -> S:
@@ -210,12 +209,12 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
         more = f"; or {files.expected}" if files.expected else ""
         return Missing(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
     if first["type"] == "missing":
-        such = f", such as {here}={quoted(one.examples[0])}" if one.examples else ""
+        such = f", such as {here}={quoted(one.info.examples[0])}" if one.info.examples else ""
         return Missing(f"{here} is not set: expected {one.expected}{such}")
     if first["type"] == "union_tag_invalid":
         return BadInput(f"{here}.{one.tag}={quoted(value[one.tag])}: expected {one_of([*one.options])}")
-    words = "" if one.info.is_required() or one.nested or one.options else f" (default: {quoted(plain(one))})"
-    return BadInput(f"{here}={quoted(value)}: expected {one.expected}{one.limit(value)}{words}")
+    words = "" if one.info.is_required() or one.nested or one.options else f" (default: {quoted(one.default)})"
+    return BadInput(f"{here}={quoted(value)}: expected {one.expected}{words}")
 
 
 def to_plain(settings: Settings) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """The words of a command line: settings, and the values that a person types."""
 
+import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -13,75 +14,71 @@ from .settings import NoSuchSetting
 
 DELETED = object()
 
+MOST_BRACKETS = 200
+"""Brackets of a value that is read as JSON; what is nested far deeper could not be shown in a message."""
 
-class Word:
-    """A setting of a command line: `name=value`, `+name=value` or `~name`."""
 
-    def __init__(self, name: str, value: str, *, adds: bool, deletes: bool) -> None:
-        self.name, self.value, self._adds, self._deletes = name, value, adds, deletes
+class Word(NamedTuple):
+    """A setting of a command line: `name=value`, `+name=value` or `~name`, with its sign."""
+
+    name: str
+    value: str
+    sign: str
 
     def put(self, cls: type[BaseModel], node: dict[str, Any]) -> Any:
         """Put the value into plain data, or delete the setting there; return the value."""
         *above, last = self.name.split(".")
-        one = self._declared(cls, node)
+        try:
+            one = _declared_at(cls, [*above, last], node, new=self.sign != "")
+        except LookupError:
+            raise NoSuchSetting(self.name, [*places(cls, node)]) from None
         inside = node
         for part in above:
             if not isinstance(inside.get(part), dict):
-                if self._deletes:
-                    break
                 inside[part] = {}
             inside = inside[part]
-        if self._deletes:
-            if last not in inside and self.name not in (known := [*places(cls, node)]):
-                raise NoSuchSetting(self.name, known)
+        if self.sign == "~":
+            if last not in inside and self.name not in [*places(cls, node)]:
+                raise NoSuchSetting(self.name, [*places(cls, node)])
             inside.pop(last, None)
             return DELETED
         value = value_of(self.value, one)
         merge(inside, {last: value})
         return value
 
-    def _declared(self, cls: type[BaseModel], node: Mapping[str, Any]) -> Declared | None:
-        """The declaration of the setting; None inside a mapping with free names, or where there is none.
 
-        Of a group it is that of the first option which has such a setting, the chosen one if it does.
-        """
-        classes: list[type[BaseModel]] = [cls]
-        value: Any = node
-        one: Declared | None = None
-        parts = self.name.split(".")
-        for number, part in enumerate(parts):
-            one = next((found for each in classes if (found := declared(each).get(part)) is not None), None)
-            value = value.get(part) if isinstance(value, Mapping) else None
-            if one is None or one.is_names or number == len(parts) - 1:
-                return one
-            if (entries := one.of(Entries)) is not None:
-                return self._in_entry(entries.cls, parts[number + 1 :], value, cls, node)
-            chosen = one.inside(value if value is not None else {})
-            classes = [each for each in (chosen, *one.options.values()) if each is not None]
-            if not classes and get_origin(one.kind) is None:
-                raise NoSuchSetting(self.name, [*places(cls, node)])
+def _declared_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool) -> Declared | None:
+    """The declaration of a setting by the parts of its name; None where there is none, or its name is free.
+
+    Of a group it is that of the first option which has such a setting, the chosen one if it does. new: an entry may
+    have any name. LookupError for another one, and for a part of what has none.
+    """
+    one = declared(cls).get(parts[0])
+    if one is None or len(parts) == 1:
         return one
-
-    def _in_entry(
-        self, kind: type[BaseModel], parts: list[str], entries: object, cls: type[BaseModel], node: Mapping[str, Any]
-    ) -> Declared | None:
-        entry, *rest = parts
-        known = entries if isinstance(entries, Mapping) else {}
-        if entry not in known and not self._adds and not self._deletes:
-            raise NoSuchSetting(self.name, [*places(cls, node)])
-        return (
-            Word(".".join(rest), "", adds=True, deletes=False)._declared(kind, known.get(entry) or {}) if rest else None
-        )
+    value = node.get(parts[0]) if isinstance(node, Mapping) else None
+    if (entries := one.of(Entries)) is not None:
+        known = value if isinstance(value, Mapping) else {}
+        if parts[1] not in known and not new:
+            raise LookupError(parts[1])
+        return _declared_at(entries.cls, parts[2:], known.get(parts[1]), new=True) if parts[2:] else None
+    inside = [each for each in (one.inside(value or {}), *one.options.values()) if each is not None]
+    if not inside and get_origin(one.kind) is None:
+        raise LookupError(parts[1])
+    found = (_declared_at(each, parts[1:], value, new=new) for each in inside)
+    return next((each for each in found if each is not None), None if inside else one)
 
 
 def value_of(text: str, one: Declared | None) -> Any:
     """The value that a person typed: of a text its characters, else what Hydra's grammar reads, or the characters."""
-    if one is not None and one.is_text:
+    kind: Any = None if one is None else one.kind
+    items = get_args(kind)
+    if kind is str or (get_origin(kind) is Literal and isinstance(items[0], str)):
         return None if text == "null" else unquoted(text)
-    if one is not None and one.is_names:
-        return _names(text)
-    if one is not None and one.is_texts and text[:1] == "[" and text[-1:] == "]":
-        return [unquoted(item) for item in _items(text[1:-1])]
+    if get_origin(kind) is Mapping and items[1] is not Any:
+        return _names(text) if text[:1] in ("[", "{") else None if text == "null" else unquoted(text)
+    if get_origin(kind) is tuple and "str" in str(items[0]) and (text[:1], text[-1:]) == ("[", "]"):
+        return [unquoted(one.strip()) for one in _items(text[1:-1])]
     return _parsed(text)
 
 
@@ -90,19 +87,18 @@ _ITEM = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?:[^,()\[\]{}]|\([^()]*\)|\[[^\
 
 def _items(text: str) -> list[str]:
     """The texts between commas, of which those in quotes and brackets are part of a text."""
-    found = re.findall(rf"({_ITEM})(?:,|$)", text) if text.strip() else []
-    whole = len(",".join(found)) >= len(text) - text.endswith(",")
-    return [item.strip() for item in (found if whole else text.split(","))]
+    found = re.findall(rf"({_ITEM})(?:,|$)", text)
+    return found if len(",".join(found)) >= len(text) - text.endswith(",") else text.split(",")
 
 
 def _names(text: str) -> Any:
-    """Texts in brackets or braces, whatever they look like, or one text."""
+    """Texts in brackets or braces, whatever they look like."""
     import yaml
 
-    if text[:1] in ("[", "{"):
-        with suppress(yaml.YAMLError):
-            return yaml.load(f"x: {text}", Loader=yaml.BaseLoader)["x"]
-    return None if text == "null" else unquoted(text)
+    try:
+        return yaml.load(f"x: {text}", Loader=yaml.BaseLoader)["x"]
+    except yaml.YAMLError:
+        return text
 
 
 def unquoted(text: str) -> str:
@@ -112,21 +108,19 @@ def unquoted(text: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """The value by Hydra's grammar; else, in brackets or braces, by YAML's; else the text itself."""
+    """The value as JSON, else by Hydra's grammar; else, in brackets or braces, by YAML's; else the text itself."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    try:
+    if text.count("[") + text.count("{") < MOST_BRACKETS:
+        with suppress(ValueError):
+            return json.loads(text)
+    with suppress(HydraException, ValueError, RecursionError):
         override = OverridesParser.create().parse_override(f"x={text}")
         if not override.is_sweep_override():
             return override.value()
-    except (HydraException, ValueError, RecursionError):
-        pass
-    if text[:1] in ("[", "{"):
-        try:
-            return parse_yaml(f"x: {text}")["x"]
-        except ValueError:
-            pass
+    with suppress(ValueError):
+        return parse_yaml(f"x: {text}")["x"] if text[:1] in ("[", "{") else text
     return text
 
 

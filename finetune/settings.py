@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..common.checks import one_of, quoted
 from ..common.command import option_settings
-from ..common.declared import Files, declared, forget_declared
+from ..common.declared import Files, declared
 from ..common.errors import BadInput, naming
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
@@ -291,7 +291,7 @@ def offer_algorithms() -> None:
         kinds = [getattr(one, part) for one in ALGORITHMS.values()]
         FinetuneSettings.model_fields[field].annotation = reduce(or_, kinds)
     FinetuneSettings.model_rebuild(force=True)
-    forget_declared(FinetuneSettings)
+    declared.cache_clear()
 
 
 def has_length(phase: Phase) -> bool:

@@ -150,9 +150,9 @@ def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None
         ({"share": 10**400}, r"place\.share=1000+…: expected a number"),
         (
             {"inside": {"hidden": [8, 2**63]}},
-            r"hidden=.*: expected a list of whole numbers, each at least 1, at most 9,0",
+            r"hidden=.*: expected at most 9,007,199,254,740,992",
         ),
-        ({"inside": {"rate": 1e300}}, r"inside\.rate=1e\+300: expected a number, more than 0, at most 1e\+38"),
+        ({"inside": {"rate": 1e300}}, r"inside\.rate=1e\+300: expected at most 1e\+38"),
         ({"kind": "blue"}, r"place\.kind=blue: expected red or green \(default: red\)"),
         ({"lag": True}, r"place\.lag=true: expected 0 or 1"),
         ({"name": ""}, r"place\.name=: expected a text, or null \(default: null\)"),

@@ -1,6 +1,7 @@
 """The settings of every command: explained by --help, and checked before anything is written."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -101,11 +102,15 @@ def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.Captur
         shown = capsys.readouterr().out
         assert all(name in shown for name in declared(command.settings)), command.program
     print_help(COMMANDS["qwop-record"], ["source=policy"], Console(width=160))
-    values = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines() if "  source." in line)
+    values = dict(
+        line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  source\.\w+  ", line)
+    )
     assert values["source.policy"] == "required"
     assert "source.port" not in values
     print_help(finetune, ["schedule=champion"], Console(width=160))
-    shown = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines() if "schedule." in line)
+    shown = dict(
+        line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  schedule\.\w+  ", line)
+    )
     assert (shown["schedule.keep"], shown["schedule.decisions"]) == ("last", "null")
 
 
