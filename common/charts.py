@@ -1,4 +1,4 @@
-"""Line charts and scatter charts as SVG text, for pages that need only a browser."""
+"""Line charts as SVG text, for pages that need only a browser."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,22 +28,14 @@ COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b
 STYLE = """
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px 14px; }
 .charts > svg:only-child { max-width: 640px; }
-svg:not(.main-svg) { width: 100%; height: auto; background: #fff; }
+svg { width: 100%; height: auto; background: #fff; }
 svg text { font: 13.5px system-ui, sans-serif; fill: #555; }
 svg .title { font-weight: 600; font-size: 15px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-svg polygon { fill-opacity: 0.16; stroke: none; } svg .diagonal { stroke: #999; stroke-dasharray: 4 3; }
+svg polygon { fill-opacity: 0.16; stroke: none; }
 svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 """
-"""Style of the charts in a page, and of a grid of them (class `charts`). Plotly's pictures (`main-svg`) keep theirs."""
-
-PICTURE_STYLE = """
-rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }
-.title { font-weight: 600; font-size: 13px; fill: #222; } .grid { stroke: #ddd; stroke-width: 0.7; }
-polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; } polygon { fill-opacity: 0.16; stroke: none; }
-.band { fill: #999; font-size: 10px; } .plain { fill: #f4f6f9; stroke: #fff; }
-"""
-"""Style of charts in a picture of their own."""
+"""Style of the charts in a page, and of a grid of them (class `charts`)."""
 
 Point = tuple[float, float]
 Points = list[Point]
@@ -114,16 +106,12 @@ def line_chart(
     dots: bool = False,
     around: Mapping[str, Sequence[Interval]] | None = None,
     colours: Mapping[str, str] | None = None,
-    places: Mapping[float, str] | None = None,
-    heights: tuple[float, float] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
     log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
     values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
     name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
-    places: the horizontal axis, as names of its numbers; points are then marked on their lines. heights: ends of the
-    vertical axis, for charts to compare.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -137,7 +125,7 @@ def line_chart(
     ]
     shown = [y for points in drawn.values() for _, y in points]
     shown += [y for area in areas.values() for _, *ends in area for y in ends]
-    frame = _frame([*xs, *(places or ())], heights or shown, log, _top(drawn) if colours is None else TOP, places)
+    frame = _frame(xs, shown, log, TOP + (LEGEND if len(drawn) > 1 and colours is None else 0))
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     parts += [*_drawn_bands(frame, bands), *frame.drawn(title, x_name)]
     coloured = dict(zip(drawn, cycle(COLOURS), strict=False)) | dict(colours or {})
@@ -146,53 +134,12 @@ def line_chart(
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
     for name, points in drawn.items():
         title_ = f"<title>{escape(name)}</title>"
-        if dots or places or len(points) == 1:
+        if dots or len(points) == 1:
             circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
             parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
         if not dots:
             parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
     return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
-
-
-def side_by_side(charts: Sequence[str], columns: int | None = None) -> str:
-    """The charts in a row, or in rows of this many, as an SVG file of its own; empty ones are left out."""
-    drawn = [chart for chart in charts if chart]
-    columns = min(columns or len(drawn), len(drawn))
-    inside = "".join(
-        chart.replace(
-            "<svg ",
-            f'<svg x="{number % columns * WIDTH}" y="{number // columns * HEIGHT}" width="{WIDTH}" height="{HEIGHT}" ',
-            1,
-        )
-        for number, chart in enumerate(drawn)
-    )
-    width, height = WIDTH * columns, HEIGHT * math.ceil(len(drawn) / max(columns, 1))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"><style>{PICTURE_STYLE}</style>'
-        f'<rect class="paper" width="{width}" height="{height}"/>{inside}</svg>\n'
-    )
-
-
-def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str) -> str:
-    """Draw points, each named, in groups of one colour, and the diagonal, where both numbers are the same; an empty
-    text without points."""
-    drawn = {name: points for name, points in groups.items() if points}
-    if not drawn:
-        return ""
-    both = [number for points in drawn.values() for place in points.values() for number in place]
-    frame = _frame(both, both, False, _top(drawn))
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
-    parts += frame.drawn(title, x_name)
-    ends = [max(frame.first, frame.low), min(frame.last, frame.high)]
-    (x1, y1), (x2, y2) = [(frame.across(end), frame.up(end)) for end in ends]
-    parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="diagonal"/>')
-    coloured = dict(zip(drawn, cycle(COLOURS), strict=False))
-    for group, points in drawn.items():
-        for name, (x, y) in points.items():
-            place = f'cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}"'
-            parts.append(f'<circle {place} r="4" fill="{coloured[group]}" fill-opacity="0.65"><title>{escape(name)}')
-            parts.append("</title></circle>")
-    return "".join([*parts, *_legend(coloured), "</svg>"])
 
 
 def shares_below(values: NDArray[np.floating]) -> Points:
@@ -204,22 +151,15 @@ def shares_below(values: NDArray[np.floating]) -> Points:
     return [(float(ordered[index]), float((index + 1) / len(ordered))) for index in at]
 
 
-def _top(drawn: Mapping[str, object]) -> int:
-    """The upper end of the axes, under the title and the names of several lines or groups."""
-    return TOP + (LEGEND if len(drawn) > 1 else 0)
-
-
-def _frame(
-    xs: Sequence[float], ys: Sequence[float], log: bool, top: int, places: Mapping[float, str] | None = None
-) -> _Frame:
+def _frame(xs: Sequence[float], ys: Sequence[float], log: bool, top: int) -> _Frame:
     """Axes for these numbers; the vertical one starts at 0 if that takes little of its length."""
     heights = [math.log10(y) for y in ys if y > 0] if log else list(ys)
     low, high = min(heights), max(heights)
     from_zero = not log and 0 < low < high / 2
     ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
-    first, last = min(xs), max(xs)
+    first, last, places = min(xs), max(xs), None
     if last <= first:  # in the middle, and the only number on the axis
-        places = places or {first: f"{first:.4g}"}
+        places = {first: f"{first:.4g}"}
         beside = max(1.0, abs(first) / 1e6)  # more than 1 for large numbers, to which adding 1 changes nothing
         first, last = first - beside, last + beside
     return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log, places)

@@ -13,19 +13,18 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from .checks import one_of, quoted
 from .declared import Declared, Files, Written, declared, dotted, nearest, options_of
-from .ends import EXIT_BAD_INPUT, one_line_end, quiet_imports, whole_program
+from .ends import EXIT_BAD_INPUT, one_line_end, whole_program
 from .errors import BadInput
 from .files import require_writable_folder, with_home, write_atomic
 from .imports import import_asked
 from .lazy import import_quickly
-from .reading import MEGABYTE, parse_yaml, read_text, reason
+from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Missing, NoSuchSetting, Settings, read, to_plain
-from .typed import DELETED, Word, merge, unquoted
+from .typed import DELETED, Word, merge, unquoted, value_of
 
 S = TypeVar("S", bound=Settings)
 
@@ -98,7 +97,6 @@ class Command(Generic[S]):
         if os.environ.get("COLUMNS") == "0":  # a terminal that does not know its width; Rich would print nothing
             del os.environ["COLUMNS"]
         with one_line_end(self.program):
-            require_working_folder()
             words = [one for one in sys.argv[1:] if one not in (*HELP, VERSION, PRINT)]
             if VERSION in sys.argv[1:]:
                 print(version_line())
@@ -109,21 +107,14 @@ class Command(Generic[S]):
             elif PRINT in sys.argv[1:]:
                 print(to_yaml(self.read(words)), end="")
             else:
-                self._work(self.read(words))
+                settings = self.read(words)
+                require_writable(settings)
+                self.run(settings)
 
-    def start(self, settings: S) -> None:
-        """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
-        with one_line_end(self.program):
-            self._work(settings)
-
-    def read(self, words: Sequence[str], given: Mapping[str, Any] = MappingProxyType({})) -> S:
-        """The checked settings of a command line, without running anything; BadInput for a wrong one.
-
-        given: settings of groups as plain data, in place of an option.
-        """
-        settings = self.checked(self.compose(words, given), words)
-        if not given:
-            settings.__dict__["words"] = tuple(words)  # in the place of the cached property
+    def read(self, words: Sequence[str]) -> S:
+        """The checked settings of a command line, without running anything; BadInput for a wrong one."""
+        settings = self.checked(self.compose(words), words)
+        settings.__dict__["words"] = tuple(words)  # in the place of the cached property
         return settings
 
     def checked(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
@@ -138,17 +129,12 @@ class Command(Generic[S]):
         except BadInput as error:
             raise self._in_file(files, error) from None
 
-    def compose(self, words: Sequence[str], whole: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-        """The settings that a command line gives, as plain data, unchecked and without defaults.
-
-        whole: settings of groups, in place of an option.
-        """
+    def compose(self, words: Sequence[str]) -> dict[str, Any]:
+        """The settings that a command line gives, as plain data, unchecked and without defaults."""
         chosen, given = self._sorted(import_asked(words))
-        node: dict[str, Any] = copy.deepcopy(dict(whole))
+        node: dict[str, Any] = {}
         typed = {one.name: one.value for one in given}
         for group, one in self.groups.items():
-            if group in whole:
-                continue
             if chosen.get(group, "") is None and not one.of(Files):
                 words = f"choose one of {', '.join(options_of(group, one))}, such as {group}={one.chosen({})}"
                 raise BadInput(f"{group} is not set: {words}")
@@ -193,6 +179,8 @@ class Command(Generic[S]):
     def _option(self, group: str, option: str) -> dict[str, Any]:
         """The settings of a group's option, which may be a file of the user's own."""
         one, options = self.groups[group], options_of(group, self.groups[group])
+        if one.of(Files) and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
+            return {group: whole}
         if one.of(Files) and option.endswith(OWN_FILE):
             words = f"{group}={option}"
             try:
@@ -222,10 +210,6 @@ class Command(Generic[S]):
         """The error, with the user's file that the setting's group was read from."""
         path = files.get(str(error).partition(".")[0], "")
         return BadInput(f"{path}: {error}") if path.endswith(OWN_FILE) else error
-
-    def _work(self, settings: S) -> None:
-        require_writable(settings)
-        self.run(settings)
 
 
 def option_settings(group: str, one: Declared, option: str, place: str) -> dict[str, Any]:
@@ -267,9 +251,7 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
     for stream in (sys.stdout, sys.stderr):  # a question mark for a character that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
-    with quiet_imports():
-        missing = [name for name in needs if find_spec(name) is None]
-    if missing:
+    if missing := [name for name in needs if find_spec(name) is None]:
         install = f"{program} needs the extra '{extra}': pip install 'qwop[{extra}]'"
         print(f"{program}: {missing[0]} is not installed; {install}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
@@ -317,14 +299,6 @@ def to_yaml(settings: Settings) -> str:
 
     dumper, plain = get_omega_conf_dumper(), to_plain(settings)
     return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False))
-
-
-def require_working_folder() -> None:
-    """Raise BadInput if the folder that the command was started in has been removed."""
-    try:
-        Path.cwd()
-    except OSError as error:
-        raise BadInput(f"the working folder cannot be read ({reason(error)}); go to another one with cd") from None
 
 
 def require_writable(settings: Settings) -> None:

@@ -7,10 +7,10 @@ from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
 
-from .declared import Declared, Entries, Files, declared, dotted, options_of
+from .declared import Files, declared, dotted
 from .files import own_name
 from .imports import SETTING, imported
-from .settings import Settings, read, to_plain
+from .settings import Settings
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
@@ -61,27 +61,9 @@ def _words(settings: Settings, given: Mapping[str, Any], place: str = "") -> Ite
     """Words that turn the defaults of this class into these settings."""
     for name, value in given.items():
         one, here, inner = declared(type(settings))[name], dotted(place, name), getattr(settings, name)
-        if one.of(Files) and (option := _option_of(one, inner)) and value == to_plain(inner):
-            yield f"{here}={option}"
-            continue
-        if (files := one.of(Files)) is not None:  # whatever the option has, all of it is replaced
-            yield f"{here}={files.example}"
-            entries = [key for key, each in declared(inner.__class__).items() if each.of(Entries)]
-            yield from (f"~{here}.{key}" for key in entries)
-            for key, each in value.items():
-                yield f"+{override(dotted(here, key), each)}" if key in entries else override(dotted(here, key), each)
-            continue
         if one.tag and not place and name not in settings.followed:
             yield f"{here}={one.chosen(inner)}"
-        if isinstance(inner, Settings):
+        if isinstance(inner, Settings) and not one.of(Files):
             yield from _words(inner, {key: each for key, each in value.items() if key != one.tag}, here)
         else:
             yield override(here, value)
-
-
-def _option_of(one: Declared, settings: Settings) -> str | None:
-    """The file of `conf/` that has these settings."""
-    from .command import option_settings
-
-    plain = {name: option_settings(one.name, one, name, one.name)[one.name] for name in options_of(one.name, one)}
-    return next((name for name, node in plain.items() if read(type(settings), node) == settings), None)

@@ -99,12 +99,6 @@ class Declared:
         words = self.of(Expected)
         return words.words if words else _in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
 
-    @property
-    def bounds(self) -> str:
-        """The permitted values in signs, '≥ 0, < 1'; empty where the value itself shows them."""
-        words = self.of(Expected)
-        return words.words if words else _in_signs(self.kind, self.metadata)
-
 
 def options_of(group: str, one: Declared) -> list[str]:
     """The options of a group: its classes, and the files of `conf/<group>`."""
@@ -213,29 +207,19 @@ def _in_words(kind: Any, metadata: Sequence[Any]) -> str:
         if get_origin(item) is Literal:
             return f"a list in brackets of {one_of(get_args(item))}"
         items = {int: "whole numbers", float: "numbers", str: "texts"}.get(item, "values")
-        return f"a list of {items}" + (f", each {bounds}" if (bounds := _span(inner, WORDS)) else "")
+        return f"a list of {items}" + (f", each{bounds}" if (bounds := _span(inner).lstrip(",")) else "")
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(kind, "settings")
-    bounds = _span(metadata, WORDS)
-    return f"{words}{'' if bounds.startswith('from') else ','} {bounds}" if bounds else words
+    return f"{words}{_span(metadata)}"
 
 
-def _in_signs(kind: Any, metadata: Sequence[Any]) -> str:
-    if get_origin(kind) is Literal:
-        return " | ".join(map(quoted, get_args(kind)))
-    if get_origin(kind) is tuple and (inner := _in_signs(*_unwrapped(get_args(kind)[0])[:2])):
-        return f"each {inner}"
-    return _span(metadata, SIGNS)
+WORDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+"""Bounds by pydantic's names for them."""
 
 
-WORDS = {"": "from ", "ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-SIGNS = {"": "", "ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-"""Bounds by pydantic's names for them; of both, 'from 1 to 9'."""
-
-
-def _span(metadata: Sequence[Any], words: Mapping[str, str]) -> str:
-    """The range in words, 'at least 0, less than 1', or in signs, '≥ 0, < 1'; empty without a range."""
-    ends = {name: getattr(one, name) for one in metadata for name in words if name and hasattr(one, name)}
+def _span(metadata: Sequence[Any]) -> str:
+    """The range, ', at least 0, less than 1' or ' from 1 to 9'; empty without one."""
+    ends = {name: getattr(one, name) for one in metadata for name in WORDS if hasattr(one, name)}
     number = {name: f"{end:,}" if isinstance(end, int) else f"{end:g}" for name, end in ends.items()}
     if ends.keys() >= {"ge", "le"}:
-        return f"{words['']}{number['ge']} to {number['le']}"
-    return ", ".join(f"{words[name]} {end}" for name, end in number.items())
+        return f" from {number['ge']} to {number['le']}"
+    return "".join(f", {WORDS[name]} {end}" for name, end in number.items())

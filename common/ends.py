@@ -31,9 +31,6 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
 
-FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-"""Errors of a place that may not be entered, read or written."""
-
 _NAMES = {errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP}
 """Errors of a name that something else has, or that no file can have."""
 
@@ -67,8 +64,8 @@ def one_line_end(program: str) -> Iterator[None]:
         if error.errno not in NO_ROOM and not (error.errno in GONE | _NAMES and error.filename):
             raise
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
-        remedies = (NO_ROOM - FORBIDDEN, "make room"), (_NAMES, "give another name"), (FORBIDDEN, "permit it")
-        advice = next((remedy for errors, remedy in remedies if error.errno in errors), "bring it back")
+        remedies = {"make room or permit it": NO_ROOM, "give another name": _NAMES, "bring it back or permit it": GONE}
+        advice = next(remedy for remedy, errors in remedies.items() if error.errno in errors)
         _end(program, f"{where}{error.strerror}; what was finished is kept: {advice} and go on")
     except Exception as error:
         if not lacks_memory(error):
@@ -99,27 +96,8 @@ def whole_program(program: str) -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     finally:
-        _default(signal.default_int_handler, signal.SIG_DFL)
-
-
-@contextmanager
-def quiet_imports() -> Iterator[None]:
-    """Context manager: Ctrl-C ends the program at once within. An exception would show a traceback through libraries,
-    or be taken by one of them for an error of its own."""
-    changed = _default(signal.default_int_handler, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        if changed:
-            _default(signal.SIG_DFL, signal.default_int_handler)
-
-
-def _default(before: Any, after: Any) -> bool:
-    """Replace this handler of Ctrl-C, and no other, such as that of a program that ignores it."""
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is before:
-        signal.signal(signal.SIGINT, after)
-        return True
-    return False
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _flush_or_end(program: str) -> None:

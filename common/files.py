@@ -141,17 +141,6 @@ def require_writable_folder(folder: Path, setting: str) -> None:
         raise CannotBeWritten(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
 
-def require_room(folder: Path, size: int) -> None:
-    """OSError, as a write has it, unless a file of `size` bytes can be written into the folder. Tries it where the
-    system can set room aside, and leaves nothing behind.
-
-    For libraries that do not survive a full disk.
-    """
-    if hasattr(os, "posix_fallocate"):
-        with temporary_sibling(folder / "room") as partial, partial.open("xb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
-
-
 def make_missing(folder: Path) -> list[Path]:
     """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
     missing = [one for one in (*reversed(folder.parents), folder) if not one.exists()]

@@ -16,9 +16,6 @@ from .errors import BadInput
 
 MEGABYTE = 2**20
 
-MOST_EVENTS = 20_000
-"""Largest number of events of YAML's parser in one document; settings have some hundreds."""
-
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which no file can hold."""
 
@@ -126,23 +123,21 @@ def read_rows(path: Path, largest: int, is_row: Callable[[object], bool]) -> lis
 def parse_yaml(text: str) -> dict[str, Any]:
     """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else.
 
-    No aliases, whose copies of copies take any memory, and no more than `MOST_EVENTS` entries.
+    No aliases, whose copies of copies take any memory.
     """
     import yaml
     from omegaconf._utils import get_yaml_loader
 
     try:
-        for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
-            if count > MOST_EVENTS:
-                raise ValueError("far more entries than settings have")
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise ValueError(f"an alias in line {event.start_mark.line + 1}")
-            # After the starts of stream and document comes the document itself, if it is not empty.
-            if count == 2 and isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
-                raise ValueError("not a mapping of names to values")
-        return dict(yaml.load(text, Loader=get_yaml_loader()) or {})
+        made = yaml.load(text, Loader=get_yaml_loader())
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(quoted(error, 200)) from None
+    if not isinstance(made, dict | None):
+        raise ValueError("not a mapping of names to values")
+    return made or {}
 
 
 def whole_number(value: object, name: str, most: int) -> int:

@@ -176,18 +176,14 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
     inside: type[BaseModel] | None = cls
     value: Any = node
     one: Declared | None = None
-    of_option = False
-    for part in first["loc"]:
-        if of_option:
-            of_option = False
-            continue
-        if inside is None:
-            break
-        path.append(str(part))
-        one = declared(inside).get(str(part))
-        value = value.get(part) if isinstance(value, Mapping) else getattr(value, str(part), None)
-        inside = None if one is None else one.inside(value)
-        of_option = inside is not None and bool(one and one.options)  # pydantic names the option between the settings
+    parts = iter(map(str, first["loc"]))
+    while inside is not None and (part := next(parts, None)) is not None:
+        path.append(part)
+        one = declared(inside).get(part)
+        value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
+        inside = one.inside(value) if one is not None else None
+        if one is not None and one.options:
+            next(parts, None)  # pydantic names the option between the settings
     here = ".".join(path)
     why = first.get("ctx", {}).get("error")
     if first["type"] == "extra_forbidden":

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel
 
 from .declared import Declared, Entries, declared, places
+from .errors import BadInput
 from .reading import parse_yaml
 from .settings import NoSuchSetting
 
@@ -40,6 +41,9 @@ class Word(NamedTuple):
         if self.sign == "~":
             if last not in inside and self.name not in [*places(cls, node)]:
                 raise NoSuchSetting(self.name, [*places(cls, node)])
+            group = _declared_at(cls, above, node, new=True) if above else None
+            if one is not None and ((one.inside({}) and not one.optional) or (group is not None and group.tag == last)):
+                raise BadInput(f"{self.name} is needed, and so are its settings: leave ~{self.name} out")
             inside.pop(last, None)
             return DELETED
         value = value_of(self.value, one)

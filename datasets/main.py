@@ -9,7 +9,7 @@ from itertools import takewhile
 from ..common.checks import printable
 from ..common.command import version_line
 from ..common.command_line import override
-from ..common.ends import EXIT_BAD_INPUT, quiet_imports
+from ..common.ends import EXIT_BAD_INPUT
 from ..common.errors import BadInput
 from ..common.lazy import import_quickly
 from ..common.settings import nearest
@@ -51,9 +51,7 @@ def main() -> None:
         sys.exit(EXIT_BAD_INPUT)
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
-    with quiet_imports():
-        command = import_quickly(module).command
-    command()
+    import_quickly(module).command()
 
 
 def with_names(verb: str, arguments: Sequence[str]) -> list[str]:

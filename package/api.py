@@ -211,16 +211,8 @@ def evaluate(
 
 def read_settings(command: Command[S], given: Mapping[str, Any]) -> S:
     """The checked settings of a command, from keyword arguments; BadInput for wrong ones and unwritable folders."""
-    whole = {}
-    words: list[str] = []
-    for name, value in given.items():
-        if isinstance(value, Settings):
-            value = to_plain(value)
-        if isinstance(value, Mapping) and "phases" in value:
-            whole[name] = dict(value)
-        else:
-            words += _words(name, value, command.settings)
-    settings = command.read(words, whole)
+    words = [word for name, value in given.items() for word in _words(name, value, command.settings)]
+    settings = command.read(words)
     require_writable(settings)
     return settings
 
@@ -229,8 +221,8 @@ def _words(name: str, value: Any, settings: type[Settings]) -> Iterator[str]:
     """The words of a command line that give a setting this value."""
     if not isinstance(value, PLAIN):
         raise BadInput(f"{name}: a {type(value).__name__}, expected a value such as the command line takes")
-    one = declared(settings).get(name)
-    if not isinstance(value, Mapping) or one is None or not (one.options or one.nested):
+    one, value = declared(settings).get(name), to_plain(value) if isinstance(value, Settings) else value
+    if not isinstance(value, Mapping) or "phases" in value or one is None or not (one.options or one.nested):
         yield override(name, value.item() if isinstance(value, np.generic) else value)
         return
     if one.tag in value:

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -14,15 +15,14 @@ from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_same
 from ..common.settings import to_plain
-from .commands import COMMANDS
 from .journal import JOURNAL, open_journal
 from .report import RESULTS, STUDY, write_report
-from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
+from .results import RUNNING, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
 from .search import Search
-from .settings import BudgetSettings, StudyCommandSettings
+from .settings import COMMANDS, BudgetSettings, StudyCommandSettings
 
-MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
+MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal",)}
 """Settings that may change when a study is continued."""
 
 
@@ -76,15 +76,12 @@ def run(settings: StudyCommandSettings) -> None:
 
 def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
     """The number of finished runs, and an estimate of the total: pruned trials have fewer."""
-    done = sum(len(one.search) + len(one.fresh) for one in results.trials)
-    missing = budget.repeats * max(0, budget.trials - len(results.trials))
-    for one in results.trials:
-        if one.state not in (COMPLETE, PRUNED, FAILED):
-            missing += budget.repeats - len(one.search)
-    finalists = min(budget.finalists, budget.trials)
-    fresh = sum(budget.fresh_seeds - len(one.fresh) for one in results.finalists)
-    fresh += budget.fresh_seeds * (finalists - len(results.finalists)) if missing else 0
-    return done, done + missing + fresh
+    fresh = sum(len(one.fresh) for one in results.trials)
+    running = [one for one in results.trials if one.state == RUNNING]
+    left = budget.repeats * (len(running) + max(0, budget.trials - len(results.trials)))
+    left += budget.fresh_seeds * (min(budget.finalists, budget.trials) if left else len(results.finalists)) - fresh
+    done = fresh + sum(len(one.search) for one in results.trials)
+    return done, done + left - sum(len(one.search) for one in running)
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
@@ -93,12 +90,9 @@ def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
     now = to_plain(settings)
     for given in (before, now):
         for part, names in MAY_DIFFER.items():
-            study = given.get("study")
-            inner = study.get(part) if isinstance(study, dict) else None
-            if not isinstance(inner, dict):
-                raise BadInput(f"{out / CONFIGURATION}: not the settings of a study; give another out")
-            for name in names:
-                inner.pop(name, None)
+            study: Any = given.get("study")
+            for name in names if isinstance(study, dict) and isinstance(study.get(part), dict) else ():
+                study[part].pop(name, None)
     for name in ("seed", "study"):
         require_same(before.get(name), now[name], name, out)
 

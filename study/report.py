@@ -5,7 +5,7 @@ import json
 import math
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,12 @@ from optuna.importance import PedAnovaImportanceEvaluator
 from optuna.study import Study
 from optuna.visualization import plot_parallel_coordinate, plot_param_importances
 
-from ..common.charts import STYLE as CHART_STYLE
-from ..common.charts import Interval, Points, line_chart, scatter_chart
 from ..common.command import REPORT, to_yaml
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
-from ..finetune.reports.run_log import METRICS, read_metrics
 from .results import FAILED, StudyResults, TrialResult, mean, standard_error
 from .runs import CommandRun
-from .search import run_folder
+from .search import trial_folder
 from .settings import StudyCommandSettings
 
 RESULTS = "study.json"
@@ -33,9 +30,6 @@ STUDY = "study.yaml"
 
 SHOWN = 20
 """Trials in the table of the search."""
-
-DRAWN = 5
-"""Finalists whose curves are drawn."""
 
 FRESH = (
     "The fresh runs use seeds that the search did not. Their mean decides; the mean in the search is too good for the "
@@ -62,8 +56,8 @@ def write_report(
         _table(results, results.finalists),
         _note(FRESH),
         "<h2>Single runs</h2>",
-        _single_runs(results, objective.figure),
-        _curves(out, results, objective.curve),
+        _single_runs(results),
+        _compared(out, results),
         "<h2>The search</h2>",
         _table(results, results.ranked[:SHOWN]),
         _note(f"The best of {len(results.ranked)} complete trials; {RESULTS} has all of them."),
@@ -71,7 +65,7 @@ def write_report(
         f"<h2>Trials that failed</h2>{figures(('trial', 'by'), failed)}" if failed else "",
         origin(shlex.join(again), to_yaml(settings)),
     )
-    return write_atomic(out / REPORT, page(title, "".join(parts), CHART_STYLE))
+    return write_atomic(out / REPORT, page(title, "".join(parts)))
 
 
 def to_json(results: StudyResults) -> dict[str, object]:
@@ -150,52 +144,23 @@ def _is_number(value: str) -> bool:
         return False
 
 
-def _single_runs(results: StudyResults, figure: str) -> str:
+def _single_runs(results: StudyResults) -> str:
     single = results.single_runs
     if single is None:
         return "<p>No trial has a second run to compare with its first.</p>"
-    finalists = {one.number for one in results.finalists}
-    groups: dict[str, dict[str, tuple[float, float]]] = {"finalists": {}, "other trials": {}}
-    for one in results.trials:
-        if one.search and one.others:
-            group = groups["finalists" if one.number in finalists else "other trials"]
-            name = f"trial {one.number}: {one.search[0]:.4g}, then {in_words(one.others)}"
-            group[name] = one.search[0], mean(one.others)
     better = "or more" if results.sign > 0 else "or less"
     said = (
         f"First runs of {single.threshold:.4g} {better}: {len(single.winners)}. Of these trials, those whose other "
         f"runs, with other seeds, reach it on average: {len(single.lasting)}. In the others the first run was luck."
     )
-    chart = scatter_chart(f"{figure}: mean of the other runs", groups, "the first run")
-    return f'<p>{escape(said)}</p><div class="charts">{chart}</div>'
+    return f"<p>{escape(said)}</p>"
 
 
-def _curves(out: Path, results: StudyResults, column: str | None) -> str:
-    """The chart of the finalists' logs; empty without logs."""
-    lines: dict[str, Points] = {}
-    areas: dict[str, list[Interval]] = {}
-    for one in results.finalists[:DRAWN] if column else ():
-        folders = [run_folder(out, one.number, seed) for seed in results.fresh_seeds(one)]
-        logs = [read_metrics(folder) for folder in folders if (folder / METRICS).exists()]
-        name = f"trial {one.number}"
-        lines[name], areas[name] = mean_curve(logs, column or "")
-    chart = line_chart(column or "", lines, [], "decisions", around=areas)
-    note = _note("Mean over the fresh seeds ± standard error, from the runs' logs.")
-    return f'<h2>Learning of the finalists</h2><div class="charts">{chart}</div>{note}' if chart else ""
-
-
-def mean_curve(logs: Sequence[Sequence[Mapping[str, Any]]], column: str) -> tuple[Points, list[Interval]]:
-    """Mean of a column over runs, and mean ± standard error, at the decisions where every run has a row with it."""
-    rows = [{row["decisions"]: float(row[column]) for row in log if column in row} for log in logs]
-    points: Points = []
-    area: list[Interval] = []
-    for decisions in sorted(set.intersection(*map(set, rows))) if rows else []:
-        values = [one[decisions] for one in rows]
-        here, error = mean(values), standard_error(values)
-        points.append((float(decisions), here))
-        if math.isfinite(error):
-            area.append((float(decisions), here - error, here + error))
-    return points, area
+def _compared(out: Path, results: StudyResults) -> str:
+    """The command that draws how the finalists learned."""
+    rows = [f"trial-{one.number}={trial_folder(out, one.number)}/seed-*" for one in results.finalists]
+    line = shlex.join(["qwop-compare", *rows, f"out={out / 'compare'}"])
+    return f"<h2>Learning of the finalists</h2><pre>{escape(line)}</pre>" if rows else ""
 
 
 def _pictures(study: Study, results: StudyResults, figure: str) -> str:

@@ -10,7 +10,6 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
-from ..common.errors import BadInput
 from ..common.folder_lock import claimed, lock_waiting
 from .results import VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
 from .runs import RunFailed
@@ -24,10 +23,6 @@ WAIT = 1.0
 STARTS, MOST_STARTS = "starts", 5
 """The times that a process began or continued a trial (its attribute in the journal), and the most of them: a trial
 whose process dies more often counts as failed."""
-
-FIRST_FAILURES = 5
-"""Number of failed trials that ends a study without any finished trial."""
-
 
 Play = Callable[[Values, int, Path], float]
 """Makes one run, of values, a seed and a folder, and returns its figure; raises RunFailed if it has none."""
@@ -66,7 +61,7 @@ class Search:
         self._budget, self._play, self._on_run = settings.budget, play, on_run
 
     def run(self) -> None:
-        """Search, and wait for the trials of other processes. Raises BadInput if all trials fail."""
+        """Search, and wait for the trials of other processes."""
         while True:
             with self._next_trial() as trial:
                 if trial is not None:
@@ -76,8 +71,6 @@ class Search:
                 if not self._running():
                     return
                 time.sleep(WAIT)
-            else:
-                self._require_some_success()
 
     def run_finalists(self) -> StudyResults:
         """Run the finalists again with seeds not used in the search: make the missing runs, wait for those of other
@@ -177,12 +170,3 @@ class Search:
         """Numbers and Optuna's ids of the trials that are not over."""
         found = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         return [(one.number, one._trial_id) for one in found]
-
-    def _require_some_success(self) -> None:
-        over = [one for one in self._study.get_trials(deepcopy=False) if one.state.is_finished()]
-        if len(over) >= FIRST_FAILURES and all(one.state == TrialState.FAIL for one in over):
-            last = over[-1]
-            raise BadInput(
-                f"{trial_folder(self._out, last.number)}: the first {len(over)} trials all failed, the last one by: "
-                f"{last.user_attrs.get(WHY)}; mend the study and give another out"
-            )

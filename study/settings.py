@@ -1,16 +1,23 @@
 """The settings of `qwop-study`."""
 
 from pathlib import PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ..commands import evaluate, finetune, pretrain
 from ..common.checks import quoted
+from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.settings import Count, Files, OutFolder, Settings, Several
-from .commands import OWN
 from .seeds import MOST_RUNS, MOST_STUDIES, MOST_TRIALS
 from .space import Space
+
+COMMANDS: dict[str, Command[Any]] = {command.program: command for command in (finetune, pretrain, evaluate)}
+"""The commands that a study can search: those with a folder and a seed for each run."""
+
+OWN = ("out", "seed")
+"""Settings that a study gives each run."""
 
 MAXIMISE, MINIMISE = DIRECTIONS = ("maximise", "minimise")
 MEDIAN, NONE = PRUNERS = ("median", "none")
@@ -28,8 +35,6 @@ class ObjectiveSettings(Settings):
     goal: float | None = None
     """Value that counts as solved, used by the report to check single runs. null: the worst of the best first runs, as
     many as there are finalists."""
-    curve: str | None = "live/return"
-    """Column of the runs' logs (metrics.jsonl) that the report draws. null: none."""
 
     def check(self) -> None:
         path = PurePath(self.file)

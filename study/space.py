@@ -12,7 +12,7 @@ from ..common.settings import Entries, Expected, Settings, Several, plain_entrie
 if TYPE_CHECKING:
     from optuna.trial import Trial  # --help does without it
 
-FLOAT, INT, CATEGORICAL = KINDS = ("float", "int", "categorical")
+FLOAT, INT, CATEGORICAL = ("float", "int", "categorical")
 
 Values = Mapping[str, str]
 """A point of the space: each setting's value as on the command line."""
@@ -35,63 +35,53 @@ class Parameter(Settings):
     """Values of a categorical setting, as on the command line; a list in quotes, '[64, 64]'."""
 
     def check(self) -> None:
-        if self.type == CATEGORICAL:
-            self._check_choices()
-        else:
-            self._check_range()
+        kind, given = self.type, {name: getattr(self, name) for name in ("low", "high", "choices")}
+        for name, value in given.items():
+            if value is not None and (name == "choices") is not (kind == CATEGORICAL):
+                raise BadInput(f"{name}={quoted(value)}: not with type={kind}")
+            if value is None and (name == "choices") is (kind == CATEGORICAL):
+                raise BadInput(f"{name} is missing: type={kind} needs it")
+        if self.choices is not None:
+            if self.log:
+                raise BadInput("log=true: not with type=categorical")
+            if len(set(self.choices)) < max(2, len(self.choices)):
+                raise BadInput(f"choices={quoted(self.choices)}: expected two different values or more")
+            return
+        low, high = self._range
+        for name, value in (("low", low), ("high", high)) if kind == INT else ():
+            if value != int(value):
+                raise BadInput(f"{name}={quoted(value)}: expected a whole number, for type=int")
+        if not low < high:
+            raise BadInput(f"low={quoted(low)}: expected a number below high, {quoted(high)}")
+        if self.log and low <= 0:
+            positive = "at least 1" if kind == INT else "more than 0"
+            raise BadInput(f"low={quoted(low)}: expected {positive}, for log=true")
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
 
     def suggest(self, trial: "Trial") -> str:
         """The value that a trial has, or draws now, as on the command line."""
         if self.choices is not None:
             return self.in_words(trial.suggest_categorical(self.name, self.choices))
-        assert self.low is not None
-        assert self.high is not None
+        low, high = self._range
         if self.type == INT:
-            return self.in_words(trial.suggest_int(self.name, int(self.low), int(self.high), log=self.log))
-        return self.in_words(trial.suggest_float(self.name, self.low, self.high, log=self.log))
+            return self.in_words(trial.suggest_int(self.name, int(low), int(high), log=self.log))
+        return self.in_words(trial.suggest_float(self.name, low, high, log=self.log))
 
     @property
     def extremes(self) -> tuple[str, ...]:
         """The ends of the range, or all choices, as on the command line."""
-        if self.choices is not None:
-            return self.choices
-        assert self.low is not None
-        assert self.high is not None
-        return self.in_words(self.low), self.in_words(self.high)
+        return self.choices if self.choices is not None else tuple(map(self.in_words, self._range))
 
     def in_words(self, value: Any) -> str:
         """A value that Optuna suggests, as on the command line."""
         if self.type == INT:
             return str(int(value))
         return repr(float(value)) if self.type == FLOAT else str(value)
-
-    def _check_choices(self) -> None:
-        for name in ("low", "high"):
-            if getattr(self, name) is not None:
-                raise BadInput(f"{name}={quoted(getattr(self, name))}: a categorical setting has choices only")
-        if self.log:
-            raise BadInput("log=true: a categorical setting has choices only")
-        if self.choices is None:
-            raise BadInput("choices is missing: expected a list of values")
-        if len(set(self.choices)) < max(2, len(self.choices)):
-            raise BadInput(f"choices={quoted(self.choices)}: expected two different values or more")
-
-    def _check_range(self) -> None:
-        if self.choices is not None:
-            raise BadInput(f"choices={quoted(self.choices)}: only a categorical setting has choices; type={self.type}")
-        for name in ("low", "high"):
-            value = getattr(self, name)
-            if value is None:
-                raise BadInput(f"{name} is missing: expected a number")
-            if self.type == INT and value != int(value):
-                raise BadInput(f"{name}={quoted(value)}: expected a whole number, for type=int")
-        assert self.low is not None
-        assert self.high is not None
-        if not self.low < self.high:
-            raise BadInput(f"low={quoted(self.low)}: expected a number below high, {quoted(self.high)}")
-        if self.log and self.low <= 0:
-            positive = "at least 1" if self.type == INT else "more than 0"
-            raise BadInput(f"low={quoted(self.low)}: expected {positive}, for log=true")
 
 
 SPACE = "one setting or more, {name: {type: float, low: …}}"

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from ...common.settings import Count, NotNegative, Positive, Settings, Several, Share, Width
@@ -67,7 +66,7 @@ class ClipsRewards(Settings):
 
     def with_clipped_rewards(self, played: "Sequences") -> "Sequences":
         """Return the sequences, with clipped rewards if `clip_rewards` is set."""
-        return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if self.clip_rewards else played
+        return replace(played, rewards=played.rewards.clip(-1.0, 1.0)) if self.clip_rewards else played
 
 
 class QSettings(Discounted):

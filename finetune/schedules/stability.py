@@ -1,9 +1,10 @@
 """Detection of unstable live play, the published reason for removing the demonstrations."""
 
+import math
 from collections import deque
+from statistics import fmean, pstdev
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 from ...common.settings import NotNegative, Settings
@@ -34,26 +35,26 @@ class ReturnMonitor:
     def __init__(self, settings: StabilitySettings) -> None:
         self._settings = settings
         self._returns: deque[float] = deque(maxlen=settings.window)
-        self._best = -np.inf
+        self._best = -math.inf
 
     def add(self, episode_return: float) -> None:
         """Add the return of a finished live episode."""
         self._returns.append(episode_return)
         if len(self._returns) == self._settings.window:
-            self._best = max(self._best, float(np.mean(self._returns)))
+            self._best = max(self._best, fmean(self._returns))
 
     @property
     def unstable(self) -> bool:
         if len(self._returns) < self._settings.window:
             return False
-        loss = self._best - float(np.mean(self._returns))
-        error = float(np.std(self._returns)) / self._settings.window**0.5
+        loss = self._best - fmean(self._returns)
+        error = pstdev(self._returns) / self._settings.window**0.5
         return loss > self._settings.drop * abs(self._best) and loss > self._settings.errors * error
 
     def restart(self) -> None:
         """Clear all returns for a new phase."""
         self._returns.clear()
-        self._best = -np.inf
+        self._best = -math.inf
 
     def get_state(self) -> dict[str, object]:
         return {"returns": list(self._returns), "best": float(self._best)}

@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from qwop.common.charts import Band, line_chart, scatter_chart, shares_below, side_by_side
+from qwop.common.charts import Band, line_chart, shares_below
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -84,40 +84,7 @@ def test_an_area_lies_around_its_line_in_its_colour() -> None:
     assert area.get("fill") == line.get("stroke")
 
 
-def test_points_of_a_scatter_chart_lie_on_the_diagonal_where_their_numbers_are_equal() -> None:
-    svg = scatter_chart("t", {"a": {"low <1>": (0, 0), "high": (10, 10)}, "none": {}}, "x")
-    low, high = [(float(one.get("cx")), float(one.get("cy"))) for one in numbers(svg, "circle")]
-    (line,) = [one for one in numbers(svg, "line") if one.get("class") == "diagonal"]
-    assert (float(line.get("x1")), float(line.get("y1"))) == pytest.approx(low)
-    assert (float(line.get("x2")), float(line.get("y2"))) == pytest.approx(high)
-    assert numbers(svg, "circle")[0][0].text == "low <1>"
-    assert scatter_chart("t", {"a": {}}, "x") == ""
-
-
-def test_places_name_the_numbers_of_the_horizontal_axis() -> None:
-    svg = line_chart("t", {"one": [(0, 1), (1, 2)]}, [], "games", places={0: "0", 1: "3", 2: "40"})
-    texts = {one.text: float(one.get("x", "0")) for one in numbers(svg, "text")}
-    assert texts["0"] < texts["3"] < texts["40"]
-    last = float(numbers(svg, "polyline")[0].get("points", "").split()[-1].split(",")[0])
-    assert last == pytest.approx(texts["3"], abs=0.1)
-
-
-def test_charts_of_given_heights_can_be_compared() -> None:
-    ends = set()
-    for height in (2.0, 90.0):
-        svg = line_chart("t", {"one": [(0, 0), (1, height)]}, [], "x", heights=(0.0, 100.0))
-        assert "100" in [one.text for one in numbers(svg, "text")]
-        ends.add(numbers(svg, "polyline")[0].get("points", "").split()[0])
-    assert len(ends) == 1  # 0 is as high in both
-
-
 @pytest.mark.parametrize("x", [0.0, -7.0, 3e39])
 def test_a_single_place_on_the_horizontal_axis_is_drawn_whatever_its_size(x: float) -> None:
     (line,) = numbers(line_chart("t", {"one": [(x, 0.5), (x, 1.0)]}, [], "return"), "polyline")
     assert len(line.get("points", "").split()) == 2
-
-
-def test_charts_stand_in_rows() -> None:
-    chart = line_chart("t", {"one": [(0, 1), (1, 2)]}, [], "x")
-    inner = [one for one in parsed(side_by_side([chart, "", chart, chart], columns=2)) if one.tag.endswith("svg")]
-    assert [(one.get("x"), one.get("y")) for one in inner] == [("0", "0"), ("440", "0"), ("0", "250")]

@@ -89,6 +89,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["setps=3"], "setps: no such setting; did you mean steps?"),
         (["+setps=3"], "setps: no such setting; did you mean steps?"),
         (["~setps"], "setps: no such setting; did you mean steps?"),
+        (["~pet.kind"], "pet.kind is needed, and so are its settings: leave ~pet.kind out"),
         (["steps.many=3"], "steps.many: no such setting; steps has no parts: did you mean steps=…?"),
         (["speed=3"], "speed: no such setting; did you mean pet.speed?"),
         (["steps"], "steps: expected setting=value; --help shows the settings"),
@@ -132,16 +133,6 @@ def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
         raise BadInput("lead: too short")
 
     assert walk(work=refuse) == (2, "qwop-walk: lead: too short\n")
-
-
-def test_a_working_folder_that_was_removed_is_one_line(
-    walk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    said = "qwop-walk: the working folder cannot be read (no such file); go to another one with cd\n"
-    assert walk(work=lambda settings: None) == (2, said)
 
 
 def test_the_configuration_can_be_printed_without_running(run_command: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from qwop.common.npz import array_names, read_arrays
 from qwop.common.reading import CannotBeRead, NotReadNow, parse_json, parse_yaml, read_bytes, read_text
 
 
-@pytest.mark.parametrize("text", ["7", "- a\n- b", "[{}, {}]", "text", "!!python/name:os.system"])
+@pytest.mark.parametrize("text", ["7", "- a\n- b", "[{}, {}]", "text"])
 def test_a_yaml_document_that_is_no_mapping_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a mapping of names to values"):
         parse_yaml(text)
@@ -23,9 +23,10 @@ def test_a_mapping_is_read_without_resolving_interpolations() -> None:
     }
 
 
-def test_a_million_entries_are_refused_before_they_are_made() -> None:
-    with pytest.raises(ValueError, match="more entries than settings have"):
-        parse_yaml("a: [" + "{}," * 300_000 + "]")
+@pytest.mark.parametrize("text", ["a: !!python/name:os.system", "a: &b [1]\nc: *b", "a: ["])
+def test_a_document_that_is_more_than_settings_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"an alias in line 2|could not determine a constructor|expected"):
+        parse_yaml(text)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_document(tmp_path: Path) -> None:

@@ -146,6 +146,9 @@ BY_HAND = [
         "source.kind=x",
         "source.kind=x: expected page, environment, browser, keyboard, policy, import or keys",
     ),
+    ("record", "~source.kind", "source.kind is needed"),
+    ("evaluate", "policy=champion ~original", "original is needed, and so are its settings: leave ~original out"),
+    ("finetune", "schedule=kurodo ~loop", "loop is needed, and so are its settings: leave ~loop out"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
     (
         "record",

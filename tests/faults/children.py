@@ -188,8 +188,13 @@ def _run(works: list[tuple[Any, Any]], folder: Path, prepare: Callable[[], None]
         prepare()
         os.write(begin, b"1")
         try:
+            from qwop.common.command import require_writable
+            from qwop.common.ends import one_line_end
+
             for main, settings in works:
-                main.start(settings)
+                with one_line_end(main.program):
+                    require_writable(settings)
+                    main.run(settings)
             code = 0
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0

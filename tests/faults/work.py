@@ -163,7 +163,7 @@ def prepare(folder: Path) -> None:
             "settings: [policy=policy.safetensors, episodes=2, video=false, late=0, num_envs=1]",
             "space:",
             "  max_idle_frames: {type: int, low: 0, high: 20}",
-            "objective: {file: evaluation.json, figure: mean_return, curve: null}",
+            "objective: {file: evaluation.json, figure: mean_return}",
             "budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}",
         ]
     )

@@ -46,7 +46,7 @@ command: qwop-evaluate
 settings: [policy=policy.safetensors, episodes=1, video=false, late=0, num_envs=1]
 space:
   max_idle_frames: {type: int, low: 0, high: 20}
-objective: {file: evaluation.json, figure: mean_return, curve: null}
+objective: {file: evaluation.json, figure: mean_return}
 budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}
 """
 """A study of four runs, in a folder with the policy that it evaluates."""
