@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from .checks import one_of, quoted
 from .declared import Declared, Files, Written, declared, dotted, nearest, options_of
-from .ends import EXIT_BAD_INPUT, one_line_end, whole_program
+from .ends import one_line_end, whole_program
 from .errors import BadInput
 from .files import require_writable_folder, with_home, write_atomic
 from .imports import import_asked
@@ -119,15 +119,15 @@ class Command(Generic[S]):
 
     def checked(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
         """The settings that were composed of a command line; BadInput for wrong ones."""
-        files = {name.lstrip("+"): path for name, _, path in (word.partition("=") for word in words)}
+        files = {name.lstrip("+"): path for name, _, path in (word.partition("=") for word in words)}  # of groups
         try:
             return read(self.settings, node)
-        except NoSuchSetting as error:
-            raise self._in_file(files, self._of_another_option(error)) from None
         except Missing:
             raise
         except BadInput as error:
-            raise self._in_file(files, error) from None
+            said = self._of_another_option(error) if isinstance(error, NoSuchSetting) else error
+            path = files.get(str(said).partition(".")[0], "")
+            raise (BadInput(f"{path}: {said}") if path.endswith(OWN_FILE) else said) from None
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
@@ -206,11 +206,6 @@ class Command(Generic[S]):
         chooser = group if group in self.groups else self.settings.followed.get(group, group)
         return BadInput(f"{error.place}: a setting of {chooser}={one_of(owners)}, which is not chosen")
 
-    def _in_file(self, files: Mapping[str, str], error: BadInput) -> BadInput:
-        """The error, with the user's file that the setting's group was read from."""
-        path = files.get(str(error).partition(".")[0], "")
-        return BadInput(f"{path}: {error}") if path.endswith(OWN_FILE) else error
-
 
 def option_settings(group: str, one: Declared, option: str, place: str) -> dict[str, Any]:
     """The settings of an option, a class or a file of `conf/`; BadInput, which names the `place`, if there is none."""
@@ -251,11 +246,10 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
     for stream in (sys.stdout, sys.stderr):  # a question mark for a character that the terminal's encoding lacks
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
-    if missing := [name for name in needs if find_spec(name) is None]:
-        install = f"{program} needs the extra '{extra}': pip install 'qwop[{extra}]'"
-        print(f"{program}: {missing[0]} is not installed; {install}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
     with whole_program(program):
+        if missing := [name for name in needs if find_spec(name) is None]:
+            install = f"{program} needs the extra '{extra}': pip install 'qwop[{extra}]'"
+            raise BadInput(f"{missing[0]} is not installed; {install}")
         main()
 
 

@@ -2,9 +2,8 @@
 
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +26,14 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
 
     BadInput, which names the file and ends with what was `expected`, for anything else. Never unpickles anything.
     """
-    with _opened(path, most, expected) as (file, sizes):
+    with _opened(path, most, expected) as (arrays, sizes):
         if missing := [name for name in names if name not in sizes]:
             raise ValueError(f"has {quoted(', '.join(sorted(sizes))) or 'nothing'}, but no {missing[0]}")
         if (size := sum(sizes[name] for name in names)) > most:
             raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
-        try:
-            with np.load(file, allow_pickle=False) as arrays:
-                found = {name: arrays[name] for name in names}
-        except _BROKEN as error:
-            raise ValueError(f"cannot be read ({quoted(error, 200) or type(error).__name__})") from None
+        found = {name: arrays[name] for name in names}
         if others := [name for name in names if not isinstance(found[name], np.ndarray)]:
-            raise ValueError(f"cannot be read ({others[0]} is no array)")
+            raise ValueError(f"{others[0]} is no array")
         return found
 
 
@@ -49,8 +44,8 @@ def array_names(path: Path, most: int, expected: str) -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path, most: int, expected: str) -> Iterator[tuple[BufferedReader, dict[str, int]]]:
-    """Context manager: an opened file, and its arrays' sizes; BadInput, naming the file, for errors of its content."""
+def _opened(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str, Any], dict[str, int]]]:
+    """Context manager: the arrays of a file, and their sizes; BadInput, naming the file, for errors of its content."""
     with open_regular(path, most, expected) as (file, _):
         try:
             if not zipfile.is_zipfile(file):
@@ -60,6 +55,7 @@ def _opened(path: Path, most: int, expected: str) -> Iterator[tuple[BufferedRead
             if len(sizes) < len(members):
                 raise ValueError("has an array twice")
             file.seek(0)
-            yield file, sizes
+            with np.load(file, allow_pickle=False) as arrays:
+                yield arrays, sizes
         except _BROKEN as error:
             raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None

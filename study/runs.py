@@ -12,7 +12,7 @@ from typing import Any
 from ..common.checks import quoted
 from ..common.command import Command
 from ..common.ends import lacks_memory
-from ..common.errors import BadInput, EnvironmentFailed, naming
+from ..common.errors import BadInput, naming
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, NotReadNow, read_json
 from .settings import ObjectiveSettings
@@ -38,7 +38,7 @@ class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
     Until it is over, a run's folder has another name, so that a killed one starts anew, as does one during which the
-    machine failed, or an environment of whose settings none is searched: that is not the fault of its values.
+    machine failed: that is not the fault of its values.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class CommandRun:
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
         """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt.
 
-        OSError or BadInput if the machine (a full disk, no memory) failed, or an environment of whose settings none is
-        searched: nothing is recorded, and the run can be repeated.
+        OSError or BadInput if the machine (a full disk, no memory) failed: nothing is recorded, and the run can be
+        repeated.
         """
         if not folder.exists():
             self._run(values, seed, folder)
@@ -100,8 +100,9 @@ class CommandRun:
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:
-                if (why := _not_the_values(error, values)) is not None:
+                if _of_the_machine(error):
                     shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
+                    why = quoted(error, 200) or "out of memory"
                     raise BadInput(f"{folder}: {why}; the same command goes on with this run") from error
                 said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
                 write_atomic(unfinished / ERROR, said.rstrip() + "\n")
@@ -130,16 +131,11 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     return float(found)
 
 
-def _not_the_values(error: Exception, values: Values) -> str | None:
-    """The reason of a failure that the values of a run cannot have caused: the machine's (a full disk, lost
-    permissions, no memory), or that of an environment of whose settings none is searched."""
-    if isinstance(error, EnvironmentFailed):
-        return None if any("environment" in name.split(".") for name in values) else str(error)
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, CannotBeWritten | NotReadNow) or lacks_memory(cause):
-            return quoted(str(cause) or "out of memory", 200)
-        if isinstance(cause, OSError) and cause.errno:
-            return f"{cause.filename or 'the machine'}: {cause.strerror}"
-        cause = cause.__cause__
-    return None
+def _of_the_machine(error: BaseException | None) -> bool:
+    """True for a full disk, lost permissions or too little memory, also behind a library's own error."""
+    while error is not None:
+        by_system = isinstance(error, OSError) and error.errno
+        if by_system or isinstance(error, CannotBeWritten | NotReadNow) or lacks_memory(error):
+            return True
+        error = error.__cause__
+    return False
