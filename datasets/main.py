@@ -21,6 +21,7 @@ VERBS = {
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
     "reestimate": ("qwop.pretrain.reestimate_command", "a person's behaviour probabilities, by clones"),
     "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
+    "report": ("qwop.datasets.report", "a page of pictures: keys, distances, endings, and a player of games"),
     "import": ("qwop.datasets.exchange.import_command", "from tables (CSV, Parquet, npz, LeRobot) or Minari"),
     "export": ("qwop.datasets.exchange.export_command", "for Minari, d3rlpy, or the hub of Hugging Face"),
 }

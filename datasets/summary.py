@@ -44,8 +44,9 @@ class Summary:
     """Statistics of a dataset of E episodes.
 
     steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock, NaN
-    without one. metres: float64 [E], NaN if unknown. action_counts: int64 [A]. outcomes, players, mu: number of
-    episodes of each kind. replayable: number of episodes with keys. shared: `control` of those of shared control.
+    without one. metres: float64 [E], NaN if unknown. ends: outcomes [E]. action_counts: int64 [A]. outcomes, players,
+    mu: number of episodes of each kind. replayable: number of episodes with keys. shared: `control` of those of shared
+    control.
     """
 
     info: DatasetInfo
@@ -53,6 +54,7 @@ class Summary:
     returns: NDArray[np.float64]
     seconds: NDArray[np.float64]
     metres: NDArray[np.float64]
+    ends: NDArray[np.str_]
     action_counts: NDArray[np.int64]
     outcomes: dict[str, int]
     players: dict[str, int]
@@ -64,6 +66,12 @@ class Summary:
     def episodes(self) -> int:
         """E, the number of episodes."""
         return len(self.steps)
+
+    @property
+    def finished(self) -> NDArray[np.bool_]:
+        """The episodes that finished, bool [E]."""
+        found: NDArray[np.bool_] = self.ends == "finished"
+        return found
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -155,6 +163,7 @@ def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
         returns=np.array([one.total for one in found], dtype=np.float64),
         seconds=np.array([one.seconds for one in found], dtype=np.float64),
         metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
+        ends=np.array([one.outcome for one in found], dtype=np.str_),
         action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
         players=dict(Counter(one.player for one in found)),

@@ -15,16 +15,13 @@ from ..common.folder_lock import shared_lock
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
 from ..common.show_page import open_page
+from ..datasets.clips import clip_of, clip_title
 from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.schema import DatasetInfo, Episode
-from ..envs.engine import layout as at
-from ..envs.names import ACTION_KEYS, FEATURES, FRAMES_A_SECOND
-from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay, rows_of_states
+from ..envs.pictures.frame_rows import rows_of_game
 from ..envs.pictures.player import Clip, player
 from ..envs.qwop.keys_file import read_keys
-from ..envs.qwop.motion import states_of_observations
 from ..policies.champion import keys_path
 from ..policies.files import load_policy
 from ..policies.policy import Policy
@@ -41,9 +38,6 @@ MOST = 50
 
 MOST_FILMS = 5
 """Largest number of films in a page, for environments other than QWOP."""
-
-OUT_OF_SIGHT = -1000.0
-"""Place of the hurdle when observations do not contain it, units."""
 
 
 def run(settings: WatchSettings) -> None:
@@ -136,35 +130,6 @@ def clips_of(settings: WatchSettings) -> list[Clip]:
         if "cannot be drawn" in str(error):
             raise BadInput(f"{error}; write a film, by playing it again: out=film.mp4") from None
         raise
-
-
-def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
-    """The clip of an episode; BadInput for one that cannot be drawn.
-
-    An episode with keys is played again. Without keys it is drawn from its observations, interpolated linearly, without
-    the hurdle and with the keys of its actions.
-    """
-    if not info.environment.capabilities.keys:
-        raise BadInput(f"a game of {info.environment.id} cannot be drawn from its numbers")
-    if episode.keys is not None:
-        return Clip(title, rows_of_replay(replay_episode(episode), np.concatenate(episode.keys)))
-    if info.observation.shape != (len(FEATURES),) or episode.times is None:
-        raise BadInput(f"an episode without keys whose observations are {info.observation} cannot be drawn")
-    frames = np.maximum(np.round(np.diff(episode.times) * FRAMES_A_SECOND), 0).astype(np.int64)
-    states = states_of_observations(episode.observations, frames)
-    states[:, at.HURDLE_BASE :, at.X] = OUT_OF_SIGHT
-    held = np.append(0, np.repeat(ACTION_KEYS[episode.actions], frames))
-    seconds = np.arange(len(states)) / FRAMES_A_SECOND
-    return Clip(title, rows_of_states(states, np.stack([states[:, 0, 0] / 10, seconds, held], axis=1)))
-
-
-def clip_title(episode: Episode, number: int | None) -> str:
-    """An episode in a few words, as in 'episode 3: me, 100.0 m, finished'."""
-    if episode.metres is None:
-        result = f"return {episode.rewards.sum(dtype=np.float64):.1f}"
-    else:
-        result = f"{episode.metres:.1f} m"
-    return f"episode {number}: {episode.player}, {result}, {episode.outcome}"
 
 
 def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int], None]) -> None:

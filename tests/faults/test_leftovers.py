@@ -10,6 +10,7 @@ from qwop.commands import evaluate, play, watch
 from qwop.common.folder_lock import FolderLock, exclusive_lock
 from qwop.datasets.describe import describe
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.report import command as report
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import write_keys
 
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
     ),
     "watch": lambda folder: watch.run(watch.read([f"keys={folder}/keys.txt", f"out={folder}/game.html"])),
     "play": run_play,
+    "report": lambda folder: report.run(report.read([f"dataset={folder}", f"out={folder}/report.html"])),
 }
 
 
@@ -61,7 +63,7 @@ def test_a_killed_commands_hidden_file_is_removed_by_the_next(name: str, folder:
     assert not left.exists()
 
 
-@pytest.mark.parametrize("name", ["evaluate", "watch"])
+@pytest.mark.parametrize("name", ["evaluate", "watch", "report"])
 def test_a_running_commands_hidden_file_is_left_alone(name: str, folder: Path) -> None:
     left = left_by(name, folder)
     with closing(FolderLock(left.parent)):
