@@ -134,6 +134,7 @@ def followed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
             ["qwop-dataset", "copy", "data/me", "out=data/parts", "parts={train: 0.5, test: 0.5}"],
             "next: qwop-pretrain dataset=data/parts/train out=runs/train",
         ),
+        (["qwop-dataset", "report", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
         (
             ["qwop-dataset", "export", "data/me", "to=minari", "out=me-v0"],
             "next: qwop-pretrain dataset=data/me out=runs/me",
