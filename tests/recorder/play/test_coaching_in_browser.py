@@ -51,6 +51,9 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page.press("\ue007")
     page.wait("playing")
     page.wait_until(lambda: seconds(page) > 3, "three seconds along")
+    for speed in ("1/2 speed", "1/4 speed"):  # or a busy machine is too late, and the runner has fallen
+        page.press("s")
+        assert page.text("speed") == speed
     assert who(page) == "policy"
     page.keys().key_down("q").perform()
     page.wait_until(lambda: who(page) == "person", "in the person's hands")
@@ -73,9 +76,8 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page.press(ESCAPE)
     page.wait("playing")
     assert who(page) == "waiting"
-    for speed in ("1/2 speed", "1/4 speed", ""):
-        page.press("s")
-        assert page.text("speed") == speed
+    page.press("s")
+    assert page.text("speed") == ""
     page.keys().key_down("q").key_down("p").perform()
     page.wait_until(lambda: who(page) == "person", "in the person's hands")
     page.wait("over")
@@ -88,6 +90,7 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page.wait_until(lambda: seconds(page) > stands + 0.2, "going on")  # a line on which nothing is played is no episode
     page.press("r")
     page.wait_until(lambda: len(page.games()) >= 3, "written")
+    assert page.browser.get_log("browser") == []
     said = page.stop()
     assert "branches" in said
     games = [*open_dataset(page.folder)][:3]  # the policy has begun another one
@@ -105,7 +108,6 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     checked, problems = verify(page.folder, replay=True)
     assert all(one.replayed for one in checked)
     assert problems == []
-    assert page.browser.get_log("browser") == []
 
 
 @pytest.mark.slow
