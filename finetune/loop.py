@@ -187,21 +187,21 @@ class Loop:
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
         try:
-            live, returns = self._live() if phase.live else (None, [])
+            live = self._live() if phase.live else None
         except EnvironmentFailed:
             self._without_games()
             raise
         undisturbed(self.agent.learn)(live, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
-        self._count(phase, returns)
+        self._count(phase)
         self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
 
-    def _count(self, phase: Phase, returns: list[float]) -> None:
+    def _count(self, phase: Phase) -> None:
         """Advance the schedule; log, evaluate and change phases when due."""
         index, before = self._schedule.index, self._schedule.progress
         self.decisions += self._settings.decisions
-        over = self._schedule.advance(self._settings.decisions, returns)
+        over = self._schedule.advance(self._settings.decisions)
         if over or self._at_barrier(0) or self.decisions - self._logged >= self._log_every:
             self._write_row(phase.name)
         if over:
@@ -263,23 +263,23 @@ class Loop:
         self._observer.aside(self._aside)
         return played
 
-    def _live(self) -> tuple[Sequences, list[float]]:
-        """Return the next rollouts and the returns of the episodes that ended in them.
+    def _live(self) -> Sequences:
+        """Return the next rollouts.
 
         With `overlap`, also start to collect the rollouts after these.
         """
         with self._log.metrics.timer.section("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
-                played, ends = self._play.collect(self._actor, self._schedule.progress)
+                played, ends = self._play.collect(self._actor)
             else:
                 pending, self._pending = self._pending, None
                 played, ends = pending.result()
         if self._settings.overlap and not self._at_barrier(self._settings.decisions):
             self._actor.take(self.agent.network)
-            self._pending = self._pool.submit(self._play.collect, self._actor, self._schedule.progress)
+            self._pending = self._pool.submit(self._play.collect, self._actor)
         self._log.metrics.add_episodes(ends)
-        return played, [end.total_reward for end in ends]
+        return played
 
     def _at_barrier(self, ahead: int) -> bool:
         """True if a checkpoint is due after the iteration that ends `ahead` decisions from now."""

@@ -24,7 +24,6 @@ from .reports.run_log import RunLog
 from .schedules.environments import PhaseEnvironments
 from .schedules.phase import Phase
 from .schedules.schedule import Schedule
-from .schedules.stability import ReturnMonitor
 from .settings import FinetuneSettings
 
 A = TypeVar("A", bound=Discounted, covariant=True)
@@ -84,9 +83,9 @@ class Run(Generic[A, L]):
 
     @cached_property
     def schedule(self) -> Schedule:
-        lengths, monitor = self.settings.schedule, ReturnMonitor(self.settings.stability)
+        lengths = self.settings.schedule
         return Schedule(
-            lengths.phases, self.environments.rates, self.gammas, lengths.scale, monitor, lengths.decisions, self.whole
+            lengths.phases, self.environments.rates, self.gammas, lengths.scale, lengths.decisions, self.whole
         )
 
     @property

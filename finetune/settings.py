@@ -23,7 +23,6 @@ from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
 from .schedules.phase import AlgorithmOfPhases, Phase, Phases
-from .schedules.stability import StabilitySettings
 
 LAST, BEST = "last", "best"
 """Policies that a run can keep."""
@@ -135,8 +134,6 @@ class FinetuneSettings(Settings):
     """Live play here, or by actors in other processes."""
     behaviour: BehaviourSettings = BehaviourSettings()
     """Behaviour probabilities μ of demonstrations in replay."""
-    stability: StabilitySettings = StabilitySettings()
-    """When to end the phases that last until_unstable."""
     evaluation: PhaseEvaluationSettings = PhaseEvaluationSettings()
     """Games after each phase."""
 

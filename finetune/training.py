@@ -26,9 +26,8 @@ from ..policies.policy import Policy
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
-from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
-from .reports.phase_evaluator import FILM, PhaseEvaluator
+from .reports.phase_evaluator import FILM, PhaseEvaluator, decisions_of
 from .reports.report import write_report
 from .reports.run_log import RunLog
 from .reports.verdict import verdict
@@ -119,7 +118,7 @@ class Training(Observer):
                 self.checkpoint(loop)  # repeat this step: the run may have been killed before it
             self._results.forget_after(loop.decisions)
             if start.demonstrations is not None:
-                self._results.player = Player(start.demonstrations)
+                self._results.shown = decisions_of(start.demonstrations)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
             if not over:

@@ -14,7 +14,6 @@ MOST_LAYERS = 64
 LARGEST = {
     **dict.fromkeys(("hidden", "memory", "latent"), 65_536),
     "period": LONGEST_PERIOD,
-    "quantiles": 10_000,
     "members": 1000,
 }
 """The largest sizes that a file may describe."""

@@ -83,12 +83,11 @@ class QNetwork(EpsilonGreedy):
     """Q values. For images `convolutions` come first ("nature": Mnih et al. 2015), then layers of the widths `hidden`.
 
     `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
-    layer is linear, layer norm, ReLU. `quantiles` N > 1: each Q value is the mean of N quantiles of the return. Weights
-    are Xavier's (orthogonal in the convolutions), biases zero.
+    layer is linear, layer norm, ReLU. Weights are Xavier's (orthogonal in the convolutions), biases zero.
     """
 
     architecture = "q"
-    described: ClassVar[Sequence[str]] = ("hidden", "quantiles", "dueling", "layer_norm", "convolutions")
+    described: ClassVar[Sequence[str]] = ("hidden", "dueling", "layer_norm", "convolutions")
 
     def __init__(
         self,
@@ -96,7 +95,6 @@ class QNetwork(EpsilonGreedy):
         actions: int,
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
-        quantiles: int = 1,
         *,
         dueling: bool = False,
         layer_norm: bool = False,
@@ -104,7 +102,7 @@ class QNetwork(EpsilonGreedy):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.convolutions_name = convolutions
-        self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
+        self.dueling, self.layer_norm = dueling, layer_norm
         size = self.observation_size
         if self.observation.is_image:
             self.convolutions: nn.Module = Convolutions(self.observation, generator, convolutions)
@@ -113,22 +111,20 @@ class QNetwork(EpsilonGreedy):
             self.convolutions = nn.Identity()
         layers = normed_layers if layer_norm else plain_layers
         if dueling:
-            self.value = layers((size, *self.hidden, quantiles), generator)
-        self.advantage = layers((size, *self.hidden, actions * quantiles), generator)
-
-    def quantile_values(self, observations: Tensor) -> Tensor:
-        """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
-        features = self.convolutions(self.layer_input(observations))
-        advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
-        return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
+            self.value = layers((size, *self.hidden, 1), generator)
+        self.advantage = layers((size, *self.hidden, actions), generator)
 
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
-        return self.quantile_values(observations).mean(-1)
+        features = self.convolutions(self.layer_input(observations))
+        advantages: Tensor = self.advantage(features)
+        if not self.dueling:
+            return advantages
+        return dueling(self.value(features).unsqueeze(-1), advantages.unsqueeze(-1)).squeeze(-1)
 
     def dense_layers(self) -> DenseLayers | None:
         """Q(s, ·) of inputs `layer_input` without autograd; None if there is more than plain layers."""
-        plain = not self.dueling and self.quantiles == 1 and not self.observation.is_image
+        plain = not self.dueling and not self.observation.is_image
         return DenseLayers.of([*self.advantage]) if plain else None
 
 
@@ -136,7 +132,7 @@ class DuelingQ(QNetwork):
     """The published runner's Q network, dueling and with layer norm (71 → 256 → 128 → 11 and 1: 105,740 parameters)."""
 
     architecture = "dueling-q"
-    described = ("hidden", "quantiles")
+    described = ("hidden",)
 
     def __init__(
         self,
@@ -144,9 +140,8 @@ class DuelingQ(QNetwork):
         actions: int,
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
-        quantiles: int = 1,
     ) -> None:
-        super().__init__(observation, actions, hidden, generator, quantiles, dueling=True, layer_norm=True)
+        super().__init__(observation, actions, hidden, generator, dueling=True, layer_norm=True)
 
 
 class EnsembleQ(EpsilonGreedy):

@@ -67,9 +67,9 @@ class ActorsCollector:
         self._members = [actors.start(phase, one) for one in generators]
         self._under_way: dict[int, object] = {}
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
+    def collect(self, policy: PolicySnapshot) -> tuple[Sequences, list[EpisodeStats]]:
         """Return the next live play and the episodes that ended in it."""
-        request = ("collect", self._actors.share(policy), progress)
+        request = ("collect", self._actors.share(policy))
         if not self._asynchronous:
             parts = self._ask_all(*request)
             return concatenate([part for part, _ in parts]), [end for _, ends in parts for end in ends]

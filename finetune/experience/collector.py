@@ -56,21 +56,18 @@ class Collector:
         self._policy_state: ArrayState | None = None
         self._returns: NDArray[np.float64]
         self._lengths: NDArray[np.int64]
-        self._played: list[tuple[float, NDArray[np.int32]]] = []
-        """Progress and actions, [n, k], of each sequence since `restart`, if games cannot be saved."""
+        self._played: list[NDArray[np.int32]] = []
+        """Actions, [n, k], of each sequence since `restart`, if games cannot be saved."""
         if state is None:
             self.restart()
         else:
             self.set_state(state)
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
+    def collect(self, policy: PolicySnapshot) -> tuple[Sequences, list[EpisodeStats]]:
         """Play the next sequence of every environment; return the sequences and the episodes that ended in them.
 
-        progress: fraction of the phase completed, for environments that depend on it (`set_phase_progress`). With a
-        teacher (`teacher_probabilities`) the sequences include its probabilities π_T(·|s).
+        With a teacher (`teacher_probabilities`) the sequences include its probabilities π_T(·|s).
         """
-        if hasattr(self._env, "set_phase_progress"):
-            self._env.set_phase_progress(progress)
         teacher = getattr(self._env, "teacher_probabilities", None)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
@@ -115,7 +112,7 @@ class Collector:
                 self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
         if not self.saves_games():
-            self._played.append((progress, actions.astype(np.int32)))
+            self._played.append(actions.astype(np.int32))
         finals = TruncatedObservations(
             np.array([i for i, _, _ in stopped], dtype=np.int64),
             np.array([t for _, t, _ in stopped], dtype=np.int64),
@@ -157,8 +154,7 @@ class Collector:
         if hasattr(self._env, "get_state"):
             state["env"] = self._env.get_state()
         else:
-            progress, actions = zip(*self._played, strict=True)
-            state |= {"seed": self._seed, "progress": np.array(progress), "actions": np.concatenate(actions, axis=1)}
+            state |= {"seed": self._seed, "actions": np.concatenate(self._played, axis=1)}
         return {
             **state,
             "observations": self._observations.copy(),
@@ -179,10 +175,7 @@ class Collector:
             self._reset(int(state["seed"]))
             if "actions" not in state:
                 return
-            for progress, actions in zip(
-                state["progress"], np.split(state["actions"], len(state["progress"]), axis=1), strict=True
-            ):
-                self._replay(float(progress), actions)
+            self._replay(np.asarray(state["actions"]))
         else:
             self._observations = self._spec.array(self._env.set_state(state["env"]))  # type: ignore[attr-defined]
         if not np.array_equal(self._observations, state["observations"], equal_nan=True):
@@ -191,13 +184,11 @@ class Collector:
         self._lengths = np.array(state["lengths"], dtype=np.int64)
         self._policy_state = None if state["policy"] is None else tuple(state["policy"])
 
-    def _replay(self, progress: float, actions: NDArray[np.int32]) -> None:
-        """Play a sequence again, the actions given: int32 [n, k]."""
-        if hasattr(self._env, "set_phase_progress"):
-            self._env.set_phase_progress(progress)
+    def _replay(self, actions: NDArray[np.int32]) -> None:
+        """Play again with the actions given: int32 [n, k]."""
         for t in range(actions.shape[1]):
             self._observations = self._spec.array(self._env.step(actions[:, t].astype(np.int64))[0])
-        self._played.append((progress, actions))
+        self._played.append(actions)
 
     def _reset(self, seed: int) -> None:
         self._seed, self._played = seed, []

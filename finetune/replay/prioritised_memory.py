@@ -1,6 +1,5 @@
 """Prioritised replay (Schaul et al. 2016): transitions sampled in proportion to their absolute TD error."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,22 +7,12 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...envs.spec import ObservationSpec
-from ..experience.sequences import DEMONSTRATIONS
 from ..experience.transitions import Transitions
 from .sum_tree import SumTree
 from .transition_memory import Sample, TransitionMemory
 
-
-@dataclass(frozen=True)
-class PrioritySettings:
-    """Settings of P(i) = p_i^α / Σ p^α with p = |δ| + ε; alpha α and epsilon ε are those of stable-baselines.
-
-    bonus is added to the p of demonstrations (ε_demo of DQfD, where it is 1 with the rewards used there).
-    """
-
-    alpha: float = 0.6
-    epsilon: float = 1e-6
-    bonus: float = 0.0
+EPSILON = 1e-6
+"""Added to the absolute error of every priority (stable-baselines' value)."""
 
 
 def importance_weights(probabilities: NDArray[np.float64], size: int, beta: float) -> NDArray[np.float64]:
@@ -35,18 +24,19 @@ def importance_weights(probabilities: NDArray[np.float64], size: int, beta: floa
 class PrioritisedMemory(TransitionMemory):
     """The newest `capacity` transitions, sampled in proportion to priority; one source can be removed in a single call.
 
-    A new transition gets the largest priority seen so far (1 at first), so that it is soon sampled.
+    P(i) = p_i^α / Σ p^α with p = |δ| + ε. The draws are independent; Schaul et al. draw one from each of equally large
+    ranges. A new transition gets the largest priority seen so far (1 at first), so that it is soon sampled.
     """
 
-    def __init__(self, capacity: int, observation: ObservationSpec, settings: PrioritySettings) -> None:
+    def __init__(self, capacity: int, observation: ObservationSpec, alpha: float) -> None:
         super().__init__(capacity, observation)
-        self._settings = settings
+        self._alpha = alpha
         self._tree = SumTree(capacity)
         self._largest = 1.0
 
     def push(self, transitions: Transitions) -> NDArray[np.int64]:
         slots = super().push(transitions)
-        self._tree.set(slots, np.full(len(slots), self._largest**self._settings.alpha))
+        self._tree.set(slots, np.full(len(slots), self._largest**self._alpha))
         return slots
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
@@ -66,10 +56,9 @@ class PrioritisedMemory(TransitionMemory):
                 "errors of Q that are not finite: training has diverged; lower the learning rate "
                 "(algorithm.learning_rate) and start anew"
             )
-        demonstrated = self._columns["source"][slots] == DEMONSTRATIONS
-        priorities = np.abs(errors.astype(np.float64)) + self._settings.epsilon + self._settings.bonus * demonstrated
+        priorities = np.abs(errors.astype(np.float64)) + EPSILON
         self._largest = max(self._largest, float(priorities.max()))
-        self._tree.set(slots, priorities**self._settings.alpha)
+        self._tree.set(slots, priorities**self._alpha)
 
     def clear(self) -> None:
         """Remove all transitions and reset the largest priority."""

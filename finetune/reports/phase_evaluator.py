@@ -9,19 +9,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...common.cores import cores, use_cores
 from ...common.errors import BadInput
 from ...common.files import file_name, write_atomic
 from ...common.reading import MEGABYTE, read_json
+from ...datasets.reader import Dataset
+from ...envs.spec import Observations
 from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
 from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
-from .likeness import Player
 from .run_log import RunLog
 
 LOSS = 0.1
@@ -35,6 +38,12 @@ START = "0-start.json"
 
 LONGEST_NAME = 50
 """Characters of a phase's name in the names of its files, of which systems permit 255 bytes."""
+
+LIKENESS = "player_actions"
+"""Figure of an evaluation: share of the demonstrated decisions whose action is the policy's most probable one."""
+
+MOST_SHOWN = 5000
+"""Most demonstrated decisions to compare a policy with."""
 
 Figures = Mapping[str, Any]
 """Figures of an evaluation, as its file has them; `drawn`: those of its games with drawn actions."""
@@ -66,8 +75,8 @@ class PhaseEvaluator:
         self._drawn = drawn
         self._log = log
         self._keeps_best = keeps_best
-        self.player: Player | None = None
-        """Player of the demonstrations, to compare each policy with; None without demonstrations."""
+        self.shown: tuple[Observations, NDArray[np.int64]] | None = None
+        """Demonstrated decisions, to compare each policy with (`decisions_of`); None without demonstrations."""
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
         self._games: dict[str, Evaluation] = {}
@@ -191,8 +200,9 @@ class PhaseEvaluator:
         if policy.sharpness != 1.0:
             figures["sharpness"] = policy.sharpness
         before = {name: one for name, one in before.items() if one.get("sharpness", 1.0) == policy.sharpness}
-        if self.player is not None:
-            figures |= {"player": self.player.name, **self.player.likeness(policy)}
+        if self.shown is not None and not policy.initial_state(1):
+            observations, actions = self.shown
+            figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
         if self._settings.greedy and drawn:
             figures["drawn"] = self._drawn_figures(policy)
             self._log.evaluated(decisions, figures["drawn"], "drawn")
@@ -211,6 +221,18 @@ class PhaseEvaluator:
 
     def _write(self, path: Path, figures: Figures) -> None:
         write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+
+
+def decisions_of(dataset: Dataset) -> tuple[Observations, NDArray[np.int64]]:
+    """Observations, [n, …], and actions, int64 [n], of at most `MOST_SHOWN` decisions, as many of each game, evenly
+    spaced."""
+    each = max(MOST_SHOWN // len(dataset), 1)
+    observations, actions = [], []
+    for episode in dataset:
+        chosen = np.linspace(0, len(episode) - 1, min(each, len(episode))).astype(np.int64)
+        observations.append(episode.observations[chosen])
+        actions.append(episode.actions[chosen].astype(np.int64))
+    return np.concatenate(observations), np.concatenate(actions)
 
 
 def _who_plays(policy: Policy) -> str:

@@ -12,8 +12,7 @@ from ...common.command import CONFIGURATION, REPORT
 from ...common.files import write_atomic
 from ...common.page import figures, origin, page, tiles, video
 from ..experience.sequences import SOURCES
-from .milestones import COLUMNS, milestones
-from .phase_evaluator import FILM, read_evaluation
+from .phase_evaluator import FILM, LIKENESS, read_evaluation
 from .run_log import read_metrics
 
 EVALUATION_COLUMNS = {
@@ -23,9 +22,7 @@ EVALUATION_COLUMNS = {
     "mean_seconds": "mean s",
     "mean_metres": "mean m",
     "mean_return": "mean return",
-    "player_actions": "the player's actions",
-    "player_nats": "nats",
-    "player_time": "time by action",
+    LIKENESS: "the player's actions",
 }
 DRAWN_COLUMNS = {
     "finishes": "drawn: finished",
@@ -37,15 +34,6 @@ DRAWN_COLUMNS = {
 
 
 PROGRESS = {"finishes": "finished, of {episodes}", "median_seconds": "median s"}
-LIKENESS = {
-    "player_actions": "the player's actions",
-    "player_nats": "nats of the player's actions",
-    "player_time": "overlap of time by action",
-}
-IN_WORDS = (
-    "In the player's states: share of decisions in which the most probable action is the player's; mean −ln π of the "
-    "player's actions (less is more alike); overlap of the time that player and policy spend on each action (1: equal)."
-)
 
 KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
 EXACT = "Every number of idle frames was played once, so the figures are exact."
@@ -70,9 +58,6 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     film = folder / FILM
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
-    if reached := milestones(rows):
-        parts += ["<h2>Milestones</h2>", figures(COLUMNS, reached)]
-        parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
     bands = phase_bands(rows)
     for heading, charts in SECTIONS.items():
         if drawn := _charts(rows, bands, charts):
@@ -168,7 +153,8 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: Charts) -> st
 
 
 def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
-    """The most important figures: progress from the start to the final policy, and its likeness to the player."""
+    """The most important figures: progress from the start to the final policy, and the share of demonstrated decisions
+    in which its most probable action is the player's."""
     start, end = documents[0][1], dict(documents).get(kept or "", documents[-1][1])
     pairs = {"greedy games": (start, end), "drawn games": (start.get("drawn", {}), end.get("drawn", {}))}
     names = PROGRESS if "finishes" in end else {"mean_return": "mean return"}
@@ -178,14 +164,13 @@ def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> 
         if pair[1]
         for key, name in names.items()
     ]
-    shown += [(name, (start, end), key) for key, name in LIKENESS.items()]
+    shown.append(("the player's actions", (start, end), LIKENESS))
     tiled = [
         (name, f"{_short(before.get(key))} → {_short(after[key])}")
         for name, (before, after), key in shown
         if after.get(key) is not None
     ]
-    who = f"<p>Demonstrations: {escape(str(end['player']))}. {IN_WORDS}</p>" if "player" in end else ""
-    return f"{tiles(tiled)}{who}"
+    return tiles(tiled)
 
 
 def _short(value: float | None) -> str:

@@ -11,9 +11,11 @@ from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, read_rows
 from ...common.tracker import TENSORBOARD, Tracker, open_tracker
 from ..metrics import Metrics
-from .milestones import SPEED, seconds_of
 
 METRICS = "metrics.jsonl"
+
+SPEED = "speed/decisions_per_second"
+"""Column of a log's rows."""
 
 LARGEST_LOG = 256 * MEGABYTE
 """Largest size in bytes; a row takes about a kilobyte."""
@@ -46,7 +48,7 @@ class RunLog:
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
             write_atomic(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
-                self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
+                self._seconds, self._frames = kept[-1].get("time/seconds", 0.0), kept[-1].get("live/frames", 0)
         # An interrupt at the wrong moment can delay closing until its next flush.
         self._board = open_tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()

@@ -91,9 +91,6 @@ AlgorithmOfPhases = Annotated[
 ]
 """An algorithm and settings of it, which differ from its defaults or from those of the phase before."""
 
-FIRST_STRETCH = 0.1
-"""Share of the stretch that order=backwards opens at first, at its far end."""
-
 
 class RestartSettings(Settings):
     """Starts of games from states that other games went through."""
@@ -109,9 +106,6 @@ class RestartSettings(Settings):
     demonstrations, which must have their keys."""
     seconds: Annotated[Positive, Field(examples=["10"])] | None = None
     """Time after which a game that started from a saved state is truncated, in seconds. Default: never."""
-    order: Literal["uniform", "backwards"] = "uniform"
-    """Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and more of
-    it until the phase ends (Salimans and Chen 2018)."""
 
     def check(self) -> None:
         if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
@@ -119,13 +113,6 @@ class RestartSettings(Settings):
                 f"metres={quoted(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
                 "[38,50]"
             )
-
-    def stretch(self, progress: float) -> tuple[float, float]:
-        """Stretch in use at this progress of the phase, metres."""
-        low, high = self.metres
-        if self.order == "uniform":
-            return low, high
-        return high - max(progress, FIRST_STRETCH) * (high - low), high
 
 
 class Phase(Settings):
@@ -155,13 +142,11 @@ class Phase(Settings):
     1992)."""
     evaluations: Annotated[int, Field(ge=0, le=1000)] = 0
     """Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end."""
-    until_unstable: bool = False
-    """End early once live return destabilises; see stability."""
     environment: PolicysEnvironment = Field(default_factory=dict)
     """Environment settings that change from this phase on, such as {frames_per_step: 2}."""
     restarts: RestartSettings | None = None
     """Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]},
-    {share: 0.5, source: demonstrations, order: backwards}."""
+    {share: 0.5, source: falls}."""
     decisions: Annotated[int, Field(ge=0, le=10**12)] | None = None
     """Length in decisions, in place of hours where both are given."""
     algorithm: AlgorithmOfPhases = Field(default_factory=dict)

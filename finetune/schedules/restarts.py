@@ -37,15 +37,10 @@ class Restarts(VectorWrapper):
             self._source = StatesBeforeFalls(env, settings.metres, self._generator)
         else:
             self._source = PassedStates(settings.metres, self._generator)
-        self._progress = 0.0
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
         self._steps = np.zeros(env.num_envs, dtype=np.int64)
         seconds = settings.seconds
         self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
-
-    def set_phase_progress(self, progress: float) -> None:
-        """Set the phase's progress, for order=backwards."""
-        self._progress = progress
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -69,7 +64,7 @@ class Restarts(VectorWrapper):
                 observations = self._end(over, observations, infos)
                 truncated, done = truncated | over, done | over
         for row in np.flatnonzero(done):
-            candidates = self._candidates()
+            candidates = self._source.states
             self._steps[row] = 0
             self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
             if self._restarted[row]:
@@ -107,10 +102,3 @@ class Restarts(VectorWrapper):
         infos["_final_obs"] = infos["_final_info"] = over | infos.get("_final_obs", False)
         observations, _ = self._qwop.reset(options={"reset_mask": over})
         return observations
-
-    def _candidates(self) -> Sequence[SavedState]:
-        states = self._source.states
-        if self._settings.order == "uniform":
-            return states
-        low, high = self._settings.stretch(self._progress)
-        return [one for one in states if low <= one.metres < high]

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...common.errors import BadInput
 from .phase import Phase, PhaseValues
-from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
 """Decisions per second of the published training, also used for environments without a clock."""
@@ -27,7 +26,6 @@ class Schedule:
         rates: Sequence[float | None],
         gammas: Sequence[float],
         scale: float,
-        monitor: ReturnMonitor,
         decisions: int | None = None,
         whole: Sequence[Phase] | None = None,
     ) -> None:
@@ -42,7 +40,6 @@ class Schedule:
         )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
-        self._monitor = monitor
         self.index = 0
         """Number of the current phase, from 0; the number of phases once all are over."""
         self._played = 0
@@ -86,32 +83,26 @@ class Schedule:
         """Decisions until the end of the last phase."""
         return sum(self.lengths[self.index :]) - self._played
 
-    def advance(self, decisions: int, live_returns: Sequence[float] = ()) -> bool:
-        """Count decisions and the returns of finished live episodes; true if this ends a phase."""
+    def advance(self, decisions: int) -> bool:
+        """Count decisions; true if this ends a phase."""
         self._played += decisions
-        for one in live_returns:
-            self._monitor.add(one)
-        over = self._played >= self.lengths[self.index]
-        if over or (self.phase.until_unstable and self._monitor.unstable):
-            self.index += 1
-            self._played = 0
-            self._monitor.restart()
-            self._skip_empty()
-            return True
-        return False
+        if self._played < self.lengths[self.index]:
+            return False
+        self.index, self._played = self.index + 1, 0
+        self._skip_empty()
+        return True
 
     def get_state(self) -> dict[str, object]:
         """Position in the schedule. Trailing empty phases stay open so that a longer schedule can fill them."""
         index = self.index
         while not self._played and index and not self.lengths[index - 1]:
             index -= 1
-        return {"index": index, "played": self._played, "monitor": self._monitor.get_state()}
+        return {"index": index, "played": self._played}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`. The phases up to that position must be the same."""
         self.index = int(state["index"])
         self._played = int(state["played"])
-        self._monitor.set_state(state["monitor"])
         self._skip_empty()
 
     def _skip_empty(self) -> None:

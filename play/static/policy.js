@@ -173,12 +173,8 @@ const clamped = (network) => (...given) => {
 };
 
 // Dueling adds the same to every action, V(s) less the mean advantage, which moves none of them ahead.
-function q(tensors, { hidden, quantiles, layer_norm: norms }, inputs, actions) {
-  const advantage = tensors.stack("advantage", [inputs, ...hidden, actions * quantiles], relu, { norms, open: true });
-  return (x) => {
-    const all = advantage(x);
-    return Array.from({ length: actions }, (_, action) => mean(all.subarray(action * quantiles, (action + 1) * quantiles)));
-  };
+function q(tensors, { hidden, layer_norm: norms }, inputs, actions) {
+  return tensors.stack("advantage", [inputs, ...hidden, actions], relu, { norms, open: true });
 }
 
 function ensemble(tensors, { hidden, members }, inputs, actions) {
@@ -216,7 +212,7 @@ export class Policy {
     if (!known) refuse(`its network, ${shown(architecture.name)}, has a memory or is unknown; the page can play feed-forward ones`);
     const make = ARCHITECTURES[architecture.name];
     if (!Array.isArray(architecture.hidden) || !architecture.hidden.every(isSize)) refuse("its layers are not described");
-    if (!["members", "quantiles"].every((of) => architecture[of] === undefined || isSize(architecture[of]))) refuse("its layers are not described");
+    if (architecture.members !== undefined && !isSize(architecture.members)) refuse("its layers are not described");
     this.framesPerStep = settings.frames_per_step ?? 3;
     if (!isSize(this.framesPerStep) || this.framesPerStep > LONGEST_STEP) refuse("its decisions have no length");
     this.lag = settings.observation_lag ?? 0;

@@ -68,7 +68,7 @@ def test_a_phase_has_settings_of_its_own_which_come_before_those_of_all() -> Non
     ("word", "said"),
     [
         ("algorithm.clpi=1", "algorithm.clpi: no such setting"),
-        ("algorithm.quantiles=3", "algorithm.quantiles: a setting of algorithm=dqn or ddqn, which is not chosen"),
+        ("algorithm.dueling=true", "algorithm.dueling: a setting of algorithm=dqn or ddqn, which is not chosen"),
         ("schedule.phases.mixed.algorithm.epochs=3", "schedule.phases.mixed.algorithm.epochs: no such setting"),
         ("schedule.phases.fade.loop.replay_ratio=3", "schedule.phases.fade.loop.replay_ratio: no such setting"),
         ("schedule.phases.fade.algorithm.epochs=0", "schedule.phases.fade.algorithm.epochs=0: expected a whole number"),

@@ -190,7 +190,7 @@ BY_HAND = [
     ("finetune", "schedule=kurodo schedule.phases.fade.algorithm.epohcs=1", "fade.algorithm.epochs?"),
     ("finetune", "schedule=kurodo schedule.phases.fade.algorithm=ppoo", "no such option; did you mean ppo?"),
     ("finetune", "schedule=kurodo algorithm.hidden=64,64", "algorithm.hidden=64,64: expected a list of whole numbers,"),
-    ("finetune", "schedule=kurodo algorithm.quantiles=3", "a setting of algorithm=dqn or ddqn, which is not"),
+    ("finetune", "schedule=kurodo algorithm.dueling=true", "a setting of algorithm=dqn or ddqn, which is not"),
 ]  # fmt: skip
 
 

@@ -22,7 +22,6 @@ from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.finetune.schedules.stability import StabilitySettings
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
@@ -106,8 +105,7 @@ class Run(Observer):
         self.log = RunLog(folder)
         self.log.open()
         policy = Policy(self.agent.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-        stability = StabilitySettings(window=2)
-        run = make_run(phases, PpoSettings(), live, policy, None, self.log, folder, self, stability=stability)
+        run = make_run(phases, PpoSettings(), live, policy, None, self.log, folder, self)
         play = PhaseCollector(run.environments, run.schedule.index, 5, np.random.default_rng(0))
         self.loop = Loop(run, self.agent, play)
         self.shown: list[Progress] = []
@@ -294,15 +292,6 @@ def test_a_short_run_has_fifty_rows_or_one_an_iteration(tmp_path: Path, iteratio
     assert len(read_metrics(tmp_path)) == rows
 
 
-def test_a_phase_ends_early_where_returns_fall(tmp_path: Path) -> None:
-    phases = (phase("until", 500, until_unstable=True), phase("two", 1))
-    run = Run(tmp_path, phases, log_every=10_000)
-    run.loop.run()
-    # An agent that pushes one way more and more often drops the pole sooner than the uniform policy that it was.
-    assert run.kinds("phase ended")[0] == ("phase ended", 0, "until")
-    assert run.loop.decisions < 500 * ITERATION
-
-
 @pytest.mark.parametrize("overlap", [True, False])
 def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, overlap: bool) -> None:
     phases = (phase("one", 5), phase("two", 4, environment={"max_episode_steps": 4}, weight_average=1.0))
@@ -420,24 +409,6 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         run.loop.run()
     assert run.loop.decisions == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.parametrize(
-    ("overlap", "expected"), [(False, [0.0, 0.25, 0.5, 0.75]), (True, [0.0, 0.0, 0.25, 0.5, 0.75])]
-)
-def test_games_follow_the_phase(
-    tmp_path: Path, overlap: bool, expected: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = []
-    collect = PhaseCollector.collect
-
-    def collected(play: PhaseCollector, policy: Any, progress: float = 0.0) -> Any:
-        heard.append(progress)
-        return collect(play, policy, progress)
-
-    monkeypatch.setattr(PhaseCollector, "collect", collected)
-    Run(tmp_path, (phase("one", 4),), overlap=overlap).loop.run()
-    assert heard == expected
 
 
 def test_a_phase_that_is_added_to_a_schedule_that_was_over_begins_in_its_environment(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ LOOPS: dict[str, dict[str, Any]] = {
 ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
     "dqn": {"hidden": (16,)},
-    "ddqn": {"hidden": (16,), "quantiles": 3},
+    "ddqn": {"hidden": (16,)},
     "ppo": {"hidden": (16,), "minibatch": 8},
     "vtrace": {"hidden": (16,), "memory": 8},
     "ftw": {"hidden": (16,), "memory": 8, "latent": 16, "period": 3},

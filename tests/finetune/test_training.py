@@ -8,7 +8,6 @@ from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.loop import Progress
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.schedules.schedule import Schedule
-from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 from qwop.finetune.training import length_notes, outside_warning
 
 
@@ -59,4 +58,4 @@ def test_a_phase_of_which_nothing_is_left_is_named() -> None:
 
 def schedule(*lengths: int, decisions: int | None = None) -> Schedule:
     count, phases = len(lengths), [Phase(f"of {length}", decisions=length) for length in lengths]
-    return Schedule(phases, [None] * count, [0.99] * count, 1.0, ReturnMonitor(StabilitySettings()), decisions)
+    return Schedule(phases, [None] * count, [0.99] * count, 1.0, decisions)

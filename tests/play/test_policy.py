@@ -39,8 +39,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "actor-critic": {"hidden": [24, 16]},
     "actor": {"hidden": [24]},
     "valued-actor": {"hidden": [24, 16]},
-    "q": {"hidden": [24, 16], "quantiles": 3, "dueling": True, "layer_norm": False},
-    "dueling-q": {"hidden": [24, 16], "quantiles": 2},
+    "q": {"hidden": [24, 16], "dueling": True, "layer_norm": False},
+    "dueling-q": {"hidden": [24, 16]},
     "ensemble-q": {"hidden": [24, 16], "members": 3},
 }
 
@@ -65,7 +65,7 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any], seed: in
         ("actor", 5, {"frames_per_step": 2, "observation": "full"}),
         ("valued-actor", 4, {"frames_per_step": 1, "observation": "contact", "observation_lag": 1}),
         ("q", 5, {}),
-        ("dueling-q", 7, {"observation": "contact"}),
+        ("dueling-q", 1, {"observation": "contact"}),
         ("ensemble-q", 7, {"frames_per_step": 3, "observation": "full"}),
     ],
 )
@@ -123,7 +123,7 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
         changed(architecture={"name": "ensemble-q", "hidden": [8], "members": 1e9}): "does not fit",
         changed(architecture={"name": "ensemble-q", "hidden": [0], "members": 1e9}): "layers are not described",
         changed(architecture={"name": "ensemble-q", "hidden": [8], "members": "3"}): "layers are not described",
-        changed(architecture={"name": "q", "hidden": [8], "quantiles": 0}): "layers are not described",
+        changed(architecture={"name": "ensemble-q", "hidden": [8], "members": 0}): "layers are not described",
         changed(architecture={"name": "actor", "hidden": [-8]}): "layers are not described",
         changed(observation_shape={"length": 1, "0": 71}): "not those of QWOP",
         settings(observation="constructor"): "sees pictures",

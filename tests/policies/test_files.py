@@ -84,15 +84,15 @@ def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> No
         assert "SHA-256" not in refused(path)
 
 
-def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:
-    network = DuelingQ(4, 3, (16, 8), torch.Generator().manual_seed(0), quantiles=5)
+def test_a_dueling_network_comes_back_with_its_epsilon(tmp_path: Path) -> None:
+    network = DuelingQ(4, 3, (16, 8), torch.Generator().manual_seed(0))
     network.epsilon.fill_(0.25)
     loaded = load_policy(
         save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     ).network
     rows = torch.randn(10, 4)
     assert isinstance(loaded, DuelingQ)
-    assert torch.equal(loaded.quantile_values(rows), network.quantile_values(rows))
+    assert torch.equal(loaded(rows), network(rows))
     assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 
@@ -258,7 +258,7 @@ def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
         {"architecture": {"name": "actor-critic", "hidden": [100_000_000]}},
         {"architecture": {"name": "actor-critic", "hidden": [65_536, 65_536]}},
         {"architecture": {"name": "actor-critic", "hidden": [1] * 100_000}},
-        {"architecture": {"name": "dueling-q", "hidden": [256], "quantiles": 10**9}},
+        {"architecture": {"name": "ensemble-q", "hidden": [256], "members": 10**9}},
         {"observation_shape": [2**24]},
         {"observation_shape": [2**40]},
         {"actions": 10**9},

@@ -157,13 +157,6 @@ def test_dueling_q_of_the_published_size_has_105740_parameters() -> None:
     assert sum(parameter.numel() for parameter in DuelingQ(71, 11).parameters()) == 105_740
 
 
-def test_dueling_q_gives_quantiles_whose_mean_is_q() -> None:
-    network = DuelingQ(4, 3, (8, 8), torch.Generator().manual_seed(0), quantiles=5)
-    rows = torch.randn(6, 2, 4)
-    assert network.quantile_values(rows).shape == (6, 2, 3, 5)
-    torch.testing.assert_close(network(rows), network.quantile_values(rows).mean(-1))
-
-
 def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean() -> None:
     network = EnsembleQ(4, 3, (8, 6), torch.Generator().manual_seed(0), members=5)
     rows = torch.randn(6, 2, 4)
@@ -326,7 +319,7 @@ def test_a_picture_too_small_for_the_convolutions_is_refused() -> None:
 
 @pytest.mark.parametrize(("dueling", "layer_norm"), [(False, False), (False, True), (True, False)])
 def test_a_q_network_is_described_and_built_again(dueling: bool, layer_norm: bool) -> None:
-    network = QNetwork(4, 3, (8, 6), quantiles=2, dueling=dueling, layer_norm=layer_norm)
+    network = QNetwork(4, 3, (8, 6), dueling=dueling, layer_norm=layer_norm)
     again = QNetwork.from_description(network.observation, 3, network.description())
     again.load_state_dict(network.state_dict())
     rows = torch.randn(5, 4)
@@ -336,7 +329,7 @@ def test_a_q_network_is_described_and_built_again(dueling: bool, layer_norm: boo
 
 
 def test_a_q_network_with_a_wrong_description_is_refused() -> None:
-    described = {"hidden": [8], "quantiles": 1, "dueling": "yes", "layer_norm": False}
+    described = {"hidden": [8], "dueling": "yes", "layer_norm": False}
     with pytest.raises(ValueError, match="dueling is yes"):
         QNetwork.from_description(ObservationSpec((4,)), 3, described)
 

@@ -27,7 +27,7 @@ NETWORKS: dict[str, Makes] = {
     "valued-actor": lambda random: ValuedActor(SEEN, 3, (16,), random),
     "pictures": lambda random: ActorCritic(PICTURE, 3, (16,), random),
     "q": lambda random: QNetwork(SEEN, 3, (16,), random),
-    "dueling-q": lambda random: DuelingQ(SEEN, 3, (16,), random, quantiles=3),
+    "dueling-q": lambda random: DuelingQ(SEEN, 3, (16,), random),
     "ensemble-q": lambda random: EnsembleQ(SEEN, 3, (16,), random, members=2),
     "recurrent": lambda random: RecurrentActorCritic(SEEN, 3, (16,), 8, random),
     "two-timescale": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random),

@@ -158,7 +158,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """
         settings = self.settings
         q_taken = q.gather(-1, played.actions.unsqueeze(-1)).squeeze(-1)
-        loss = settings.q_coefficient * acer.critic_loss(q_taken, steps.q_ret)
+        loss = acer.CRITIC * acer.critic_loss(q_taken, steps.q_ret)
         if now.critic_only:
             return loss
         z = self._limited_gradient(q.detach(), steps, played, average, now.entropy * settings.entropy_coefficient)
@@ -200,7 +200,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """z*, [k, n, A], of Q of all actions; marks the steps that are limited."""
         settings, pi = self.settings, steps.pi
         g = acer.policy_gradient(
-            pi, played.mu, played.actions, q, steps.values, steps.q_ret, settings.truncation, entropy_weight
+            pi, played.mu, played.actions, q, steps.values, steps.q_ret, acer.TRUNCATION, entropy_weight
         )
         reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
         if len(reached[0]):
@@ -305,7 +305,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         by_source = means_by_source(
             batch.source,
             importance_weight=steps.rho.t().cpu(),
-            truncated_share=(steps.rho > self.settings.truncation).float().t().cpu(),
+            truncated_share=(steps.rho > acer.TRUNCATION).float().t().cpu(),
             trace_length=lengths.cpu(),
         )
         if "demonstrations" in by_source:

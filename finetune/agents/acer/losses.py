@@ -18,6 +18,12 @@ from ..losses import backward_sums
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
 
+TRUNCATION = 10.0
+"""Bound c at which importance weights are truncated."""
+
+CRITIC = 0.5
+"""Weight of the critic's loss."""
+
 
 def importance_weights(pi: Tensor, mu: Tensor, epsilon: float = EPSILON) -> Tensor:
     """ρ = π(a|s) / (μ(a|s) + ε)."""

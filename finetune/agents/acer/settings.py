@@ -15,14 +15,10 @@ class AcerSettings(Discounted):
 
     name: Literal["acer"] = "acer"
 
-    truncation: Positive = 10.0
-    """Bound c at which importance weights are truncated."""
     delta: Positive = 1.0
     """Size δ of the trust region (published: 1, which rarely limits a step; 0.001 keeps a cloned runner running)."""
     alpha: Share = 0.99
     """Decay of the average network, per update."""
-    q_coefficient: NotNegative = 0.5
-    """Weight of the critic's loss."""
     entropy_coefficient: NotNegative = 1e-4
     """Weight of the entropy, times the phase's factor (stable-baselines: 0.01, where it has no effect)."""
     learning_rate: Positive = 2e-3

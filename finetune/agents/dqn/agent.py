@@ -10,7 +10,7 @@ from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, TransitionStream, mixed
 from ...metrics import Metrics
-from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from ...replay.prioritised_memory import PrioritisedMemory
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import Makes, of_kind
@@ -111,14 +111,11 @@ class DqnAgent(QAgent):
 
 def new_network(settings: DqnSettings) -> Makes[QNetwork]:
     """The untrained network of these settings."""
-    quantiles = max(settings.quantiles, 1)
     if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
-        return lambda observation, actions, generator: DuelingQ(
-            observation, actions, settings.hidden, generator, quantiles
-        )
+        return lambda observation, actions, generator: DuelingQ(observation, actions, settings.hidden, generator)
     layers = {"dueling": settings.dueling, "layer_norm": settings.layer_norm}
     return lambda observation, actions, generator: QNetwork(
-        observation, actions, settings.hidden, generator, quantiles, convolutions=settings.convolutions, **layers
+        observation, actions, settings.hidden, generator, convolutions=settings.convolutions, **layers
     )
 
 
@@ -133,8 +130,7 @@ def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:
-        priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
-        memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
+        memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, algorithm.alpha)
     else:
         memory = TransitionMemory(loop.capacity, policy.observation)
     return DqnAgent(DqnLearner(network, algorithm, run.device), memory, stream, loop, run.log.metrics, run.for_agent)

@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....common.errors import BadInput
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.leaf_gradients import LeafGradients
 from ....policies.q_networks import QNetwork
@@ -35,11 +34,6 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
     """Trains the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
-        if max(settings.quantiles, 1) != network.quantiles:
-            raise BadInput(
-                f"algorithm.quantiles={settings.quantiles}: the policy's network has "
-                f"{network.quantiles if network.quantiles > 1 else 'expected values'}; it cannot be changed"
-            )
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._parameters: list[Tensor] = list(self.network.parameters())
@@ -90,10 +84,10 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         following = next_observations.flatten(1)
         with torch.no_grad():
             next_target = self._target_values(following)
-            choosing = self._q_next(following) if self.settings.double else next_target.mean(-1)
-        quantiles = self._values(observations.flatten(1))  # last, because the layers keep what its gradient needs
+            choosing = self._q_next(following) if self.settings.double else next_target
+        q = self._values(observations.flatten(1))  # last, because the layers keep what its gradient needs
         scaled = rewards * self.settings.reward_scale
-        losses, errors, taken = self.losses(quantiles, next_target, choosing, actions, scaled, discounts, imitation)
+        losses, errors, taken = self.losses(q, next_target, choosing, actions, scaled, discounts, imitation)
         loss = dqn.weighted_mean(losses, weights)
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -103,7 +97,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     def losses(
         self,
-        quantiles: Tensor,
+        q: Tensor,
         next_target: Tensor,
         choosing: Tensor,
         actions: Tensor,
@@ -111,37 +105,30 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         discounts: Tensor,
         imitation: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """L_i = Huber(δ_i) + imitation_i·J_E,i, [B]; with quantiles, the loss of Dabney et al. 2018 for Huber's.
+        """L_i = Huber(δ_i) + imitation_i·J_E,i, [B]. Also δ and Q(s, a), [B], without gradients.
 
-        Also δ and Q(s, a), [B], without gradients. quantiles: of Q(s, ·), next_target: of Q⁻(s', ·), [B, A, N], N = 1
-        without. choosing: Q(s', ·) of the network that selects a*, [B, A]. rewards: scaled.
+        q: Q(s, ·), next_target: Q⁻(s', ·), choosing: Q(s', ·) of the network that selects a*, [B, A]. rewards: scaled.
         """
-        q = quantiles.squeeze(-1) if self.network.quantiles == 1 else quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        if self.network.quantiles > 1:
-            targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
-            index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
-            losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
-            errors = targets.mean(-1) - taken.detach()
-        else:
-            target = dqn.double_target(rewards, discounts, choosing, next_target.squeeze(-1))
-            losses = dqn.huber(target - taken)
-            errors = target - taken.detach()
+        errors = dqn.double_target(rewards, discounts, choosing, next_target) - taken
+        losses = dqn.huber(errors)
         if imitation is not None:
             losses = losses + imitation * dqn.margin_loss(q, actions, self.settings.margin)
-        return losses, errors, taken.detach()
+        return losses, errors.detach(), taken.detach()
 
     def _values(self, observations: Tensor) -> Tensor:
-        """Quantiles of Q(s, ·), to be learned, [B, A, N]."""
-        if self._dense is None:
-            return self.network.quantile_values(observations)
-        return self._dense.outputs(self.network.layer_input(observations))[0].unsqueeze(-1)
+        """Q(s, ·), to be learned, [B, A]."""
+        if self._dense is not None:
+            return self._dense.outputs(self.network.layer_input(observations))[0]
+        q: Tensor = self.network(observations)
+        return q
 
     def _target_values(self, following: Tensor) -> Tensor:
-        """Quantiles of Q⁻(s', ·), [B, A, N]."""
-        if self._dense_target is None:
-            return self.target.quantile_values(following)
-        return self._dense_target.without_gradient(self.target.layer_input(following)).unsqueeze(-1)
+        """Q⁻(s', ·), [B, A]."""
+        if self._dense_target is not None:
+            return self._dense_target.without_gradient(self.target.layer_input(following))
+        q: Tensor = self.target(following)
+        return q
 
     @torch.no_grad()
     def copy_target(self) -> None:

@@ -1,7 +1,7 @@
-"""Deep Q-learning, as formulas, with the options of double and prioritised DQN, DQfD and quantile regression.
+"""Deep Q-learning, as formulas, with the options of double and prioritised DQN and DQfD.
 
 Symbols are the papers': Q the learned network (online), Q⁻ the target network, δ = y − Q(s, a) the temporal-difference
-error, w the importance weight of a sample, θ_i the quantiles of a return. A transition is (s, a, r, d, s'), n steps
+error, w the importance weight of a sample. A transition is (s, a, r, d, s'), n steps
 long: r is the sum of its discounted rewards and d the discount of the bootstrap value, γⁿ, or 0 where the episode ended
 (`transitions.Transitions`).
 
@@ -45,29 +45,6 @@ def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
     index = actions.unsqueeze(-1)
     with_margin = (q + margin).scatter(-1, index, q.gather(-1, index))
     return with_margin.max(dim=-1).values - q.gather(-1, index).squeeze(-1)
-
-
-def quantile_targets(rewards: Tensor, discounts: Tensor, q_next: Tensor, quantiles_next_target: Tensor) -> Tensor:
-    """`T_j = r + d·θ⁻_j(s', a*)` [B, N], `a* = argmax_a` of q_next.
-
-    q_next [B, A] are the values of the network that selects a*: the target network in Dabney et al. 2018, the online
-    network in a double learner. rewards, discounts [B]; quantiles_next_target θ⁻(s', ·): [B, A, N].
-    """
-    best = double_action(q_next)[:, None, None].expand(-1, 1, quantiles_next_target.shape[-1])
-    following = quantiles_next_target.gather(1, best).squeeze(1)
-    return (rewards.unsqueeze(-1) + discounts.unsqueeze(-1) * following).detach()
-
-
-def quantile_loss(quantiles: Tensor, targets: Tensor, kappa: float = 1.0) -> Tensor:
-    """Σ_i mean_j |τ_i − 1{T_j < θ_i}|·Huber_κ(T_j − θ_i), τ_i = (i + ½)/N (Dabney et al. 2018), [B].
-
-    quantiles θ_i(s, a): [B, N]; targets T_j: [B, M].
-    """
-    count = quantiles.shape[-1]
-    tau = (torch.arange(count, dtype=quantiles.dtype, device=quantiles.device) + 0.5) / count
-    errors = targets.unsqueeze(-2) - quantiles.unsqueeze(-1)
-    asymmetry = (tau.unsqueeze(-1) - (errors.detach() < 0).to(quantiles.dtype)).abs()
-    return (asymmetry * huber(errors, kappa)).mean(dim=-1).sum(dim=-1)
 
 
 def linear(start: float, end: float, share: float) -> float:

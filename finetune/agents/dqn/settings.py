@@ -24,8 +24,6 @@ class DqnSettings(ClipsRewards, QSettings):
     """Sample transitions in proportion to their error (Schaul et al. 2016) instead of uniformly."""
     layer_norm: bool = False
     """Give a new network layer normalisation after each hidden linear layer."""
-    quantiles: Annotated[int, Field(ge=0, le=1000)] = 0
-    """Quantiles of the return to learn (Dabney et al. 2018). 0 or 1: expected values."""
     optimiser: Literal["rmsprop", "adam"] = "rmsprop"
     """Optimiser: rmsprop, centred, as published, or adam."""
     learning_rate: Positive = 2.5e-4
@@ -34,11 +32,7 @@ class DqnSettings(ClipsRewards, QSettings):
     """Gradients of a parameter longer than this are scaled down, each parameter by itself."""
     convolutions: Convolutions = "nature"
     alpha: NotNegative = 0.6
-    """Exponent of the priorities, (|error| + priority_epsilon)^alpha, if prioritised."""
-    priority_epsilon: Positive = 1e-6
-    """Added to the |error| of every priority."""
-    demonstration_bonus: NotNegative = 0.0
-    """Added to the |error| of demonstrations (DQfD: 1, with the rewards used there)."""
+    """Exponent of the priorities, (|error| + 1e-6)^alpha, if prioritised."""
     beta_start: Share = 0.4
     """Exponent of the importance weights at the start, if prioritised; it rises linearly to 1."""
 

@@ -9,7 +9,7 @@ from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import Sequences
 from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
-from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues
 from ..agent import Makes, of_kind
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
@@ -34,7 +34,7 @@ class RlpdAgent(QAgent):
         self,
         learner: RlpdLearner,
         demonstrated: Transitions | None,
-        memory: PrioritisedMemory,
+        memory: TransitionMemory,
         settings: RlpdLoopSettings,
         metrics: Metrics,
         generator: np.random.Generator,
@@ -89,6 +89,6 @@ def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     demonstrated = transitions_for(run)
-    memory = PrioritisedMemory(loop.capacity, run.policy.observation, PrioritySettings(alpha=0.0))
+    memory = TransitionMemory(loop.capacity, run.policy.observation)
     learner = RlpdLearner(network, algorithm, run.device, run.for_agent)
     return RlpdAgent(learner, demonstrated, memory, loop, run.log.metrics, run.for_agent)

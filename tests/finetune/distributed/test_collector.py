@@ -100,7 +100,7 @@ def test_one_actor_in_step_plays_what_a_collector_plays(specs: Sequence[Environm
     ours, _ = make(specs, 3, 1)
     for phase in (0, 1):
         for _ in range(2):
-            (mine, my_ends), (theirs, their_ends) = ours.collect(acting, 0.5), serial.collect(acting, 0.5)
+            (mine, my_ends), (theirs, their_ends) = ours.collect(acting), serial.collect(acting)
             assert_same(mine, theirs)
             assert my_ends == their_ends
         ours.enter_phase(phase)
@@ -118,13 +118,7 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
     first = [played.observations[2 * number : 2 * number + 2, 0] for number in range(3)]
     assert not np.array_equal(first[0], first[1])
     alone = PlayingActor(environments(CARTPOLE, 2), 0, STEPS, np.random.default_rng(0).spawn(3)[1])
-    assert np.array_equal(alone.collect(acting, 0.0)[0].actions, played.actions[2:4])
-
-
-def test_environments_of_actors_follow_the_phase() -> None:
-    ours, engine = make(CARTPOLE, 2, 3)
-    ours.collect(policy(CARTPOLE), 0.25)
-    assert [progress for _, progress in engine.arguments] == [0.25] * 3
+    assert np.array_equal(alone.collect(acting)[0].actions, played.actions[2:4])
 
 
 def test_play_under_way_ends_with_its_phase() -> None:

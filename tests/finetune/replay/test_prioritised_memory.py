@@ -1,7 +1,6 @@
 """Prioritised replay: what is drawn how often, with which weight, and what leaves."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,13 +8,13 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import mixed
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
+from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, importance_weights
 
 from ..transitions import make_transitions
 
 
-def memory(capacity: int = 8, **settings: Any) -> PrioritisedMemory:
-    return PrioritisedMemory(capacity, ObservationSpec((1,)), PrioritySettings(**settings))
+def memory(capacity: int = 8, alpha: float = 0.6) -> PrioritisedMemory:
+    return PrioritisedMemory(capacity, ObservationSpec((1,)), alpha)
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def test_importance_weights_of_the_reference() -> None:
 
 
 def test_draws_follow_the_priorities(generator: np.random.Generator) -> None:
-    one = memory(epsilon=1e-12)
+    one = memory()
     one.push(make_transitions(4))
     one.update(np.arange(4), np.array([1, -2, 3, -4], dtype=np.float32))
     draws = np.bincount(one.sample(100_000, 0.4, generator).transitions.actions, minlength=4)
@@ -41,7 +40,7 @@ def test_draws_follow_the_priorities(generator: np.random.Generator) -> None:
 
 
 def test_weights_belong_to_the_samples(generator: np.random.Generator) -> None:
-    one = memory(epsilon=1e-12)
+    one = memory()
     one.push(make_transitions(4))
     one.update(np.arange(4), np.array([1, 2, 3, 4], dtype=np.float32))
     sample = one.sample(200, 0.4, generator)
@@ -59,20 +58,13 @@ def test_every_place_can_be_drawn_the_newest_too(generator: np.random.Generator)
 
 
 def test_what_is_new_has_the_largest_priority_ever(generator: np.random.Generator) -> None:
-    one = memory(alpha=1.0, epsilon=0.0)
+    one = memory(alpha=1.0)
     one.push(make_transitions(2))
     one.update(np.array([0, 1]), np.array([5.0, 0.5], dtype=np.float32))
     one.update(np.array([0]), np.array([0.5], dtype=np.float32))
     one.push(make_transitions(1, first=2))
     draws = np.bincount(one.sample(60_000, 1.0, generator).transitions.actions) / 60_000
     assert draws == pytest.approx([0.5 / 6, 0.5 / 6, 5 / 6], abs=0.01)
-
-
-def test_demonstrations_can_have_a_bonus(generator: np.random.Generator) -> None:
-    one = memory(alpha=1.0, epsilon=0.0, bonus=3.0)
-    one.push(mixed(make_transitions(1), make_transitions(1, DEMONSTRATIONS, first=1)))
-    one.update(np.array([0, 1]), np.array([1.0, 1.0], dtype=np.float32))
-    assert np.mean(one.sample(20_000, 1.0, generator).transitions.actions) == pytest.approx(0.8, abs=0.02)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -149,7 +141,7 @@ def test_too_many_at_once_do_not_fit() -> None:
 
 def test_images_stay_bytes(generator: np.random.Generator) -> None:
     def fresh() -> PrioritisedMemory:
-        return PrioritisedMemory(8, ObservationSpec((2, 1, 1), "uint8"), PrioritySettings())
+        return PrioritisedMemory(8, ObservationSpec((2, 1, 1), "uint8"), 0.6)
 
     images = generator.integers(256, size=(2, 5, 2, 1, 1)).astype(np.uint8)
     one, other = fresh(), fresh()

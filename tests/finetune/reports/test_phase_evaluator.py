@@ -1,16 +1,19 @@
 """Evaluations of a run, from its start to its end."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain, is_worse
+from qwop.finetune.reports.phase_evaluator import LIKENESS, PhaseEvaluator, decisions_of, gain, is_worse
 from qwop.finetune.reports.report import write_report
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase
@@ -164,6 +167,23 @@ def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorbo
     again = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 0, opened(tmp_path))
     again.add(1, Phase("more", 1.0), policy, decisions=900)
     assert again.gain == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
+
+
+def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
+    tmp_path: Path, policy: Policy, make_episode: Callable[..., Episode]
+) -> None:
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(policy.environment, policy.observation, policy.actions))
+    for length in (30, 10):
+        writer.write(make_episode(length, actions=policy.actions, shape=policy.observation.shape))
+    observations, actions = decisions_of(open_dataset(tmp_path / "demos"))
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results.shown = observations, actions
+    results.add_start(policy)
+    with torch.no_grad():
+        best = policy.network.logits(torch.from_numpy(observations)).argmax(-1).numpy()
+    assert len(actions) == 40
+    figures = json.loads((tmp_path / "phases/0-start.json").read_text())
+    assert figures[LIKENESS] == pytest.approx(np.mean(best == actions))
 
 
 def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) -> None:

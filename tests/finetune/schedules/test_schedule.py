@@ -5,15 +5,14 @@ from qwop.common.errors import BadInput
 from qwop.common.settings import plain_entries
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, parse_phases
 from qwop.finetune.schedules.schedule import Schedule
-from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 
 ALONE = Phase("alone", hours=1.0)
-MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0), until_unstable=True)
+MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0))
 
 
 def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
     count = len(phases)
-    return Schedule(phases, [rate] * count, [0.99] * count, scale, ReturnMonitor(StabilitySettings(window=5)))
+    return Schedule(phases, [rate] * count, [0.99] * count, scale)
 
 
 def test_an_hour_is_an_hour_of_game_time() -> None:
@@ -35,24 +34,10 @@ def test_phases_follow_each_other_and_then_it_is_finished() -> None:
     assert one.finished
 
 
-def test_a_phase_ends_when_play_becomes_unstable_if_it_says_so() -> None:
-    falling = [100.0] * 5 + [10.0] * 5
-    one = schedule(MIXED, ALONE)
-    assert one.advance(20, falling)
-    assert one.phase is ALONE
-    assert not one.advance(20, falling)
-
-
-def test_the_returns_of_an_earlier_phase_do_not_end_a_later_one() -> None:
-    one = schedule(ALONE, MIXED, scale=0.01)
-    one.advance(324, [100.0] * 5)
-    assert not one.advance(1, [10.0] * 5)
-
-
 def test_its_state_is_its_place() -> None:
     one, other = schedule(ALONE, MIXED), schedule(ALONE, MIXED)
     one.advance(33_000)
-    one.advance(500, [1.0, 2.0])
+    one.advance(500)
     other.set_state(one.get_state())
     assert (other.phase, other.progress, other.remaining) == (one.phase, one.progress, one.remaining)
     assert other.get_state() == one.get_state()
@@ -80,12 +65,12 @@ def test_phases_are_read_from_data() -> None:
     phases = parse_phases(
         {
             "first": {"hours": 2, "critic_only": True},
-            "second": {"hours": 0.5, "demonstrations": [1, 0], "learning_rate": 0.1, "until_unstable": True},
+            "second": {"hours": 0.5, "demonstrations": [1, 0], "learning_rate": 0.1},
         }
     )
     assert phases == (
         Phase("first", 2.0, critic_only=True),
-        Phase("second", 0.5, demonstrations=Ramp(1, 0), learning_rate=Ramp(0.1, 0.1), until_unstable=True),
+        Phase("second", 0.5, demonstrations=Ramp(1, 0), learning_rate=Ramp(0.1, 0.1)),
     )
 
 
@@ -138,22 +123,13 @@ def test_the_values_of_a_phase_are_those_of_its_ramps_at_this_moment() -> None:
 
 
 def test_each_phase_has_a_rate_and_a_discount_of_its_own() -> None:
-    monitor = ReturnMonitor(StabilitySettings())
-    one = Schedule((ALONE, MIXED), [10.0, None], [0.9, 0.8], 0.01, monitor)
+    one = Schedule((ALONE, MIXED), [10.0, None], [0.9, 0.8], 0.01)
     assert one.lengths == (360, 162)
     one.advance(90)
     assert one.values == ALONE.at(0.25, 0.9)
     one.advance(270)
     one.advance(81)
     assert one.values == MIXED.at(0.5, 0.8)
-
-
-def test_returns_before_a_checkpoint_count_after_it() -> None:
-    one, other = schedule(MIXED, ALONE), schedule(MIXED, ALONE)
-    one.advance(20, [100.0] * 5)
-    other.set_state(one.get_state())
-    assert one.advance(20, [10.0] * 5)
-    assert other.advance(20, [10.0] * 5)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +139,7 @@ def test_decisions_of_the_whole_schedule_are_shared_in_proportion(
     decisions: int, lengths: tuple[int, ...] | None
 ) -> None:
     phases = (Phase("one", 2.0), Phase("two", None, decisions=36_000))
-    monitor = ReturnMonitor(StabilitySettings(window=5))
-    made = Schedule(phases, [10.0, 10.0], [0.99, 0.99], 1.0, monitor, decisions)
+    made = Schedule(phases, [10.0, 10.0], [0.99, 0.99], 1.0, decisions)
     assert made.planned == decisions
     assert lengths is None or made.lengths == lengths
 
@@ -176,11 +151,10 @@ def test_a_phase_without_a_length_is_refused() -> None:
 
 def test_a_stage_has_the_lengths_that_its_phases_have_in_the_whole_schedule() -> None:
     whole = (Phase("one", 1), Phase("two", 2), Phase("three", 1))
-    monitor = ReturnMonitor(StabilitySettings(window=5))
     for phases, lengths in (
         ((whole[0], Phase("two", 0), Phase("three", 0)), (25, 0, 0)),
         ((Phase("one", 0), *whole[1:]), (0, 50, 25)),
     ):
-        stage = Schedule(phases, [None] * 3, [0.99] * 3, 1.0, monitor, decisions=100, whole=whole)
+        stage = Schedule(phases, [None] * 3, [0.99] * 3, 1.0, decisions=100, whole=whole)
         assert stage.lengths == lengths
         assert stage.index == lengths.index(max(lengths))

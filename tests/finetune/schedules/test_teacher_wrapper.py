@@ -81,7 +81,6 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
         observed, *_, infos = games.step(random.integers(11, size=4))
         restarted |= bool(infos["restarted"].any())
     assert restarted
-    games.set_phase_progress(0.5)
     np.testing.assert_array_equal(games.set_state(games.get_state()), observed)
 
 
@@ -89,7 +88,6 @@ def test_games_that_cannot_be_saved_cannot_be_saved_beside_a_teacher() -> None:
     policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
     games = TeacherWrapper(make_vector(CART, 3), Teacher.of(policy, CART, "cart"))
     assert not hasattr(games, "get_state")
-    assert not hasattr(games, "set_phase_progress")
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.finetune.agents.acer import losses
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
@@ -15,10 +16,18 @@ from torch import Tensor
 
 from ...runs import NOW
 
-EPSILON = 1e-6
-"""ε of the quotients and logarithms, as in stable-baselines."""
+EPSILON, CRITIC = 1e-6, 0.5
+"""ε of the quotients and logarithms, and the weight of the critic's loss, as in stable-baselines."""
+
+TRUNCATION = 2.0
+"""Bound c in these tests, so low that it cuts some of the importance weights."""
 
 Weights = dict[str, Tensor]
+
+
+@pytest.fixture(autouse=True)
+def truncation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losses, "TRUNCATION", TRUNCATION)
 
 
 def make_batch(seed: int, n: int = 6, k: int = 5, actions: int = 3) -> Sequences:
@@ -108,7 +117,7 @@ class Reference:
         pi, q_now = distribution.detach(), q.detach()
         v = self.bounded((pi * q_now).sum())
         rho = pi / (torch.from_numpy(batch.behaviour_probabilities[i, t]).double() + EPSILON)
-        log_phi, c = torch.log(distribution + EPSILON), s["truncation"]
+        log_phi, c = torch.log(distribution + EPSILON), TRUNCATION
         gain = rho[action].clamp(max=c) * log_phi[action] * (q_ret - v)
         gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_phi * (q_now - v)).sum()
         # ε must not enter φ·log φ's other derivative: H = −Σ φ log φ gives −log φ − 1.
@@ -119,7 +128,7 @@ class Reference:
         (direction,) = torch.autograd.grad(divergence, phi)
         excess = (direction @ g - s["delta"]) / (direction @ direction + EPSILON)
         z = g - excess.clamp(min=0) * direction
-        loss = s["q_coefficient"] * critic
+        loss = CRITIC * critic
         shown, by_return = batch.source[i] == DEMONSTRATIONS, s.get("achieved_returns", False)
         if not (shown and by_return):
             loss = loss - (logits * z).sum()
@@ -148,7 +157,7 @@ class Reference:
                 if critic_only:
                     observation = torch.from_numpy(batch.observations[i, t]).double()
                     error = targets[t] - self.outputs(self.theta, observation)[1][int(batch.actions[i, t])]
-                    losses.append(self.s["q_coefficient"] * 0.5 * error**2)
+                    losses.append(CRITIC * 0.5 * error**2)
                 else:
                     losses.append(self.step_loss(batch, i, t, targets[t], entropy, imitation))
         names = [name for name in self.theta if not critic_only or name.startswith("q_head")]
@@ -190,10 +199,8 @@ class Reference:
 
 BASE: dict[str, Any] = {
     "gamma": 0.9,
-    "truncation": 2.0,
     "delta": 1.0,
     "alpha": 0.9,
-    "q_coefficient": 0.5,
     "entropy_coefficient": 0.05,
     "learning_rate": 0.05,
     "decay": 0.9,

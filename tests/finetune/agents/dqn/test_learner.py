@@ -23,7 +23,7 @@ CPU = torch.device("cpu")
 def learner(seed: int = 0, device: torch.device = CPU, **settings: Any) -> DqnLearner:
     chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
     generator = torch.Generator().manual_seed(seed)
-    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, device)
+    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator), chosen, device)
 
 
 def make(n: int = 8, seed: int = 0, source: int = LIVE, **columns: Any) -> Transitions:
@@ -49,9 +49,8 @@ def ones(n: int = 8) -> NDArray[np.float32]:
     return np.ones(n, dtype=np.float32)
 
 
-@pytest.mark.parametrize("quantiles", [0, 4])
-def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients(quantiles: int) -> None:
-    one = learner(quantiles=quantiles)
+def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients() -> None:
+    one = learner()
     before = weights_of(one.target)
     for _ in range(3):
         one.update(make(), NOW, ones())
@@ -73,15 +72,6 @@ def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped() ->
     expected = 100.0 + 0.9 * following[rows, best] - q[rows, batch.actions]
     errors, _ = one.update(batch, NOW, 0.1 * ones())
     np.testing.assert_allclose(errors, expected, rtol=1e-5)
-
-
-def test_one_quantile_is_the_expected_value() -> None:
-    one, other = learner(quantiles=0), learner(quantiles=1)
-    for each in (one, other):
-        each.update(make(), NOW, ones())
-    assert torch.equal(weights_of(one.network), weights_of(other.network))
-    losses = [each.update(make(), NOW, ones(), diagnose=True)[1] for each in (one, other)]
-    assert losses[0] == losses[1]
 
 
 def test_a_sample_of_weight_zero_teaches_nothing() -> None:
@@ -126,9 +116,8 @@ def test_the_margin_loss_makes_the_demonstrated_action_the_greedy_one() -> None:
     assert (q[:, 2] - q[:, :2].max(-1).values > 0.4).all()
 
 
-@pytest.mark.parametrize("quantiles", [0, 8])
-def test_it_learns_which_action_pays(quantiles: int) -> None:
-    one, generator = learner(learning_rate=0.01, quantiles=quantiles), np.random.default_rng(0)
+def test_it_learns_which_action_pays() -> None:
+    one, generator = learner(learning_rate=0.01), np.random.default_rng(0)
     for number in range(200):
         batch = make(32, seed=number)
         rewards = (batch.actions == 1) + 0.1 * generator.normal(size=32)
@@ -147,9 +136,8 @@ def test_an_ended_episode_is_worth_its_reward_alone() -> None:
     np.testing.assert_allclose(errors, batch.rewards - before[np.arange(8), batch.actions], rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("quantiles", [0, 4])
-def test_its_state_goes_on_to_the_bit(quantiles: int) -> None:
-    one, other = learner(quantiles=quantiles), learner(seed=1, quantiles=quantiles)
+def test_its_state_goes_on_to_the_bit() -> None:
+    one, other = learner(), learner(seed=1)
     for number in range(3):
         one.update(make(seed=number), NOW, ones())
     other.set_state(one.get_state())
@@ -168,23 +156,17 @@ def test_a_diagnosis_tells_the_sources_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_steps": 0}, {"quantiles": -1}, {"epsilon_start": 1.5}, {"learning_rate": 0.0}, {"epsilon_share": 0.0}]
+    "wrong", [{"n_steps": 0}, {"epsilon_start": 1.5}, {"learning_rate": 0.0}, {"epsilon_share": 0.0}]
 )
 def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         DdqnSettings(**wrong)
 
 
-def test_a_network_of_other_quantiles_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"algorithm\.quantiles=5: .* has expected values"):
-        DqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("quantiles", [0, 4])
-def test_a_gpu_learns_as_the_cpu_does(quantiles: int) -> None:
-    here, there = learner(quantiles=quantiles), learner(quantiles=quantiles, device=torch.device("cuda"))
+def test_a_gpu_learns_as_the_cpu_does() -> None:
+    here, there = learner(), learner(device=torch.device("cuda"))
     random = np.random.default_rng(0)
     for number, imitation in enumerate((0.0, 0.5, 0.0, 0.5, 0.1)):
         batch = make(seed=number, source=DEMONSTRATIONS if number % 2 else LIVE)

@@ -22,7 +22,6 @@ def test_targets_carry_no_gradient() -> None:
     leaf = torch.ones(1, 3, requires_grad=True)
     assert not dqn.double_target(torch.ones(1), torch.ones(1), leaf, leaf).requires_grad
     assert not dqn.double_target(leaf[0, :1], torch.ones(1), torch.ones(1, 3), torch.ones(1, 3)).requires_grad
-    assert not dqn.quantile_targets(torch.ones(1), torch.ones(1), leaf, leaf.unsqueeze(-1)).requires_grad
 
 
 @pytest.mark.parametrize(("error", "loss"), [(0.5, 0.125), (-0.5, 0.125), (2.0, 1.5), (-2.0, 1.5), (1.0, 0.5)])
@@ -43,22 +42,6 @@ def test_margin_loss(demonstrated: int, loss: float) -> None:
 
 def test_margin_loss_is_nothing_once_the_demonstrated_action_is_ahead_by_the_margin() -> None:
     assert dqn.margin_loss(torch.tensor([[1.0, 2.0]]), torch.tensor([1]), 0.8).item() == 0.0
-
-
-@pytest.mark.parametrize(("targets", "loss"), [([1.0, 3.0], 0.9375), ([-1.0, 0.5], 0.40625)])
-def test_quantile_loss(targets: list[float], loss: float) -> None:
-    assert dqn.quantile_loss(torch.tensor([[0.0, 1.0]]), torch.tensor([targets])).item() == pytest.approx(loss)
-
-
-def test_a_single_quantile_is_half_the_huber_loss() -> None:
-    theta, target = torch.tensor([[0.3]]), torch.tensor([[2.0]])
-    assert dqn.quantile_loss(theta, target).item() == pytest.approx(0.5 * dqn.huber(target - theta).item())
-
-
-def test_quantile_targets_take_the_online_action_and_the_target_quantiles() -> None:
-    quantiles = torch.tensor([[[9.0, 9.0], [1.0, 3.0]]])
-    targets = dqn.quantile_targets(torch.tensor([1.0]), torch.tensor([0.5]), torch.tensor([[0.0, 1.0]]), quantiles)
-    assert targets.tolist() == [[1.5, 2.5]]
 
 
 def test_epsilon_and_beta_of_the_published_run() -> None:

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
@@ -15,7 +14,7 @@ from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from qwop.finetune.replay.prioritised_memory import EPSILON, PrioritisedMemory
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
@@ -35,8 +34,6 @@ BASE: dict[str, Any] = {
     "margin": 0.8,
     "hidden": (8,),
     "alpha": 0.7,
-    "priority_epsilon": 0.01,
-    "demonstration_bonus": 0.3,
     "beta_start": 0.3,
 }
 LOOP = DdqnLoopSettings(
@@ -92,9 +89,9 @@ class Reference:
     One transition at a time, from a memory that is a list.
     """
 
-    def __init__(self, network: DuelingQ, settings: dict[str, Any], quantiles: int) -> None:
+    def __init__(self, network: DuelingQ, settings: dict[str, Any]) -> None:
         self.online, self.target = (copy.deepcopy(network).double() for _ in range(2))
-        self.s, self.quantiles = settings, quantiles
+        self.s = settings
         self.gamma = settings["gamma"] ** (settings["gamma_rate"] / RATE)  # the same horizon in seconds
         self.memory: list[Row] = []
         self.priorities: list[float] = []
@@ -145,25 +142,14 @@ class Reference:
     def loss(self, row: Row, imitation: float) -> tuple[Tensor, float]:
         """The loss of one transition, before its weight, and its TD error."""
         s, action, reward, discount, after, source = row
-        theta = self.online.quantile_values(torch.from_numpy(np.asarray(s)).double())
+        q = self.online(torch.from_numpy(np.asarray(s)).double())
         with torch.no_grad():
             following = torch.from_numpy(np.asarray(after)).double()
-            best = int(self.online.quantile_values(following).mean(-1).argmax())
-            targets = self.s["reward_scale"] * reward + discount * self.target.quantile_values(following)[best]
-        q = theta.mean(-1)
-        error = float(targets.mean() - q[action].detach())
-
-        def huber(delta: Tensor) -> Tensor:
-            return torch.where(delta.abs() <= 1, delta**2 / 2, delta.abs() - 0.5)
-
-        if self.quantiles:
-            loss = torch.zeros((), dtype=torch.float64)
-            for i, one in enumerate(theta[action]):
-                tau = (i + 0.5) / self.quantiles
-                delta = targets - one
-                loss = loss + ((tau - (delta.detach() < 0).double()).abs() * huber(delta)).mean()
-        else:
-            loss = huber(targets.mean() - q[action])
+            best = int(self.online(following).argmax())
+            target = self.s["reward_scale"] * reward + discount * self.target(following)[best]
+        delta = target - q[action]
+        error = float(delta.detach())
+        loss = torch.where(delta.abs() <= 1, delta**2 / 2, delta.abs() - 0.5)
         if source == DEMONSTRATIONS:
             margins = torch.full_like(q, self.s["margin"])
             margins[action] = 0
@@ -193,8 +179,7 @@ class Reference:
             self.decisions_since_copy -= LOOP.target_every
             self.target.load_state_dict(self.online.state_dict())
         for slot, error in zip(slots, errors, strict=True):
-            bonus = self.s["demonstration_bonus"] if self.memory[slot][-1] == DEMONSTRATIONS else 0.0
-            self.priorities[slot] = abs(error) + self.s["priority_epsilon"] + bonus
+            self.priorities[slot] = abs(error) + EPSILON
             self.largest = max(self.largest, self.priorities[slot])
 
     def iterate(self, number: int) -> None:
@@ -207,16 +192,11 @@ class Reference:
             self.updates_due -= 1
 
 
-@pytest.mark.parametrize("quantiles", [0, 3])
-def test_iterations_are_those_of_the_papers(quantiles: int) -> None:
-    settings = DdqnSettings(**BASE, quantiles=quantiles)
-    network = DuelingQ(2, ACTIONS, (8,), torch.Generator().manual_seed(0), max(quantiles, 1))
-    reference = Reference(network, BASE, quantiles)
-    memory = PrioritisedMemory(
-        LOOP.capacity,
-        ObservationSpec((2,)),
-        PrioritySettings(settings.alpha, settings.priority_epsilon, settings.demonstration_bonus),
-    )
+def test_iterations_are_those_of_the_papers() -> None:
+    settings = DdqnSettings(**BASE)
+    network = DuelingQ(2, ACTIONS, (8,), torch.Generator().manual_seed(0))
+    reference = Reference(network, BASE)
+    memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), settings.alpha)
     agent = DqnAgent(
         DqnLearner(network, settings, torch.device("cpu")),
         memory,

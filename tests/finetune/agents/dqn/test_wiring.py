@@ -16,7 +16,7 @@ from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics, UpdateStats
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from qwop.finetune.replay.prioritised_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
@@ -50,7 +50,7 @@ def make_agent(stream: TransitionStream | None = None, **loop: Any) -> tuple[Dqn
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
-    memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), PrioritySettings(alpha=1.0, epsilon=1e-9))
+    memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), alpha=1.0)
     return DqnAgent(learner, memory, stream, settings, Metrics(), np.random.default_rng(0)), learner
 
 

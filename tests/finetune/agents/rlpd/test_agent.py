@@ -22,7 +22,7 @@ from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.loop import Loop
 from qwop.finetune.metrics import Metrics, UpdateStats
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import build as build_loop
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
@@ -57,7 +57,7 @@ class Recording(RlpdLearner):
 
 def make_agent(episodes: list[Episode] | None, settings: RlpdLoopSettings = LOOP) -> tuple[RlpdAgent, Recording]:
     learner = Recording()
-    memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
+    memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
     shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS, 0.9)
     return RlpdAgent(learner, shown, memory, settings, Metrics(), np.random.default_rng(0)), learner
 

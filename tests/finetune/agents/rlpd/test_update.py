@@ -13,7 +13,7 @@ from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import EnsembleQ
 from torch import Tensor
@@ -141,7 +141,7 @@ def test_updates_are_those_of_the_paper() -> None:
     reference = Reference(network)
     generator = np.random.default_rng(SEED)
     learner = RlpdLearner(network, settings, torch.device("cpu"), generator)
-    memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
+    memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
     agent = RlpdAgent(learner, demonstrations(), memory, LOOP, Metrics(), generator)
     agent.learn(live(), NOW)
 
@@ -150,7 +150,7 @@ def test_updates_are_those_of_the_paper() -> None:
     for name in ("actions", "rewards", "discounts", "observations", "next_observations"):
         np.testing.assert_allclose(getattr(found, name), getattr(have, name), rtol=1e-6)
     for _ in range(4):  # a quarter of 16 decisions; a third of each batch of 9 is demonstrations
-        drawn = rows(have[(random.random(6) * 16).astype(np.int64)])
+        drawn = rows(have[random.integers(16, size=6)])
         drawn += rows(shown[random.integers(10, size=3)])
         reference.update(drawn, random.choice(3, 2, replace=False).tolist())
     for mine, theirs in ((learner.network, reference.online), (learner.target, reference.target)):
