@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Algorithm:
     """An algorithm and its parts.
 
-    settings, loop: classes of its settings and of its loop's. module: the agent's module or its name, with functions
+    settings, loop: classes of its settings and of its loop's. module: a module or its name, with functions
     `build`, `new_network` and, if populations support it, `new_learner`. starts_from_scratch: policy=null means a new
     network, otherwise the pretrained policy or a clone of the demonstrations. asynchronous: corrects for rollouts
     of an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
@@ -80,13 +80,13 @@ ALGORITHMS: dict[str, Algorithm] = {
     "vtrace": Algorithm(
         VtraceSettings,
         VtraceLoopSettings,
-        ".vtrace.agent",
+        ".vtrace.learner",
         starts_from_scratch=True,
         asynchronous=True,
         kickstarts=True,
     ),
     "ftw": Algorithm(
-        FtwSettings, VtraceLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, kickstarts=True
+        FtwSettings, VtraceLoopSettings, ".ftw.learner", starts_from_scratch=True, asynchronous=True, kickstarts=True
     ),
 }
 """Algorithms by `algorithm.name`."""

@@ -43,13 +43,23 @@ class PolicySnapshot:
     ) -> None:
         itself = live and all(one.device.type == device.type for one in network.parameters())
         self._network = network if itself else copy.deepcopy(network).to(device).requires_grad_(False)
-        self._device = device
+        self._device, self._holds = device, decisions >= WORTH_HOLDING
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._dense: DenseLayers | None = None
-        if isinstance(self._network, TrunkedPolicy | QNetwork) and device.type == "cpu":
+        if isinstance(self._network, TrunkedPolicy | QNetwork) and self._device.type == "cpu":
             self._dense = self._network.dense_layers()
-        self._holds = decisions >= WORTH_HOLDING
         self._hold()
         self._graphs = CudaGraphs(self._probabilities, list(self._network.parameters()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The weights once, as a message to actors; what is made of them is made anew there."""
+        return {"_network": self._network, "_device": self._device, "_holds": self._holds}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
 
     @torch.no_grad()
     def take(self, network: Network) -> None:

@@ -11,7 +11,8 @@ from ..settings import Discounted, LiveSettings, Precision
 
 class AcerSettings(Discounted):
     """ACER (Wang et al. 2017), with demonstrations in replay. Defaults are stable-baselines', which the published
-    system used, unless noted."""
+    system used, unless noted. The statistics that scale observations are no part of the average network's average: they
+    stay fixed."""
 
     name: Literal["acer"] = "acer"
 

@@ -12,7 +12,8 @@ ADAM, RMSPROP = "adam", "rmsprop"
 
 
 class DqnSettings(ClipsRewards, QSettings):
-    """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted."""
+    """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted. With
+    n_steps, the n-step term stands in place of DQfD's sum of both; prioritised samples are drawn without strata."""
 
     name: Literal["dqn"] = "dqn"
 

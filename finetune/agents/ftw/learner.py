@@ -1,6 +1,6 @@
-"""The two-timescale learner: network, auxiliary networks, optimiser, and one update on a batch of unrolls."""
+"""The two-timescale learner: networks, optimiser and one update on a batch of unrolls, and the agent made of them."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -11,13 +11,18 @@ from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimesca
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
+from ..agent import LiveAgent, Makes
 from ..learner import Part
 from ..unroll import Stopped, unroll_network
-from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, outputs
+from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, network_of, outputs
+from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
 from .settings import FtwSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 CONTROL_GAMMA = 0.9
 """Discount of feature control per decision, at any decision rate (UNREAL, Jaderberg et al. 2017)."""
@@ -149,3 +154,21 @@ def unroll(
 
 def _stacked(gaussians: list[Gaussian]) -> Gaussian:
     return Gaussian(*(torch.stack(parts, dim=1) for parts in zip(*gaussians, strict=True)))
+
+
+def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
+    """The untrained network of these settings."""
+    return lambda observation, actions, generator: TwoTimescaleActorCritic(
+        observation, actions, settings.hidden, settings.memory, settings.latent, settings.period, generator
+    )
+
+
+def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
+    """Make a standalone learner."""
+    return FtwLearner(network, settings, device, np.random.default_rng(seed))
+
+
+def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
+    """Make the agent, which trains the policy's network in place."""
+    network = network_of(run, TwoTimescaleActorCritic, "ftw")
+    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

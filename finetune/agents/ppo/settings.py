@@ -13,7 +13,9 @@ from ..settings import ClipsRewards, Discounted, LiveSettings, Precision
 class PpoSettings(ClipsRewards, Discounted):
     """Proximal policy optimisation (Schulman et al. 2017) on live play, with an imitation loss on demonstrations where
     a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε are those of "The 37
-    implementation details of PPO" (Huang et al. 2022)."""
+    implementation details of PPO" (Huang et al. 2022), with three differences: the value loss is (V − R)² as in
+    Stable-Baselines3, twice the weight of ½(V − R)²; values are not clipped; and advantages are normalised over the
+    iteration, not within each minibatch."""
 
     name: Literal["ppo"] = "ppo"
 

@@ -12,7 +12,8 @@ from ..settings import LiveSettings, QSettings
 class RlpdSettings(QSettings):
     """Reinforcement learning with prior data (RLPD, Ball et al. 2023): an ensemble of Q networks with layer norm, and
     demonstrations in every batch. Defaults are the paper's unless noted (layers: 256, 256; no margin loss); its policy
-    network is not needed: with discrete actions the best one follows from the Q values."""
+    network is not needed: with discrete actions the best one follows from the Q values. Live transitions and
+    demonstrations are sampled uniformly, each from a memory of their own."""
 
     name: Literal["rlpd"] = "rlpd"
 

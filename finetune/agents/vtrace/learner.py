@@ -1,11 +1,12 @@
-"""The V-trace learner: network, optimiser, one update on a batch of sequences, their unroll and its loss."""
+"""V-trace: the learner, the unroll of a batch of sequences and its loss, and the agent made of them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from ....common.errors import BadInput
 from ....policies.devices import WEIGHTS
 from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
@@ -14,6 +15,7 @@ from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
+from ..agent import K, LiveAgent, Makes, of_kind
 from ..learner import LiveLearner, Part
 from ..losses import entropy as entropy_of
 from ..losses import kickstarting_loss
@@ -21,7 +23,10 @@ from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..unroll import Stopped, unroll_network
 from .losses import policy_loss, value_loss, vtrace
-from .settings import VtraceSettings
+from .settings import VtraceLoopSettings, VtraceSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 N = TypeVar("N", bound=LayeredNetwork)
 S = TypeVar("S", bound=VtraceSettings)
@@ -157,3 +162,35 @@ class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         found = unroll(self.network, played, self._device, critic_only=now.critic_only)
         return actor_critic(played, found, self.settings, now)
+
+
+def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
+    """The untrained network of these settings."""
+    return lambda size, actions, generator: RecurrentActorCritic(
+        size, actions, settings.hidden, settings.memory, generator
+    )
+
+
+def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[K], algorithm: str) -> K:
+    """The policy's network; BadInput if it is of another kind, or for phases with demonstrations or without live
+    play."""
+    for phase in run.settings.phases:
+        if phase.uses_demonstrations or phase.imitates or not phase.live:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
+                "demonstrations, imitation and live"
+            )
+    return of_kind(run.policy.network, kind, algorithm)
+
+
+def new_learner(
+    network: RecurrentActorCritic, settings: VtraceSettings, seed: int, device: torch.device
+) -> VtraceLearner:
+    """Make a standalone learner, which uses no randomness."""
+    return VtraceLearner(network, settings, device)
+
+
+def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
+    """Make the agent, which trains the policy's network in place."""
+    network = network_of(run, RecurrentActorCritic, "vtrace")
+    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

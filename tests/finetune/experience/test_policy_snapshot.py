@@ -1,5 +1,7 @@
 """The copy of the policy that plays."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -137,3 +139,18 @@ def test_a_gpu_acts_as_the_cpu_does() -> None:
                 probabilities, states[number] = one.step(seen, states[number])
                 found.append(probabilities)
             np.testing.assert_allclose(*found, atol=1e-2)  # a GPU's convolutions round numbers to ten bits (TF32)
+
+
+@torch.no_grad()
+def test_a_message_to_actors_has_the_weights_once() -> None:
+    network = Actor(4, 3, (64, 64), torch.Generator().manual_seed(0))
+    snapshot, seen = PolicySnapshot(network), np.ones((5, 4), dtype=np.float32)
+    snapshot.take(network)
+    message = pickle.dumps(snapshot)
+    assert len(message) < 4 * sum(one.numel() for one in network.parameters()) + 8000
+    there = pickle.loads(message)
+    assert np.array_equal(there.step(seen, ())[0], snapshot.step(seen, ())[0])
+    network.trunk[0].weight.mul_(-3.0)
+    for each in (snapshot, there):
+        each.take(network)
+    assert np.array_equal(there.step(seen, ())[0], snapshot.step(seen, ())[0])
