@@ -14,14 +14,14 @@ from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
 from .lineage import STYLE as TREE_STYLE
-from .lineage import agent_colour, carried_changes, family_tree
+from .lineage import agent_colour, family_tree
 from .ratings import ANCHOR
 from .settings import PopulationSettings
 
 FILM = "best_race.mp4"
 
-MOST_POINTS, MOST_CARRIED = 150, 10
-"""Largest numbers: points of a line, and rows in the table of inherited changes."""
+MOST_POINTS = 150
+"""Largest number of points of a line."""
 
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
@@ -84,7 +84,6 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Rows, evaluation
         "<h2>Family tree</h2>",
         _note("Each line is an agent, coloured by the initial agent that it descends from. An arrow marks a copy."),
         f'<div class="scroll">{family_tree(rows)}</div>',
-        _inherited_changes(rows),
     ]
     if races:
         parts += ["<h2>Rewards of their own</h2>", _note(_REWARDS + _ORIGINS[settings.rewards]), _heat(rows[-1])]
@@ -239,26 +238,6 @@ def _heat(row: Row) -> str:
         cells = "".join(_cell(agent["rewards"][name]) for name in names)
         body.append(f"<tr><td>{mark}agent {agent['id']}, {agent['rating']:.0f}</td>{cells}</tr>")
     return f'<div class="scroll"><table class="heat"><tr><td></td>{head}</tr>{"".join(body)}</table></div>'
-
-
-def _inherited_changes(rows: Rows) -> str:
-    """Table of the changes made in copying that most agents now carry; an empty string without any."""
-    changes = carried_changes(rows)[:MOST_CARRIED]
-    if not changes:
-        return ""
-    count = len(rows[-1]["agents"])
-    body = []
-    for change in changes:
-        is_reward = change.kind == "rewards"
-        name = f"reward of {_words(change.name)}" if is_reward else GENES.get(change.name, change.name)
-        form = "+.2f" if is_reward else ".3g"
-        made = f"round {change.round}: agent {change.child} copies agent {change.parent}"
-        body.append([name, f"{change.before:{form}}", f"{change.after:{form}}", f"{change.carriers} of {count}", made])
-    said = (
-        "Changes made in copying, and the agents that carry them now. A change that makes an agent win spreads; others "
-        "may spread along with it:"
-    )
-    return _note(said) + figures(["", "before", "after", "carried by", "since"], body)
 
 
 def _cell(weight: float) -> str:

@@ -52,16 +52,6 @@ def test_a_report_tells_what_evolved(tmp_path: Path) -> None:
     assert len(report) < 200_000  # long runs are thinned out
 
 
-def test_a_report_names_the_inherited_changes_and_their_carriers(tmp_path: Path) -> None:
-    before, now = row(1, []), row(2, [[0, 2]])
-    assert "carried by" not in write_report(tmp_path, PopulationSettings(), [before, row(2, [])]).read_text()
-    now["agents"][0]["rewards"] = {"fall": -0.9, "won": 0.75}
-    now["agents"][0]["genes"] = {"learning_rate": 2e-3, "period": 7}
-    report = write_report(tmp_path, PopulationSettings(), [before, now]).read_text()
-    for cell in ("1 of 3", "reward of fall", "-0.50", "-0.90", "round 2: agent 0 copies agent 2", "0.002"):
-        assert f"<td>{cell}</td>" in report
-
-
 def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
     for evolution, said in (
         (EvolutionSettings(), "An agent that would lose more than 70% of its matches against another copies it"),
