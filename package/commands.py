@@ -158,10 +158,6 @@ population: Command[Any] = Command(
     examples=[
         ("qwop-population", "12 agents from scratch; the report is updated during the run"),
         ("qwop-population rivals=[champion] race.frames_per_step=1", "the champion races along, 30 decisions a second"),
-        (
-            "qwop-population teachers=[champion,champion] race.frames_per_step=1",
-            "two agents learn from the champion how to run",
-        ),
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
         ("qwop-population agent=ftw evolution.enabled=false", "two-timescale agents, and no copying"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),

@@ -1,6 +1,7 @@
 """The console scripts before they begin to work: quick answers to `--help` and wrong settings, and the version."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.commands import finetune, pretrain, study, watch
+from qwop.commands import COMMANDS, finetune, pretrain, study, watch
 from qwop.common.command import Command
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
@@ -212,3 +213,17 @@ def begin(line: tuple[str, ...], output: Any, folder: Path) -> "subprocess.Popen
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
+
+
+EXAMPLES = [
+    line
+    for command in COMMANDS.values()
+    for line, _ in command.examples
+    if "--help" not in line and "my/space.yaml" not in line  # a file of the reader's own
+]
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_the_examples_of_help_are_lines_that_are_read(line: str) -> None:
+    program, *words = shlex.split(line)
+    COMMANDS[program].read(words)
