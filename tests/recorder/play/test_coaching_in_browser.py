@@ -114,7 +114,7 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
 def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
     open_page: Callable[..., RecordingPage],
 ) -> None:
-    page = open_page("source.back=1", "source.max_idle_frames=0")
+    page = open_page("source.back=10", "source.max_idle_frames=0")
     page.press("\ue007")
     page.wait("playing")
     page.press(BACKSPACE)
