@@ -86,7 +86,7 @@ RampSetting = Annotated[
 
 AlgorithmOfPhases = Annotated[
     Mapping[str, Any],
-    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value),
+    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) and value else value),
     Expected("an option of algorithm, or its name and settings, such as {name: ppo, gamma: 0.98}"),
 ]
 """An algorithm and settings of it, which differ from its defaults or from those of the phase before."""

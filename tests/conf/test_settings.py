@@ -164,6 +164,7 @@ BY_HAND = [
     ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; did you mean kurodo? The options are a"),
     ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
+    ("finetune", "schedule=kurodo algorithm=ppo schedule.algorithm=", "schedule.algorithm=: expected an option of"),
     ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn"),
     ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn"),
     ("finetune", "schedule=kurodo algorithm=sarsa", "no such option; choose one of acer, acer-small, ddqn"),
