@@ -22,7 +22,7 @@ def settings_of(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     [
         ("verify data/me", ["dataset=data/me"]),
         ("verify dataset=data/me", ["dataset=data/me"]),
-        ("copy one two three out=all", ["dataset=one", 'others=["two", "three"]', "out=all"]),
+        ("copy one two three out=all", ["dataset=one", "others=[two, three]", "out=all"]),
         ("copy one others=[two] out=all", ["dataset=one", "others=[two]", "out=all"]),
     ],
 )
