@@ -1,6 +1,7 @@
 """Command lines that reproduce given settings, for reports, and that name the next step."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from itertools import chain, count
@@ -11,6 +12,9 @@ from .declared import Files, declared, dotted
 from .files import own_name
 from .imports import SETTING, imported
 from .settings import Settings
+
+_PLAIN = re.compile(r"(?!(true|false|null|nan|inf)$)[A-Za-z][\w./-]*$", re.IGNORECASE)
+"""A name that is read as it stands within brackets."""
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
@@ -36,7 +40,10 @@ def next_command(program: str, **settings: object) -> str:
 
 
 def override(name: str, value: object) -> str:
-    """The word of a command line that gives a setting this value: a text as it is, anything else as JSON."""
+    """The word of a command line that gives a setting this value: a text as it is, plain names as [a, b], anything else
+    as JSON."""
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str) and _PLAIN.match(one) for one in value):
+        return f"{name}=[{', '.join(value)}]"
     text = str(value) if isinstance(value, str | PurePath) else json.dumps(value, default=str, ensure_ascii=False)
     in_quotes = text[:1] in ("'", '"') and text[-1:] == text[:1]
     return f"{name}={json.dumps(text) if isinstance(value, str) and (in_quotes or text == 'null') else text}"
