@@ -341,18 +341,18 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     assert code == 2
     assert "was started with evolution.better: 0.5, not 0.9" in wrong
     assert population(*settings, "resume=true")[0] == 0
-    newest = checkpoints(tmp_path / "run/checkpoints")[-1]
-    shutil.copy(newest, tmp_path / "kept")
-    newest.write_bytes(b"nonsense")
+    folder = tmp_path / "run/checkpoints"
+    shutil.copytree(folder, tmp_path / "checkpoints")
+    for damaged in checkpoints(folder):
+        damaged.write_bytes(b"nonsense")
     code, _, wrong = population(*settings, "resume=true")
     assert code == 2
-    assert f"{newest.name}" in wrong
-    shutil.move(newest.parent, tmp_path / "checkpoints")
+    assert damaged.name in wrong
+    shutil.rmtree(folder)
     code, _, wrong = population(*settings, "resume=true")
     assert code == 2
     assert "no checkpoint to resume from, only run/best.safetensors" in wrong
-    shutil.move(tmp_path / "checkpoints", newest.parent)
-    shutil.copy(tmp_path / "kept", newest)
+    shutil.move(tmp_path / "checkpoints", folder)
     assert population(*settings, "rounds=2", "resume=true")[0] == 0
     before = (tmp_path / "run" / "history.jsonl").read_bytes()
     (tmp_path / "run" / "first" / "agent-00.safetensors").unlink()
