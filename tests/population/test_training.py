@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.envs.qwop.saved import InMemory
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
@@ -54,6 +55,8 @@ def equal(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
+    if isinstance(one, InMemory):
+        return equal(one.arrays, other.arrays)
     return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one == other
 
 
