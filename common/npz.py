@@ -31,7 +31,10 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
             raise ValueError(f"has {quoted(', '.join(sorted(sizes))) or 'nothing'}, but no {missing[0]}")
         if (size := sum(sizes[name] for name in names)) > most:
             raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
-        found = {name: arrays[name] for name in names}
+        try:
+            found = {name: arrays[name] for name in names}
+        except _BROKEN as error:
+            raise ValueError(f"cannot be read ({quoted(error, 200) or type(error).__name__})") from None
         if others := [name for name in names if not isinstance(found[name], np.ndarray)]:
             raise ValueError(f"{others[0]} is no array")
         return found
