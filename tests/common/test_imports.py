@@ -48,7 +48,7 @@ def test_one_setting_imports_modules_in_every_command(folder: Path, written: str
 
 def test_the_next_command_names_the_module_again(folder: Path) -> None:
     without_module("named_environments:Named-v0", "environment")
-    assert next_command("qwop-watch") == "next: qwop-watch 'imports=[\"named_environments\"]'"
+    assert next_command("qwop-watch") == "next: qwop-watch 'imports=[named_environments]'"
 
 
 def test_the_variable_names_modules_for_a_whole_shell(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
