@@ -5,16 +5,15 @@ import errno, sys, tempfile
 from dataclasses import replace
 from pathlib import Path
 from qwop.common.errors import BadInput
-from qwop.study.commands import COMMANDS
 from qwop.study.runs import CommandRun, RunFailed
-from qwop.study.settings import ObjectiveSettings
+from qwop.study.settings import COMMANDS, ObjectiveSettings
 folder = Path(tempfile.mkdtemp()) / "0000" / "0"; folder.parent.mkdir()
 command = COMMANDS["qwop-evaluate"]; real = command.run; full = [True]
 def run(settings):
     if full[0]: raise OSError(errno.ENOSPC, "No space left on device", str(folder / "evaluation.json"))
     Path(settings.out, "evaluation.json").write_text('{"finishes": 1}')
 command.run = run
-play = CommandRun(command, ["policy=champion", "episodes=1"], ObjectiveSettings(file="evaluation.json", figure="finishes", curve=None), False)
+play = CommandRun(command, ["policy=champion", "episodes=1"], ObjectiveSettings(file="evaluation.json", figure="finishes"), False)
 for label in ("disk full", "room again"):
     try: print(label, "->", play({}, 0, folder))
     except (RunFailed, OSError, BadInput) as e: print(label, "->", type(e).__name__, str(e)[:100]); worked = False

@@ -236,7 +236,7 @@ def test_two_rounds(
     results = [json.loads((out / f"round-{number}" / "result.json").read_text()) for number in (1, 2)]
     assert [one["round"] for one in results] == [1, 2]
     assert load_policy(out / "policy.safetensors").environment.id == "QWOP-v1"
-    assert open_dataset(out / "round-2" / "games").info.shares_control
+    assert open_dataset(out / "round-2" / "games").shares_control
 
 
 @pytest.mark.slow
