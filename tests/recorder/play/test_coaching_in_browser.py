@@ -115,6 +115,7 @@ def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
     open_page: Callable[..., RecordingPage],
 ) -> None:
     page = open_page("source.back=10", "source.max_idle_frames=0")
+    page.browser.get_log("browser")  # of earlier pages, whose recorders have ended
     page.press("\ue007")
     page.wait("playing")
     page.press(BACKSPACE)
