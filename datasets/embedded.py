@@ -9,7 +9,7 @@ from ..common.files import named_path
 CHAMPION, AMATEUR = "champion", "amateur"
 """Names of the embedded datasets, which `open_dataset` accepts in place of a folder."""
 
-FOLDERS = {CHAMPION: "embedded_games", AMATEUR: "amateur_games"}
+FOLDERS = {player: f"{player}_games" for player in (CHAMPION, AMATEUR)}
 
 
 def embedded_dataset(player: str = CHAMPION) -> Path:

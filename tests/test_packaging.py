@@ -55,7 +55,7 @@ def test_the_changelog_and_the_citation_are_of_this_version() -> None:
 
 
 def test_embedded_demonstrations_are_installed() -> None:
-    for folder in ("embedded_games", "amateur_games"):
+    for folder in ("champion_games", "amateur_games"):
         names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath(folder).iterdir()}
         assert {path.name for path in (ROOT / "datasets" / folder).iterdir()} <= names
 
