@@ -74,7 +74,7 @@ class Command(Generic[S]):
 
     @property
     def program(self) -> str:
-        return f"qwop-{self.name}".replace("-dataset-", "-dataset ")  # a verb
+        return f"qwop-{self.name}"
 
     @cached_property
     def settings(self) -> type[S]:

@@ -48,7 +48,7 @@ def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
 
 
 command = Command(
-    "dataset-describe",
+    "dataset describe",
     DescribeSettings,
     run,
     about="Write a dataset's card, README.md, anew from its episodes, and a lost dataset.json.",

@@ -141,7 +141,7 @@ def key_raster(clips: Sequence[Clip]) -> Image.Image:
 
 
 command = Command(
-    "dataset-report",
+    "dataset report",
     ReportSettings,
     run,
     about="Write a page of pictures of a dataset: games to watch, distances, endings, keys and players.",

@@ -206,7 +206,7 @@ def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
 
 
 command = Command(
-    "dataset-verify",
+    "dataset verify",
     VerifySettings,
     run,
     about="Verify a dataset: digests, schema, numbers, counts and, with replay=true, every game by replaying it.",

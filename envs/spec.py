@@ -67,7 +67,7 @@ class EnvironmentSpec:
 
     @property
     def registered(self) -> EnvSpec | None:
-        """What Gymnasium's registry has under that id; None for nothing."""
+        """Entry of Gymnasium's registry under that id; None if there is none."""
         return registry.get(self.registered_id)
 
     @property

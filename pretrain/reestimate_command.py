@@ -4,7 +4,7 @@ from ..common.command import Command
 from .settings import ReestimateSettings
 
 command = Command(
-    "dataset-reestimate",
+    "dataset reestimate",
     ReestimateSettings,
     "qwop.pretrain.reestimate:run",
     about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",

@@ -150,7 +150,7 @@ def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]
 
 
 command = Command(
-    "dataset-copy",
+    "dataset copy",
     CopySettings,
     run,
     about="Write episodes into a new dataset: of several datasets, without some, or dealt to parts.",

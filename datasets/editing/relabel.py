@@ -90,7 +90,7 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
 
 
 command = Command(
-    "dataset-relabel",
+    "dataset relabel",
     RelabelSettings,
     run,
     about="Write the games of a dataset with another reward, other observations or another decision rate.",

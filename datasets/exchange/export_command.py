@@ -89,7 +89,7 @@ def _quoted(text: str) -> str:
 
 
 command = Command(
-    "dataset-export",
+    "dataset export",
     ExportSettings,
     run,
     about="Write a dataset for Minari or d3rlpy, or make it ready for Hugging Face. pandas, polars and load_dataset "

@@ -94,7 +94,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
 
 
 command = Command(
-    "dataset-import",
+    "dataset import",
     DatasetImportSettings,
     run,
     about="Write a new dataset from a table (CSV, Parquet, NumPy's arrays, LeRobot's folder) or from Minari's.",

@@ -196,7 +196,7 @@ def _episode(
 
 
 command = Command(
-    "dataset-reconstruct",
+    "dataset reconstruct",
     ReconstructSettings,
     run,
     about="Find the keys of every frame of imported recordings, and write them as a dataset that replays exactly.",

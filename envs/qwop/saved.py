@@ -12,7 +12,7 @@ COLUMNS = 256
 
 
 class Commands:
-    """What was done in each decision of n games under way, a byte each."""
+    """Decisions of n games under way, a byte each."""
 
     def __init__(self, count: int) -> None:
         self._bytes = np.zeros((count, COLUMNS), dtype=np.uint8)
@@ -20,12 +20,12 @@ class Commands:
         self._rows = np.arange(count)
         self._room = COLUMNS  # columns that every game has left, at least
 
-    def add(self, values: NDArray[Any], made: NDArray[np.bool_] | int = 1) -> None:
-        """Append a decision, [n]; `made` is false for games that did not make it."""
+    def add(self, values: NDArray[Any]) -> None:
+        """Append a decision of each game, [n]; a game that begins in its place is cleared."""
         if not self._room:
             self._widen(int(self._made.max()))
         self._bytes[self._rows, self._made] = values
-        self._made += made
+        self._made += 1
         self._room -= 1
 
     def clear(self, mask: NDArray[np.bool_]) -> None:
@@ -58,7 +58,7 @@ class InMemory:
 
 
 def in_step(commands: Sequence[NDArray[np.uint8]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:
-    """How to play games again side by side, so that all make their last decision together.
+    """Order in which to play games again side by side, so that all make their last decision together.
 
     For every step: the games that begin before it, those that make a decision in it, and the decisions, [n] each. In
     the last step none is made.

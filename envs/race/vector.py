@@ -152,7 +152,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         waiting = self._over.copy()
         self._require_none_over(waiting, "races")
         rewards, terminated, truncated = self._race(chosen, ~waiting)
-        self._actions.add(chosen, self._rows(~waiting))
+        self._actions.add(chosen)
         if waiting.any():
             self._begin(waiting, -1)
         base = self._infos()

@@ -29,6 +29,7 @@ def test_a_line_can_be_copied_whatever_its_paths_hold() -> None:
     )
     assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me"
     assert next_command("qwop-finetune", scale=0.5, games=["a", "b"]) == "next: qwop-finetune scale=0.5 'games=[a, b]'"
+    assert next_command("qwop-finetune", games=["a", "null"]) == """next: qwop-finetune 'games=["a", "null"]'"""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.control import Branch, corrected, takeovers, without_shared
+from qwop.datasets.control import Branch, corrected, mu_of, takeovers, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.editing.copy import CopySettings
@@ -51,6 +51,20 @@ def require_equal(one: Episode, two: Episode) -> None:
     assert one.branch == two.branch
     for name in ("actors", "policy_probabilities", "behaviour_probabilities", "actions"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+@pytest.mark.parametrize(
+    ("actors", "fields"),
+    [
+        ([0, 0], {"mu_kind": "recorded", "mu_epsilon": None}),
+        ([1, 1], {"mu_kind": "smoothed"}),
+        ([0, 1], {"mu_kind": "mixed"}),
+    ],
+)
+def test_probabilities_are_recorded_where_the_policy_acted_alone(
+    make_episode: MakeEpisode, actors: list[int], fields: dict[str, Any]
+) -> None:
+    assert mu_of(np.array(actors, dtype=np.int8), make_episode(2, mu_kind="smoothed", mu_epsilon=0.05)) == fields
 
 
 def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:

@@ -1,4 +1,4 @@
-"""What cloning prints at its end: sentences about the clone, and the next command."""
+"""Cloning prints sentences about the clone at its end, and the next command."""
 
 from pathlib import Path
 from types import SimpleNamespace
