@@ -54,13 +54,13 @@ def main() -> None:
     keys = read_keys(keys_path(arguments.keys))
     game = replay(keys)
     pictures = list(game_pictures(game.states, game.events, keys, Drawing(480, 300)))
-    shown = [
+    frames = [
         picture
         for start, end in SCENES
         for picture in pictures[round(start * FRAMES_A_SECOND) : round(end * FRAMES_A_SECOND) : EVERY]
     ]
-    shown += [pictures[-1]] * round(REST * FRAMES_A_SECOND / EVERY)
-    print(write_gif(arguments.out, shown, fps=FRAMES_A_SECOND / EVERY))
+    frames += [pictures[-1]] * round(REST * FRAMES_A_SECOND / EVERY)
+    print(write_gif(arguments.out, frames, fps=FRAMES_A_SECOND / EVERY))
     if arguments.film is not None:
         print(write_video(arguments.film, pictures[::EVERY], fps=FRAMES_A_SECOND / EVERY))
 

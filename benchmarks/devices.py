@@ -43,18 +43,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each run, after its start")
     parser.add_argument("--threads", type=int, default=1, help="threads of the learner on the CPU")
     parser.add_argument("--child", nargs=2, metavar=("TASK", "DEVICE"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child:
-        print(json.dumps(rate(*asked.child, asked.seconds, asked.threads)))
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(rate(*options.child, options.seconds, options.threads)))
         return
-    print(f"| task | {' | '.join(asked.devices)} | {asked.devices[-1]} relative to {asked.devices[0]} |")
-    print("|---|" + "---:|" * (len(asked.devices) + 1))
-    for task in asked.tasks:
+    print(f"| task | {' | '.join(options.devices)} | {options.devices[-1]} relative to {options.devices[0]} |")
+    print("|---|" + "---:|" * (len(options.devices) + 1))
+    for task in options.tasks:
         rates = []
-        for device in asked.devices:
-            child = ["--child", task, device, "--seconds", str(asked.seconds), "--threads", str(asked.threads)]
-            done = subprocess.run([sys.executable, __file__, *child], stdout=subprocess.PIPE, text=True)
-            rates.append(float(json.loads(done.stdout.splitlines()[-1])) if done.returncode == 0 else float("nan"))
+        for device in options.devices:
+            child = ["--child", task, device, "--seconds", str(options.seconds), "--threads", str(options.threads)]
+            process = subprocess.run([sys.executable, __file__, *child], stdout=subprocess.PIPE, text=True)
+            rates.append(
+                float(json.loads(process.stdout.splitlines()[-1])) if process.returncode == 0 else float("nan")
+            )
         cells = " | ".join(f"{one:,.0f}" for one in rates)
         print(f"| {task} | {cells} | {rates[-1] / rates[0]:.2f} |", flush=True)
 

@@ -48,8 +48,8 @@ Round = Callable[[], tuple[int, float]]
 
 def random_actions(decisions: int, games: int) -> NDArray[np.int64]:
     """Actions int64 [decisions, games], each held for HOLD decisions."""
-    drawn = np.random.default_rng(0).integers(0, len(ACTION_KEYS), (decisions // HOLD + 1, games))
-    return np.repeat(drawn, HOLD, axis=0)[:decisions]
+    actions = np.random.default_rng(0).integers(0, len(ACTION_KEYS), (decisions // HOLD + 1, games))
+    return np.repeat(actions, HOLD, axis=0)[:decisions]
 
 
 def box2d_round() -> tuple[int, float]:
@@ -101,8 +101,8 @@ def batch(games: int, threads: int) -> Round:
         environment.reset(seed=0)
         frames = 0
         began = clock()
-        for chosen in actions:
-            *_, infos = environment.step(chosen)
+        for choices in actions:
+            *_, infos = environment.step(choices)
             frames += int(infos["frames"].sum())
         return frames, clock() - began
 
@@ -123,25 +123,25 @@ def qwop_python(checkout: Path) -> dict[str, Round]:
 
     def one_by_one() -> tuple[int, float]:
         single.reset(seed=0)
-        played, last = 0.0, 0.0
+        seconds, last = 0.0, 0.0
         began = clock()
         for action in numbers[random_actions(1000, 1)[:, 0]]:
             _, _, terminated, truncated, info = single.step(action)
-            played, last = played + info["time"] - last, info["time"]
+            seconds, last = seconds + info["time"] - last, info["time"]
             if terminated or truncated:
                 single.reset()
                 last = 0.0
-        return round(played / PHYSICS_TIMESTEP), clock() - began
+        return round(seconds / PHYSICS_TIMESTEP), clock() - began
 
     def batch() -> tuple[int, float]:
         many.reset(seed=0)
-        played, last = 0.0, np.zeros(QWOP_PYTHON_BATCH)
+        seconds, last = 0.0, np.zeros(QWOP_PYTHON_BATCH)
         began = clock()
         for actions in numbers[random_actions(DECISIONS_OF_A_BATCH, QWOP_PYTHON_BATCH)]:
             infos = many.step(actions)[-1]
-            played += np.maximum(infos["time"] - last, 0.0).sum()  # a reset sets the time to 0
+            seconds += np.maximum(infos["time"] - last, 0.0).sum()  # a reset sets the time to 0
             last = infos["time"]
-        return round(played / PHYSICS_TIMESTEP), clock() - began
+        return round(seconds / PHYSICS_TIMESTEP), clock() - began
 
     return {"qwop-python": one_by_one, f"qwop-python, {QWOP_PYTHON_BATCH} in SyncVectorEnv": batch}
 

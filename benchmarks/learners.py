@@ -154,18 +154,18 @@ def main() -> None:
     parser.add_argument("--against", help="Python of another checkout, beside Stable-Baselines3")
     parser.add_argument("--more", nargs="+", default=[], help="further settings of ours")
     parser.add_argument("--child", nargs=2, metavar=("SIDE", "TASK"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child:
-        side, name = asked.child
-        task = replace(TASKS[name], settings=(*TASKS[name].settings, *asked.more))
+    options = parser.parse_args()
+    if options.child:
+        side, name = options.child
+        task = replace(TASKS[name], settings=(*TASKS[name].settings, *options.more))
         run = {"theirs": their_run, "engine": stepping}.get(side, acting if name == ACTING else our_run)
         print(json.dumps(run(task)))
         return
     sides = {"ours": sys.executable}
-    if asked.against:
-        sides["before"] = asked.against
+    if options.against:
+        sides["before"] = options.against
     sides |= {"theirs": sys.executable, "engine": sys.executable}
-    compare(asked.tasks, sides, asked.repetitions, asked.more)
+    compare(options.tasks, sides, options.repetitions, options.more)
 
 
 def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: list[str]) -> None:
@@ -174,14 +174,14 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: lis
     for name in tasks:
         left_out = {"theirs": TASKS[name].theirs is None, "engine": name != ACTING}
         mine = {side: python for side, python in sides.items() if not left_out.get(side)}
-        found: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
+        figures: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
         for _ in range(repetitions):
             for side, python in mine.items():
                 ours = ["--more", *more] if more and side == "ours" else []
-                found[side].append(measured(python, side, name, *ours))
-        for side, runs in found.items():
+                figures[side].append(measure(python, side, name, *ours))
+        for side, runs in figures.items():
             cpu, wall = ([run[kind] for run in runs] for kind in ("cpu", "wall"))
-            pairs = [ours["cpu"] / other for ours, other in zip(found["ours"], cpu, strict=True)]
+            pairs = [ours["cpu"] / other for ours, other in zip(figures["ours"], cpu, strict=True)]
             ratio = "" if side == "ours" else f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
             print(
                 f"| {name} | {side} | {statistics.median(cpu):,.0f} | {statistics.median(wall):,.0f} | {ratio} |",
@@ -189,12 +189,12 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: lis
             )
 
 
-def measured(python: str, side: str, name: str, *ours: str) -> dict[str, Any]:
+def measure(python: str, side: str, name: str, *ours: str) -> dict[str, Any]:
     """One repetition, in a process of its own with one thread."""
     command = [python, str(Path(__file__).resolve()), "--child", side, name, *ours]
-    done = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    process = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return figures
 
 
 class Clock:

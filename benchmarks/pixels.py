@@ -34,34 +34,34 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--picture", type=Path, help="write the picture of the documentation here, and measure nothing")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     states = replay(read_keys(keys_path("champion"))).states
-    if asked.picture is not None:
-        Image.fromarray(contact_sheet(states[list(SHOWN)])).save(asked.picture, optimize=True)
+    if options.picture is not None:
+        Image.fromarray(contact_sheet(states[list(SHOWN)])).save(options.picture, optimize=True)
         return
-    large = best(large_pictures(states), asked.seconds, asked.repeats)
+    large = best(large_pictures(states), options.seconds, options.repeats)
     rows = [("rgb_array, 640 × 400, one thread", large)]
     for size, colour in ((84, False), (84, True), (36, True)):
-        found = best(small_pictures(states, size, colour), asked.seconds, asked.repeats)
-        rows.append((f"drawing {size} × {size}{' × 3' if colour else ''}, one thread", found))
+        rate = best(small_pictures(states, size, colour), options.seconds, options.repeats)
+        rows.append((f"drawing {size} × {size}{' × 3' if colour else ''}, one thread", rate))
     for task in ({}, {"observation": "pixels"}, {"observation": "pixels", "stack": 3, "size": 36, "colour": True}):
-        found = best(decisions(task), asked.seconds, asked.repeats)
-        rows.append((f"decisions of {GAMES} games, {task or 'features'}", found))
+        rate = best(decisions(task), options.seconds, options.repeats)
+        rows.append((f"decisions of {GAMES} games, {task or 'features'}", rate))
     print("| | a second | ratio |\n|---|---|---|")
-    for name, found in rows:
-        print(f"| {name} | {found:,.0f} | {found / large:,.1f} |")
+    for name, rate in rows:
+        print(f"| {name} | {rate:,.0f} | {rate / large:,.1f} |")
 
 
 def best(work: Callable[[], int], seconds: float, repeats: int) -> float:
     """The most items a second; work does some and returns how many."""
     work()
-    found = []
+    rates = []
     for _ in range(repeats):
-        done, start = 0, time.perf_counter()
+        count, start = 0, time.perf_counter()
         while time.perf_counter() - start < seconds / repeats:
-            done += work()
-        found.append(done / (time.perf_counter() - start))
-    return max(found)
+            count += work()
+        rates.append(count / (time.perf_counter() - start))
+    return max(rates)
 
 
 def small_pictures(states: Any, size: int, colour: bool) -> Callable[[], int]:
@@ -76,12 +76,12 @@ def small_pictures(states: Any, size: int, colour: bool) -> Callable[[], int]:
 
 
 def large_pictures(states: Any) -> Callable[[], int]:
-    drawing, chosen = Drawing(), states[::100]
+    drawing, sample = Drawing(), states[::100]
 
     def draw() -> int:
-        for state in chosen:
+        for state in sample:
             drawing.picture(state, metres=0.0, seconds=0.0)
-        return len(chosen)
+        return len(sample)
 
     return draw
 

@@ -51,7 +51,7 @@ def measure(name: str, address: str) -> None:
     driver = open_page(*SCREENS[name], address)
     try:
         first = driver.execute_script("return performance.getEntriesByName('first picture')[0].startTime")
-        loaded = driver.execute_script(
+        size = driver.execute_script(
             "return performance.getEntriesByType('resource').reduce((sum, one) => sum + one.encodedBodySize, 0)"
         )
         driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
@@ -72,9 +72,9 @@ def measure(name: str, address: str) -> None:
     shares = ", ".join(f"{share}% under {np.percentile(between, share):.1f} ms" for share in (50, 95, 99))
     work = ", ".join(f"{share}% under {np.percentile(busy, share):.1f} ms" for share in (50, 99))
     print(
-        f"{name} {SCREENS[name]}: {loaded:,} bytes, first picture after {first:.0f} ms; "
+        f"{name} {SCREENS[name]}: {size:,} bytes, first picture after {first:.0f} ms; "
         f"between {len(between)} pictures: {shares}; work for each: {work}; "
-        f"{cpu:.1f} ms of the page's processor time for each, all told",
+        f"{cpu:.1f} ms of the page's processor time for each in all",
         flush=True,
     )
 

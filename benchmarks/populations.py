@@ -61,12 +61,12 @@ def main() -> None:
     parser.add_argument("--variants", nargs="*", default=[*VARIANTS], choices=[*VARIANTS], metavar="NAME")
     parser.add_argument("--out", type=Path, default=Path("runs/populations"))
     parser.add_argument("more", nargs="*", help="further settings of qwop-population, for all runs")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     runs = {}
-    for name in asked.variants:
-        folder = asked.out / name.replace(" ", "-")
+    for name in options.variants:
+        folder = options.out / name.replace(" ", "-")
         try:
-            evolve(folder, [*VARIANTS[name], *asked.more], asked.decisions)
+            evolve(folder, [*VARIANTS[name], *options.more], options.decisions)
         except BadInput as error:
             parser.error(str(error))
         runs[name] = Run.read(folder)
@@ -77,8 +77,8 @@ def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
     """Let a population play that many decisions, unless it has."""
     if (folder / "evaluation.json").exists():
         return
-    asked = population.read(list(settings))
-    rounds = round(decisions / (asked.agents * asked.work.decisions))
+    run = population.read(list(settings))
+    rounds = round(decisions / (run.agents * run.work.decisions))
     command = ["qwop-population", *settings, f"rounds={rounds}", f"out={folder}", "evaluation.against=[first,champion]"]
     if any((folder / "checkpoints").glob("decisions-*")):
         command.append("resume=true")

@@ -30,15 +30,15 @@ def race(seed: int = 0) -> Iterator[NDArray[np.uint8]]:
         2, "rgb_array", "Disabled", observation="contact", frames_per_step=FRAMES_A_SECOND // RATE
     )  # fmt: skip
     random = np.random.default_rng(seed)
-    seen, _ = env.reset(seed=seed)
+    observations, _ = env.reset(seed=seed)
     terminated = truncated = np.zeros(2, dtype=np.bool_)
     while not (terminated | truncated).any():
         pictures = env.render()
         assert pictures is not None
         yield pictures[0]
-        probabilities = policy.probabilities(seen[:, : policy.observation.size])
-        greedy, drawn = choose(probabilities[:1], None)[0], choose(probabilities[1:], random.random(1))[0]
-        seen, _, terminated, truncated, _ = env.step(np.concatenate([greedy, drawn]))
+        probabilities = policy.probabilities(observations[:, : policy.observation.size])
+        greedy, random_action = choose(probabilities[:1], None)[0], choose(probabilities[1:], random.random(1))[0]
+        observations, _, terminated, truncated, _ = env.step(np.concatenate([greedy, random_action]))
 
 
 def main() -> None:
@@ -48,8 +48,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.film is not None:
         print(write_video(arguments.film, race(), fps=RATE))
-    shown = next(islice(race(), round(SECONDS * RATE), None))
-    Image.fromarray(shown).save(arguments.out, optimize=True)
+    picture = next(islice(race(), round(SECONDS * RATE), None))
+    Image.fromarray(picture).save(arguments.out, optimize=True)
     print(arguments.out)
 
 

@@ -29,16 +29,16 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def section(name: str, found: dict[str, Any]) -> Iterator[str]:
+def section(name: str, results: dict[str, Any]) -> Iterator[str]:
     """Yield title, tables, and the origin of one comparison."""
     yield f"## {parse_yaml((HERE / f'{name}.yaml').read_text(encoding='utf-8'))['title']}\n"
-    for heading, names, cells in tables_of(found["lines"], found["milestones"]):
-        shown = [0, 2] if {row[1] for row in cells} == {"1 of 1"} else range(len(names))  # one seed: the figure alone
-        rows = [[row[place] for place in shown] for row in [names, *cells]]
+    for heading, names, cells in tables_of(results["lines"], results["milestones"]):
+        columns = [0, 2] if {row[1] for row in cells} == {"1 of 1"} else range(len(names))  # one seed: the figure alone
+        rows = [[row[place] for place in columns] for row in [names, *cells]]
         yield f"{heading}:\n\n{markdown(rows[0], rows[1:])}"
-    runs = [run for row in found["rows"].values() for run in row]
+    runs = [run for row in results["rows"].values() for run in row]
     origins = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["made"])
-    commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in found["rows"].items())
+    commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in results["rows"].items())
     yield f"`qwop-compare rows=benchmarks/{name}.yaml`; commit, machine and day: {'; '.join(origins)}.\n"
     yield f"```text\n{commands}\n```\n"
 

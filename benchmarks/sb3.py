@@ -18,30 +18,30 @@ EPISODES, SEED = 100, 1_000_000
 
 def main() -> None:
     name, *words = sys.argv[1:]
-    given = dict(word.split("=", 1) for word in words)
+    settings = dict(word.split("=", 1) for word in words)
     learner = getattr(stable_baselines3, name)
-    model = learner("MlpPolicy", given["environment"], seed=int(given["seed"]), device="cpu")
-    model.learn(int(given["decisions"]))
-    env, games = gymnasium.make(given["environment"]), []
+    model = learner("MlpPolicy", settings["environment"], seed=int(settings["seed"]), device="cpu")
+    model.learn(int(settings["decisions"]))
+    env, games = gymnasium.make(settings["environment"]), []
     for episode in range(EPISODES):
-        seen, _ = env.reset(seed=SEED + episode)
+        observation, _ = env.reset(seed=SEED + episode)
         total, over = 0.0, False
         while not over:
-            action, _ = model.predict(seen, deterministic=True)
-            seen, reward, terminated, truncated, _ = env.step(int(action))
+            action, _ = model.predict(observation, deterministic=True)
+            observation, reward, terminated, truncated, _ = env.step(int(action))
             total, over = total + float(reward), terminated or truncated
         games.append({"reward": total})
-    found = {
-        "environment": {"id": given["environment"]},
+    evaluation = {
+        "environment": {"id": settings["environment"]},
         "settings": {"greedy": True},
         "episodes": EPISODES,
         "mean_return": float(np.mean([game["reward"] for game in games])),
         "games": games,
-        "decisions": int(given["decisions"]),
+        "decisions": int(settings["decisions"]),
     }
-    folder = Path(given["out"])
+    folder = Path(settings["out"])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "evaluation.json").write_text(json.dumps(found) + "\n")
+    (folder / "evaluation.json").write_text(json.dumps(evaluation) + "\n")
 
 
 if __name__ == "__main__":

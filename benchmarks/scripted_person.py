@@ -60,11 +60,11 @@ class Hands:
 
 class Eyes(Protocol):
     """Judgement of the present state, by the present and the past, never the future. idle: what is held before the
-    first keys, as `meant` has it."""
+    first keys, as `choose` gives it."""
 
     idle: int
 
-    def meant(self) -> int:
+    def choose(self) -> int:
         """The number of the action that the person means, plus 1."""
         ...
 
@@ -82,10 +82,10 @@ class QwopEyes:
         self._policy, self._game = policy, game
         self._kind = str(policy.environment.all_settings["observation"])
 
-    def meant(self) -> int:
+    def choose(self) -> int:
         env = self._game.play.env.unwrapped
-        seen = observe_as(self._kind, env.state[None], env.events[None], env.hidden[None])
-        return int(self._policy.act(seen)[0][0]) + 1
+        observation = observe_as(self._kind, env.state[None], env.events[None], env.hidden[None])
+        return int(self._policy.act(observation)[0][0]) + 1
 
     def trouble(self) -> bool:
         state = self._game.play.env.unwrapped.state
@@ -99,21 +99,21 @@ class EnvironmentEyes:
 
     def __init__(self, policy: Policy, game: EnvironmentGame) -> None:
         self._policy, self._game = policy, game
-        self._agreed: deque[bool] = deque(maxlen=LOOKED_BACK)
+        self._agreements: deque[bool] = deque(maxlen=LOOKED_BACK)
 
     @property
     def _play(self) -> EnvironmentPlay:
         return self._game.play
 
-    def meant(self) -> int:
+    def choose(self) -> int:
         likely = self._policy.probabilities(self._play.observations[-1][None])[0]
         return int(likely.argmax()) + 1
 
     def trouble(self) -> bool:
         if self._play.actions:
-            before, done = self._play.observations[-2][None], self._play.actions[-1]
-            self._agreed.append(bool(self._policy.probabilities(before)[0][done] >= UNLIKELY))
-        return sum(self._agreed) < AGREED * len(self._agreed)
+            before, action = self._play.observations[-2][None], self._play.actions[-1]
+            self._agreements.append(bool(self._policy.probabilities(before)[0][action] >= UNLIKELY))
+        return sum(self._agreements) < AGREED * len(self._agreements)
 
 
 class ScriptedPerson:
@@ -156,10 +156,10 @@ class ScriptedPerson:
         return self._keys() if self._playing else 0
 
     def _keys(self) -> int:
-        meant = self._eyes.meant()
+        choice = self._eyes.choose()
         if self._random.random() < self._hands.slips:
             self._slip = int(self._random.integers(1, LONGEST_SLIP + 1))
-        self._queue.append(meant if self._slip == 0 else self._queue[-1] if self._queue else 0)
+        self._queue.append(choice if self._slip == 0 else self._queue[-1] if self._queue else 0)
         self._slip = max(0, self._slip - 1)
         return self._queue.popleft()
 
@@ -238,9 +238,9 @@ def _episodes(
     fps: float,
 ) -> Iterator[Episode]:  # fmt: skip
     """Yield the games and the lines that begin before their ends, until the minutes are over."""
-    left = settings.minutes * 60 * fps
+    remaining = settings.minutes * 60 * fps
     hands = Hands(settings.late, settings.slips)
-    while left > 0:
+    while remaining > 0:
         game = new_game()
         random = np.random.default_rng([settings.seed, game.number or 0, 1])
         scripted = ScriptedPerson(game, eyes(game), hands, random, CALM_SECONDS * fps, whole=settings.whole)
@@ -251,10 +251,10 @@ def _episodes(
             first = len(game.play.actions)
             while not game.over:
                 game.frame(scripted.frame())
-            left -= len(game.play.actions) - first
-            ended = game.episode()
-            yield ended
-            if ended.outcome != "fell" or left <= 0:
+            remaining -= len(game.play.actions) - first
+            episode = game.episode()
+            yield episode
+            if episode.outcome != "fell" or remaining <= 0:
                 break
 
 
@@ -265,9 +265,9 @@ def main() -> None:
     for name, default in (("person", "champion"), ("minutes", 5.0), ("late", 1), ("slips", 0.05), ("seed", 0)):
         parser.add_argument(f"--{name}", type=type(default), default=default)
     parser.add_argument("--whole", action="store_true", help="the person plays whole games")
-    given = vars(parser.parse_args())
-    folder = given.pop("folder")
-    record_scripted(ScriptedSettings(**given), folder)
+    options = vars(parser.parse_args())
+    folder = options.pop("folder")
+    record_scripted(ScriptedSettings(**options), folder)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,9 @@
 """Functions of several scripts of this folder."""
 
-import resource
 from collections.abc import Iterable, Sequence
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 """Variables with which a command computes with one thread."""
-
-
-def cpu_seconds(who: int = resource.RUSAGE_CHILDREN) -> float:
-    """Processor seconds of the processes that this one has started and that have ended, or of another of `who`."""
-    used = resource.getrusage(who)
-    return used.ru_utime + used.ru_stime
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

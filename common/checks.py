@@ -11,8 +11,8 @@ LONGEST_REASON = 200
 
 def one_of(choices: Sequence[object]) -> str:
     """Choices in words: 'a, b or c'."""
-    shown = [quoted(one) for one in choices]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    words = [quoted(one) for one in choices]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def quoted(value: object, longest: int = LONGEST_SHOWN) -> str:

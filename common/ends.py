@@ -28,12 +28,6 @@ ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getat
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 """Errors of a disk that accepts no more data: full, over a quota or file-size limit, or now read-only."""
 
-GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
-"""Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
-
-_NAMES = {errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP}
-"""Errors of a name that something else has, or that no file can have."""
-
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP: handled like Ctrl-C, with another exit code."""
@@ -48,38 +42,36 @@ def one_line_end(program: str) -> Iterator[None]:
     """Context manager: end the program with one line on stderr and an exit code, for errors that the user can fix and
     for signals."""
     try:
-        with _quiet_threads(), ending_signals() as received:
+        with _quiet_threads(), ending_signals() as signals:
             try:
                 yield
             except Exception as error:
                 # Some libraries raise an error of their own when a signal arrives.
-                if received:
-                    raise _interruption(received[-1]) from error
+                if signals:
+                    raise _interruption(signals[-1]) from error
                 raise
     except BadInput as error:
         _end(program, printable(str(error)))
     except OSError as error:
         if isinstance(error, BrokenPipeError) and _output_is_closed():
             _end(program, CLOSED, EXIT_CLOSED)
-        if error.errno not in NO_ROOM and not (error.errno in GONE | _NAMES and error.filename):
+        if error.filename is None and error.errno not in NO_ROOM:
             raise
         where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
-        remedies = {"make room or permit it": NO_ROOM, "give another name": _NAMES, "bring it back or permit it": GONE}
-        advice = next(remedy for remedy, errors in remedies.items() if error.errno in errors)
-        _end(program, f"{where}{error.strerror}; what was finished is kept: {advice} and go on")
+        _end(program, f"{where}{error.strerror}; what was finished is kept: make room or permit it, and go on")
     except Exception as error:
         if not lacks_memory(error):
             raise
-        found = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", LONGEST_REASON)
+        reason = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", LONGEST_REASON)
         advice = "what was finished is kept: give smaller settings, or more memory, and go on"
-        _end(program, f"out of memory ({found}); {advice}")
+        _end(program, f"out of memory ({reason}); {advice}")
     except KeyboardInterrupt as interruption:
         code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
         _end(f"\n{program}", "interrupted", code)
 
 
-def _end(program: str, said: object, code: int = EXIT_BAD_INPUT) -> NoReturn:
-    print(f"{program}: {said}", file=sys.stderr)
+def _end(program: str, message: str, code: int = EXIT_BAD_INPUT) -> NoReturn:
+    print(f"{program}: {message}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -136,24 +128,24 @@ def ending_signals() -> Iterator[list[int]]:
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
-        _received.append(number)
+        _arrivals.append(number)
         raise _interruption(number)
 
     usual = (signal.SIG_DFL, signal.default_int_handler)
     main = threading.current_thread() is threading.main_thread()
     before = {number: old for number in ENDING if main and (old := signal.getsignal(number)) in usual}
     if before:
-        _received.clear()
+        _arrivals.clear()
     for number in before:
         signal.signal(number, handle)
     try:
-        yield _received
+        yield _arrivals
     finally:
         for number, old in before.items():
             signal.signal(number, old)
 
 
-_received: list[int] = []
+_arrivals: list[int] = []
 
 
 def _interruption(number: int) -> KeyboardInterrupt:
@@ -166,8 +158,7 @@ def _quiet_threads() -> Iterator[None]:
     before = threading.excepthook
 
     def report(failure: threading.ExceptHookArgs) -> None:
-        error = failure.exc_value
-        if not (isinstance(error, OSError) and error.errno in NO_ROOM | GONE | {errno.EPIPE}):
+        if not isinstance(failure.exc_value, OSError):
             before(failure)
 
     threading.excepthook = report
@@ -187,13 +178,13 @@ class Deferred:
     def __init__(self, *, patient: bool = False) -> None:
         self._patient = patient
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        self._received: int | None = None
+        self._signal: int | None = None
         self._at_once = False
 
     @property
-    def received(self) -> bool:
+    def pending(self) -> bool:
         """True once a signal has arrived."""
-        return self._received is not None
+        return self._signal is not None
 
     def __enter__(self) -> "Deferred":
         if threading.current_thread() is threading.main_thread():
@@ -209,8 +200,8 @@ class Deferred:
 
     def deliver(self) -> None:
         """Raise what the first signal's own handler raises, if one has arrived."""
-        if self._received is not None:
-            self._handlers[self._received](self._received, None)
+        if self._signal is not None:
+            self._handlers[self._signal](self._signal, None)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -223,6 +214,6 @@ class Deferred:
             self._at_once = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        first, self._received = self._received is None, number
+        first, self._signal = self._signal is None, number
         if self._at_once or not (first or self._patient):
             self._handlers[number](number, frame)

@@ -67,7 +67,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_atomic`, for libraries that write by name: yields a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        made = make_missing(path.parent)
+        folders = make_missing(path.parent)
         try:
             with temporary_sibling(path) as partial:
                 yield partial
@@ -75,7 +75,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
                 partial.replace(path)
             sync_folder(path.parent)
         finally:
-            remove_if_empty(made)
+            remove_if_empty(folders)
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
@@ -131,12 +131,12 @@ def require_writable_folder(folder: Path, setting: str) -> None:
     Tries it, and leaves nothing behind.
     """
     try:
-        made = make_missing(folder)
+        folders = make_missing(folder)
         try:
             with temporary_sibling(folder / "trial") as partial:
                 partial.open("xb").close()
         finally:
-            remove_if_empty(made)
+            remove_if_empty(folders)
     except OSError as error:
         raise CannotBeWritten(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
@@ -154,9 +154,9 @@ def make_missing(folder: Path) -> list[Path]:
     return missing
 
 
-def remove_if_empty(made: list[Path]) -> None:
+def remove_if_empty(folders: list[Path]) -> None:
     """Remove the folders that `make_missing` made, unless something has been written into them."""
-    for one in reversed(made):
+    for one in reversed(folders):
         with suppress(OSError):
             one.rmdir()
 
@@ -177,5 +177,5 @@ def _why(path: Path, error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), path)
         return f"{in_the_way} is {'a file' if in_the_way.exists() else 'a link that leads nowhere'}"
-    said = str(error).splitlines()[:1]  # of a library's own, which has no number
-    return (error.strerror or (said[0] if said else type(error).__name__)).lower()
+    lines = str(error).splitlines()[:1]  # of a library's own, which has no number
+    return (error.strerror or (lines[0] if lines else type(error).__name__)).lower()

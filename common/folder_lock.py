@@ -68,7 +68,7 @@ def shared_lock(folder: Path, setting: str, within: Sequence[str] = (), beside: 
     BadInput, naming the setting, unless files can be written there.
     """
     require_writable_folder(folder, setting)
-    with _made(folder), closing(FolderLock(folder, within, beside)):
+    with _new_folder(folder), closing(FolderLock(folder, within, beside)):
         yield
 
 
@@ -79,7 +79,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
     process has the folder.
     """
-    with _made(folder), claimed(folder) as mine:
+    with _new_folder(folder), claimed(folder) as mine:
         if not mine:
             raise BadInput(
                 f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
@@ -95,7 +95,7 @@ def claimed(folder: Path) -> Iterator[bool]:
     Makes the folder, and leaves it. If folders cannot be locked, every claim succeeds.
     """
     make_missing(folder)
-    with _opened(folder) as descriptor:
+    with _descriptor(folder) as descriptor:
         yield _lock(descriptor, exclusive=True) is not False
 
 
@@ -105,7 +105,7 @@ def lock_waiting(path: Path) -> Iterator[None]:
 
     The lock ends with the process however it ends. Without locks, it does not wait.
     """
-    with _opened(path) as descriptor:
+    with _descriptor(path) as descriptor:
         if descriptor is not None:
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -119,22 +119,22 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     BadInput, naming the setting, if the folder is not empty. Files go into a temporary folder next to it; one left by a
     killed process is removed.
     """
-    asked, folder = folder, folder.resolve()  # a folder can replace the target of a link, but not the link
+    place, folder = folder, folder.resolve()  # a folder can replace the target of a link, but not the link
     if folder == Path.cwd():
-        raise BadInput(f"{setting}={asked}: is the working folder; give {setting}= a new folder")
-    _require_empty(folder, setting, asked)
+        raise BadInput(f"{setting}={place}: is the working folder; give {setting}= a new folder")
+    _require_empty(folder, setting, place)
     for entry in _leftovers([folder.parent]):
         if entry.is_dir(follow_symlinks=False):
-            with _opened(Path(entry.path)) as descriptor:
+            with _descriptor(Path(entry.path)) as descriptor:
                 if _lock(descriptor, exclusive=True):
                     shutil.rmtree(entry.path, ignore_errors=True)
-    with _made(folder.parent):
+    with _new_folder(folder.parent):
         partial = folder.parent / f".{uuid4().hex}.partial"
         try:
             partial.mkdir()
             with closing(FolderLock(partial)):
                 yield partial
-                _require_empty(folder, setting, asked)
+                _require_empty(folder, setting, place)
                 if folder.is_dir():
                     folder.rmdir()
                 partial.rename(folder)
@@ -157,24 +157,24 @@ def _leftovers(folders: Sequence[Path]) -> Iterator["os.DirEntry[str]"]:
             yield from [entry for entry in os.scandir(folder) if LEFTOVER.fullmatch(entry.name)]
 
 
-def _require_empty(folder: Path, setting: str, asked: Path) -> None:
+def _require_empty(folder: Path, setting: str, place: Path) -> None:
     remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
     if folder.is_dir() and any(folder.iterdir()):
-        raise BadInput(f"{setting}={asked}: is not empty; give {setting}= a new folder")
+        raise BadInput(f"{setting}={place}: is not empty; give {setting}= a new folder")
 
 
 @contextmanager
-def _made(folder: Path) -> Iterator[None]:
+def _new_folder(folder: Path) -> Iterator[None]:
     """Context manager: makes the folder, and removes it again if it stays empty."""
-    made = make_missing(folder)
+    folders = make_missing(folder)
     try:
         yield
     finally:
-        remove_if_empty(made)
+        remove_if_empty(folders)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int | None]:
+def _descriptor(path: Path) -> Iterator[int | None]:
     """Context manager: `_open` the folder or file, and close it at the end."""
     descriptor = _open(path)
     try:

@@ -27,14 +27,14 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 def import_asked(arguments: Sequence[str]) -> list[str]:
     """The command line without `imports=[…]`, whose modules have been imported; BadInput for what is no module."""
-    asked = [one for one in arguments if one.lstrip("+").startswith(f"{SETTING}=")]
-    for one in asked:
+    own = [one for one in arguments if one.lstrip("+").startswith(f"{SETTING}=")]
+    for one in own:
         names = one.partition("=")[2].strip("[] ")
         import_modules([name.strip(" '\"") for name in names.split(",") if name.strip()], one)
-    return [one for one in arguments if one not in asked]
+    return [one for one in arguments if one not in own]
 
 
-def import_modules(names: Sequence[str], said: str) -> None:
+def import_modules(names: Sequence[str], setting: str) -> None:
     """Import modules, looked for in the working directory too, and for processes that this one starts.
 
     said: the setting that names them. BadInput for one that cannot be imported.
@@ -42,16 +42,16 @@ def import_modules(names: Sequence[str], said: str) -> None:
     for name in names:
         if not _MODULE.fullmatch(name) or name.endswith(".py"):
             better = Path(name).stem if name.endswith(".py") else "my_package.envs"
-            raise BadInput(f"{said}: {quoted(name)} is no name of a module; expected one such as {quoted(better)}")
+            raise BadInput(f"{setting}: {quoted(name)} is no name of a module; expected one such as {quoted(better)}")
         try:
             _import(name)
         except (Exception, SystemExit) as error:  # anybody's module may fail in any way
             why = f"{type(error).__name__}: {quoted(error, 200)}"
             raise BadInput(
-                f"{said}: the module {name} cannot be imported ({why}); install it, or run the command in its folder"
+                f"{setting}: the module {name} cannot be imported ({why}); install it, or run the command in its folder"
             ) from error
-        if name not in (known := imported()):
-            os.environ[VARIABLE] = ",".join([*known, name])
+        if name not in (before := imported()):
+            os.environ[VARIABLE] = ",".join([*before, name])
 
 
 def imported() -> list[str]:
@@ -59,11 +59,11 @@ def imported() -> list[str]:
     return [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
 
 
-def without_module(id: str, said: str) -> str:
+def without_module(id: str, setting: str) -> str:
     """The id of an environment without the module in front of it, which is imported; BadInput if it cannot be."""
     module, colon, name = id.rpartition(":")
     if colon:
-        import_modules([module], said)
+        import_modules([module], setting)
     return name
 
 

@@ -41,8 +41,8 @@ def make_callable(module: str, place: str) -> None:
 
     def function() -> Callable[..., Any]:
         where, _, name = place.partition(":")
-        found: Callable[..., Any] = getattr(import_module(where), name)
-        return found
+        value: Callable[..., Any] = getattr(import_module(where), name)
+        return value
 
     class CallableModule(ModuleType):
         def __call__(self, *arguments: Any, **settings: Any) -> Any:
@@ -65,10 +65,10 @@ def import_quickly(module: str) -> ModuleType:
     collecting, new = gc.isenabled(), module not in sys.modules
     gc.disable()
     try:
-        imported = import_module(module)
+        library = import_module(module)
         if new:
             gc.freeze()
-        return imported
+        return library
     finally:
         if collecting:
             gc.enable()

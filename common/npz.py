@@ -26,28 +26,28 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
 
     BadInput, which names the file and ends with what was `expected`, for anything else. Never unpickles anything.
     """
-    with _opened(path, most, expected) as (arrays, sizes):
+    with _archive(path, most, expected) as (archive, sizes):
         if missing := [name for name in names if name not in sizes]:
             raise ValueError(f"has {quoted(', '.join(sorted(sizes))) or 'nothing'}, but no {missing[0]}")
         if (size := sum(sizes[name] for name in names)) > most:
             raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
         try:
-            found = {name: arrays[name] for name in names}
+            arrays = {name: archive[name] for name in names}
         except _BROKEN as error:
             raise ValueError(f"cannot be read ({quoted(error, 200) or type(error).__name__})") from None
-        if others := [name for name in names if not isinstance(found[name], np.ndarray)]:
+        if others := [name for name in names if not isinstance(arrays[name], np.ndarray)]:
             raise ValueError(f"{others[0]} is no array")
-        return found
+        return arrays
 
 
 def array_names(path: Path, most: int, expected: str) -> list[str]:
     """Names of the arrays in an .npz file; BadInput, which names the file and ends with what was `expected`."""
-    with _opened(path, most, expected) as (_, sizes):
+    with _archive(path, most, expected) as (_, sizes):
         return [*sizes]
 
 
 @contextmanager
-def _opened(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str, Any], dict[str, int]]]:
+def _archive(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str, Any], dict[str, int]]]:
     """Context manager: the arrays of a file, and their sizes; BadInput, naming the file, for errors of its content."""
     with open_regular(path, most, expected) as (file, _):
         try:
@@ -58,7 +58,7 @@ def _opened(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str,
             if len(sizes) < len(members):
                 raise ValueError("has an array twice")
             file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                yield arrays, sizes
+            with np.load(file, allow_pickle=False) as archive:
+                yield archive, sizes
         except _BROKEN as error:
             raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None

@@ -15,21 +15,23 @@ LONGEST = 500
 """Characters of a setting's value in a message: two lists may differ late."""
 
 
-def checkpoint_to_resume(out: Path, resume: bool, found: Sequence[Path], begun: bool, policy: Path) -> Path | None:
+def checkpoint_to_resume(
+    out: Path, resume: bool, checkpoints: Sequence[Path], has_begun: bool, policy: Path
+) -> Path | None:
     """Return the newest of a run's checkpoints, oldest first; None for a new run, or one killed before it had one.
 
     Raises BadInput for a new run where one has begun and, with `resume`, if none has, or if its checkpoints are gone
     but a trained policy is there.
     """
     if not resume:
-        if found or begun:
+        if checkpoints or has_begun:
             raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
         return None
-    if not found and policy.exists():
+    if not checkpoints and policy.exists():
         raise BadInput(f"{out}: no checkpoint to resume from, only {policy}; give out= another folder to start anew")
-    if not found and not begun:
+    if not checkpoints and not has_begun:
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
-    return found[-1] if found else None
+    return checkpoints[-1] if checkpoints else None
 
 
 def kept_policy(path: Path) -> Path:
@@ -60,14 +62,14 @@ def require_same(before: object, now: object, name: str, out: Path) -> None:
 
 
 @contextmanager
-def removed_unless_begun(out: Path, begun: Callable[[], bool]) -> Iterator[None]:
+def removed_unless_begun(out: Path, has_begun: Callable[[], bool]) -> Iterator[None]:
     """Context manager of a run: if it ends with BadInput before it has begun, its folder is removed, unless it held
     anything before."""
     new = not out.exists() or not any(out.iterdir())
     try:
         yield
     except BadInput:
-        if new and not begun():
+        if new and not has_begun():
             shutil.rmtree(out, ignore_errors=True)
         raise
 

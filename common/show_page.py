@@ -1,4 +1,4 @@
-"""A page that this machine serves, shown to whoever sits at it: in a graphical browser, or by its address."""
+"""A page that this machine serves, opened in a browser, or named by its address."""
 
 import getpass
 import os
@@ -6,15 +6,11 @@ import shlex
 import sys
 import threading
 import webbrowser
-from pathlib import PurePath
 from urllib.parse import urlsplit
-
-TEXT_BROWSERS = ("www-browser", "browsh", "carbonyl", "cha", "edbrowse", "elinks", "links", "links2", "lynx", "w3m")
-"""Programs that would take the terminal, and play nothing."""
 
 
 def open_page(address: str, seconds: float = 0.0) -> None:
-    """Open an address in a graphical browser; does nothing without a display or such a browser.
+    """Open an address in the browser; does nothing without a display, unless the variable BROWSER names one.
 
     It opens in a thread, as some browsers return only once they are closed. seconds: time to wait for it.
     """
@@ -23,8 +19,6 @@ def open_page(address: str, seconds: float = 0.0) -> None:
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
-        return
-    if PurePath(getattr(browser, "name", "")).name in TEXT_BROWSERS:
         return
     opening = threading.Thread(target=browser.open, args=(address,), name="browser", daemon=True)
     opening.start()
@@ -39,9 +33,9 @@ def forwarding(address: str) -> str | None:
     over_ssh = os.environ.get("SSH_CONNECTION", "").split()  # addresses and ports of the client and of this machine
     if _has_display() or len(over_ssh) != 4:
         return None
-    found = urlsplit(address)
+    parts = urlsplit(address)
     port = [] if over_ssh[3] == "22" else ["-p", over_ssh[3]]
-    forward = f"{found.port}:{found.hostname}:{found.port}"
+    forward = f"{parts.port}:{parts.hostname}:{parts.port}"
     command = shlex.join(["ssh", "-L", forward, *port, f"{getpass.getuser()}@{over_ssh[2]}"])
     return f"from the machine that you sit at: {command}, and open the address there"
 

@@ -80,16 +80,16 @@ class _TensorBoard:
 class _Run:
     """A run at W&B or in Trackio, whose calls are the same."""
 
-    def __init__(self, kind: str, folder: Path, settings: Mapping[str, object], resumed: bool) -> None:
+    def __init__(self, kind: str, folder: Path, settings: Mapping[str, object], again: bool) -> None:
         of = folder.absolute()
-        more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, resumed), "dir": str(of)}
+        more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, again), "dir": str(of)}
         with redirect_stdout(StringIO()):  # several lines on its dashboard, through a progress bar
             self._run = import_module(kind).init(
                 project=os.environ.get("WANDB_PROJECT", PROJECT),
                 name=str(folder),
                 group=of.parent.name,
                 config=dict(settings),
-                resume="allow" if resumed else "never",
+                resume="allow" if again else "never",
                 **more,
             )
         self._by_step = kind == TRACKIO
@@ -107,8 +107,8 @@ class _Run:
             close_after_use(self._run.finish, "tracker")
 
 
-def _id(folder: Path, resumed: bool) -> str:
+def _id(folder: Path, again: bool) -> str:
     path = folder / ID
-    if not (resumed and path.exists()):
+    if not (again and path.exists()):
         write_atomic(path, uuid4().hex[:12])
     return path.read_text(encoding="utf-8").strip()

@@ -128,7 +128,7 @@ class Loop:
                     self._evaluate(signals)
                     if self._at_barrier(0) or self._schedule.finished:
                         self._checkpoint()
-                    elif signals.received or not self._goes_on:
+                    elif signals.pending or not self._goes_on:
                         self._interrupted()
                     signals.deliver()
                     if not self._goes_on and not self._schedule.finished:
@@ -233,7 +233,7 @@ class Loop:
             ):
                 self._observer.evaluate(self, index, within=within)
         except BaseException:
-            if signals.received:
+            if signals.pending:
                 self._interrupted()
             raise
         self._evaluation_due = None
