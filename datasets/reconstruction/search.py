@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...envs.engine import layout as at
 from ...envs.engine import native, workspace
-from ...envs.engine.observations import FEATURES
+from ...envs.engine.batch import FEATURES
 
 EFFECTIVE_KEYS = np.array([thighs | calves for thighs in (0, 1, 2) for calves in (0, 4, 8)], dtype=np.uint8)
 """Key combinations that differ in their effect: Q overrides W, and O overrides P."""

@@ -32,10 +32,9 @@ from numba.core import types
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from .interface import KERNELS, symbol
+from .kernels.compiled import code_alone, code_of
 from .kernels.entries import BROWSER_ARRAYS, BROWSER_ENTRIES, ENTRIES
-from .kernels.front import code_alone, code_of
-from .kernels.fused import fused_code
-from .kernels.runtime import runtime
+from .kernels.runtime import fused_code, runtime
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE / "lib"
@@ -352,10 +351,7 @@ def origin() -> dict[str, str]:
 def sources_digest(folder: Path = HERE) -> str:
     """Digest of the sources without comments, docstrings and layout."""
     digest = hashlib.sha256()
-    own = [
-        folder / f"{name}.py"
-        for name in ("batch", "bodies", "build", "interface", "layout", "observations", "view", "workspace")
-    ]
+    own = [folder / f"{name}.py" for name in ("batch", "bodies", "build", "interface", "layout", "workspace")]
     for file in [*sorted((folder / "kernels").glob("*.py")), *own]:
         tree = ast.parse(file.read_bytes())
         for node in ast.walk(tree):

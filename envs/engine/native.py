@@ -105,8 +105,7 @@ def _fit(library: SharedLibrary, file: str, exact: Callable[[Engine], bool]) -> 
 
 def plays_exactly(library: Engine) -> bool:
     """True if a game comes out as everywhere, alone and in all lanes."""
-    from .page import new_page
-    from .run import play_together
+    from .page import new_page, play_together
 
     keys = (np.arange(CHECKED_FRAMES) // 8 * 11 % 16).astype(np.uint8)
     found = set()

@@ -1,15 +1,18 @@
-"""A page's first world, and the beginning of a game on it."""
+"""A page's first world, the beginning of a game on it, and games from the keys of every frame."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from . import layout as at
 from . import native
+from .batch import HIDDEN
 from .bodies import HEAD_ANGLE, HEAD_STIFFNESS, START
 from .layout import INTEGERS, REALS
-from .run import play_keys
+from .workspace import workspace
 
 RESETS = ("a", "b")
 """Names of a page's first games, by the resets before them: one, or two in a row."""
@@ -57,3 +60,54 @@ def wait(reals: NDArray[np.float64], frames: int) -> None:
     """Let frames pass before the first click, in which only the torque on the head grows; reals [1, REALS]."""
     for _ in range(frames):
         reals[0, at.HEAD_TORQUE] += HEAD_STIFFNESS * (START[at.HEAD, at.ANGLE] + HEAD_ANGLE)
+
+
+@cache
+def _game_after_reset(variant: str) -> Game:
+    if variant not in RESETS:
+        raise BadInput(f"reset={variant}: expected one of {', '.join(RESETS)}")
+    reals, integers = loaded()
+    begin(reals, integers, RESETS.index(variant) + 1)
+    return reals, integers
+
+
+def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """`n` games on a page just loaded, after one reset (`a`) or after two in a row (`b`)."""
+    reals, integers = _game_after_reset(reset)
+    return np.repeat(reals, n, axis=0), np.repeat(integers, n, axis=0)
+
+
+def play_keys(
+    reals: NDArray[np.float64],
+    integers: NDArray[np.int32],
+    keys: NDArray[np.uint8],
+    trigonometry: str = "current",
+    library: native.Engine | None = None,
+) -> NDArray[np.float64]:
+    """Play a game (rows [1, REALS] and [1, INTEGERS]) with `keys` [n]; return its states from now on, frame by frame.
+
+    float64 [m + 1, 93]: bodies, events and what they do not show (`observations.HIDDEN`); m < n if the game ended.
+    """
+    return play_together(reals, integers, [keys], 1, trigonometry, library)[0]
+
+
+def play_together(
+    reals: NDArray[np.float64],
+    integers: NDArray[np.int32],
+    keys: Sequence[NDArray[np.uint8]],
+    width: int = native.MANY,
+    trigonometry: str = "current",
+    library: native.Engine | None = None,
+) -> list[NDArray[np.float64]]:
+    """Play g games (rows [g, REALS] and [g, INTEGERS]), each with its keys [n], in all lanes; see `play_keys`."""
+    begins = np.concatenate([[0], np.cumsum([len(one) for one in keys])]).astype(np.int64)
+    frames = np.empty((begins[-1] + len(keys), at.EVENTS + 6 + HIDDEN))
+    played = np.zeros(len(keys), dtype=np.int64)
+    space = workspace((library or native.engine()).width)
+    native.call(
+        "play_keys", reals, integers, np.concatenate(keys), begins, frames, played, *space,
+        width=width, trigonometry=trigonometry, library=library,
+    )  # fmt: skip
+    return [
+        frames[begin : begin + count + 1] for begin, count in zip(begins[:-1] + range(len(keys)), played, strict=True)
+    ]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from ..engine import layout as at
-from ..engine.view import LIFT_ABOVE
+from ..engine.batch import LIFT_ABOVE
 from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W, UNITS_A_METRE
 from .scene import HURDLE, RUNNER, SCENE, Canvas, Shape, draw_shapes, tile
 

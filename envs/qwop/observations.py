@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import native
-from ..engine.observations import FEATURES, FEATURES_ONLY, HIDDEN
+from ..engine.batch import FEATURES, FEATURES_ONLY, HIDDEN
 from ..names import JUMPED
 from .task import OBSERVATIONS
 

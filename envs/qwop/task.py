@@ -14,7 +14,7 @@ from ...common.settings import NotNegative, Settings, Share
 from ...common.shared_settings import IdleFrames
 from ..engine import batch, native, new_games, workspace
 from ..engine import layout as at
-from ..engine.observations import CONTACT, FEATURES_ONLY, FULL
+from ..engine.batch import CONTACT, FEATURES_ONLY, FULL
 from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, Reward
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
@@ -140,7 +140,7 @@ class GameArrays:
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
 
     def __init__(self, task: QWOPTask, count: int) -> None:
-        self.task = task.numbers()
+        self.settings = task.numbers()
         self._width = 1 if count == 1 else native.MANY
         fresh = new_games(1)
         self.fresh_reals, self.fresh_integers = fresh[0][0], fresh[1][0]
@@ -158,7 +158,7 @@ class GameArrays:
         self.workspace = workspace()
         self._arguments = (
             self.reals, self.integers, self.counters, self.numbers, self.observations,
-            self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers,
+            self.final_observations, self.orders, self.settings, self.fresh_reals, self.fresh_integers,
         )  # fmt: skip
         self._calls: dict[int, native.Call] = {}
 

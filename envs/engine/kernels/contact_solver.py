@@ -11,7 +11,7 @@ from ..bodies import FRICTION, INVERSE_INERTIA, INVERSE_MASS, MASS, RADIUS
 from .compiled import inlined, kernel
 from .contacts import world_normal, world_point
 from .joints import LINEAR_SLOP
-from .libraries import sine_and_cosine
+from .trigonometry import sine_and_cosine
 
 MAX_LINEAR_CORRECTION = 0.2
 MAX_CONDITION_NUMBER = 100

@@ -4,44 +4,8 @@ Each game is a row of every array. Rows are independent, so any thread can play 
 Nothing is allocated.
 """
 
+from .. import batch
 from .. import layout as at
-from ..batch import (
-    BEGIN,
-    CLOCK,
-    DECIDE,
-    DISTANCE,
-    DO,
-    FELL,
-    FINISH_SCORE,
-    FINISHED,
-    FIRST_KEY,
-    FIRST_KEYS_DOWN,
-    FRAMES,
-    FRAMES_TO_PLAY,
-    FROM_HURDLE,
-    FROM_X,
-    FROM_Y,
-    IDLE,
-    IDLE_BEFORE,
-    KEYS_DOWN,
-    NEXT_IDLE,
-    OUTCOME,
-    PLAYED,
-    REWARD,
-    RUNNING,
-    SCORE,
-    STOPPED,
-    TASK_FALL_PENALTY,
-    TASK_LAG,
-    TASK_LIMIT,
-    TASK_OBSERVATION,
-    TASK_PUSH_PENALTY,
-    TASK_REWARD,
-    TASK_SHAPING,
-    TERMINATED,
-    TIME,
-    TRUNCATED,
-)
 from ..workspace import CHOSEN, CHOSEN_COUNT, FIRST_KEYS, KEYS, PLAYED_NOW, PLAYING, PLAYING_COUNT, PRESSED, TO_PLAY
 from .compiled import inlined, kernel
 from .features import joint_angle, observe_game, observe_start
@@ -65,21 +29,23 @@ def play_games(
     """
     for start in range(first_row, last_row, len(lanes)):
         stop = min(start + len(lanes), last_row)
-        for what in (DECIDE, BEGIN):
+        for what in (batch.DECIDE, batch.BEGIN):
             count = 0
             for row in range(start, stop):
-                if what == DECIDE:
-                    wanted = orders[row, DO] == DECIDE
+                if what == batch.DECIDE:
+                    wanted = orders[row, batch.DO] == batch.DECIDE
                 else:
-                    over = counters[row, TERMINATED] != 0 or counters[row, TRUNCATED] != 0
-                    wanted = orders[row, DO] == BEGIN or (follow and orders[row, DO] == DECIDE and over)
+                    over = counters[row, batch.TERMINATED] != 0 or counters[row, batch.TRUNCATED] != 0
+                    wanted = orders[row, batch.DO] == batch.BEGIN or (
+                        follow and orders[row, batch.DO] == batch.DECIDE and over
+                    )
                 if wanted:
                     work[count, CHOSEN] = row
                     count += 1
             work[0, CHOSEN_COUNT] = count
             if count == 0:
                 continue
-            if what == DECIDE:
+            if what == batch.DECIDE:
                 _begin_decisions(reals, numbers, orders, work)
             else:
                 _begin_games(
@@ -87,7 +53,7 @@ def play_games(
                     task, memory, work,
                 )  # fmt: skip
             _play(lanes, reals, integers, counters, observations, task, memory, work)
-            if what == DECIDE:
+            if what == batch.DECIDE:
                 _end_decisions(reals, counters, numbers, task, work)
             else:
                 _end_idling(reals, counters, numbers, orders, work)
@@ -97,10 +63,10 @@ def play_games(
 def _begin_decisions(reals, numbers, orders, work):
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
-        work[place, FIRST_KEYS], work[place, KEYS] = orders[game, FIRST_KEYS_DOWN], orders[game, KEYS_DOWN]
-        work[place, TO_PLAY] = orders[game, FRAMES_TO_PLAY]
-        numbers[game, FROM_X], numbers[game, FROM_Y] = reals[game, _TORSO_X], reals[game, _TORSO_Y]
-        numbers[game, FROM_HURDLE] = reals[game, _HURDLE]
+        work[place, FIRST_KEYS], work[place, KEYS] = orders[game, batch.FIRST_KEYS_DOWN], orders[game, batch.KEYS_DOWN]
+        work[place, TO_PLAY] = orders[game, batch.FRAMES_TO_PLAY]
+        numbers[game, batch.FROM_X], numbers[game, batch.FROM_Y] = reals[game, _TORSO_X], reals[game, _TORSO_Y]
+        numbers[game, batch.FROM_HURDLE] = reals[game, _HURDLE]
 
 
 @kernel
@@ -108,25 +74,25 @@ def _end_decisions(reals, counters, numbers, task, work):
     """Write the decisions' rewards, and the outcomes of the games."""
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
-        counters[game, PLAYED] = work[place, PLAYED_NOW]
-        counters[game, IDLE_BEFORE] = counters[game, IDLE]
+        counters[game, batch.PLAYED] = work[place, PLAYED_NOW]
+        counters[game, batch.IDLE_BEFORE] = counters[game, batch.IDLE]
         _measure(reals[game], counters[game], numbers[game])
-        counters[game, TERMINATED] = 0
-        counters[game, TRUNCATED] = 0
-        counters[game, OUTCOME] = RUNNING
+        counters[game, batch.TERMINATED] = 0
+        counters[game, batch.TRUNCATED] = 0
+        counters[game, batch.OUTCOME] = batch.RUNNING
         if reals[game, at.ENDED] != 0.0:
-            counters[game, TERMINATED] = 1
-            finished = reals[game, at.LANDED] != 0.0 and reals[game, at.SCORE] >= FINISH_SCORE
-            counters[game, OUTCOME] = FINISHED if finished else FELL
-        elif counters[game, FRAMES] >= task[TASK_LIMIT]:
-            counters[game, TRUNCATED] = 1
-            counters[game, OUTCOME] = STOPPED
+            counters[game, batch.TERMINATED] = 1
+            finished = reals[game, at.LANDED] != 0.0 and reals[game, at.SCORE] >= batch.FINISH_SCORE
+            counters[game, batch.OUTCOME] = batch.FINISHED if finished else batch.FELL
+        elif counters[game, batch.FRAMES] >= task[batch.TASK_LIMIT]:
+            counters[game, batch.TRUNCATED] = 1
+            counters[game, batch.OUTCOME] = batch.STOPPED
         knee = min(joint_angle(reals[game], at.LEFT_KNEE), joint_angle(reals[game], at.RIGHT_KNEE))
-        numbers[game, REWARD] = decision_reward(
-            task[TASK_REWARD], task[TASK_SHAPING], task[TASK_FALL_PENALTY], task[TASK_PUSH_PENALTY],
-            numbers[game, FROM_X], numbers[game, FROM_Y], reals[game, _TORSO_X], reals[game, _TORSO_Y], knee,
-            numbers[game, FROM_HURDLE], reals[game, _HURDLE],
-            counters[game, OUTCOME] == FINISHED, counters[game, OUTCOME] == FELL,
+        numbers[game, batch.REWARD] = decision_reward(
+            task[batch.TASK_REWARD], task[batch.TASK_SHAPING], task[batch.TASK_FALL_PENALTY],
+            task[batch.TASK_PUSH_PENALTY], numbers[game, batch.FROM_X], numbers[game, batch.FROM_Y],
+            reals[game, _TORSO_X], reals[game, _TORSO_Y], knee, numbers[game, batch.FROM_HURDLE], reals[game, _HURDLE],
+            counters[game, batch.OUTCOME] == batch.FINISHED, counters[game, batch.OUTCOME] == batch.FELL,
         )  # fmt: skip
 
 
@@ -141,27 +107,27 @@ def _begin_games(
         _copy(observations[game], final_observations[game])
         _copy(fresh_reals, reals[game])
         _copy(fresh_integers, integers[game])
-        counters[game, FRAMES] = 1  # the frame that a reset plays
-        counters[game, FIRST_KEY] = 0
+        counters[game, batch.FRAMES] = 1  # the frame that a reset plays
+        counters[game, batch.FIRST_KEY] = 0
         work[place, FIRST_KEYS], work[place, KEYS] = 0, 0
-        work[place, TO_PLAY] = orders[game, NEXT_IDLE]
-        if task[TASK_LAG] == 1:
-            observe_start(task[TASK_OBSERVATION], memory, observations[game])
+        work[place, TO_PLAY] = orders[game, batch.NEXT_IDLE]
+        if task[batch.TASK_LAG] == 1:
+            observe_start(task[batch.TASK_OBSERVATION], memory, observations[game])
 
 
 @kernel
 def _end_idling(reals, counters, numbers, orders, work):
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
-        counters[game, IDLE] = work[place, PLAYED_NOW]
-        if orders[game, DO] == BEGIN:
-            counters[game, IDLE_BEFORE] = counters[game, IDLE]
-            counters[game, PLAYED] = counters[game, IDLE]
-            counters[game, TERMINATED] = 0
-            counters[game, TRUNCATED] = 0
-            counters[game, OUTCOME] = RUNNING
+        counters[game, batch.IDLE] = work[place, PLAYED_NOW]
+        if orders[game, batch.DO] == batch.BEGIN:
+            counters[game, batch.IDLE_BEFORE] = counters[game, batch.IDLE]
+            counters[game, batch.PLAYED] = counters[game, batch.IDLE]
+            counters[game, batch.TERMINATED] = 0
+            counters[game, batch.TRUNCATED] = 0
+            counters[game, batch.OUTCOME] = batch.RUNNING
             _measure(reals[game], counters[game], numbers[game])
-            numbers[game, REWARD] = 0.0
+            numbers[game, batch.REWARD] = 0.0
 
 
 @kernel
@@ -178,33 +144,33 @@ def _play(lanes, reals, integers, counters, observations, task, memory, work):
         for place in range(work[0, CHOSEN_COUNT]):
             game = work[place, CHOSEN]
             if work[place, PLAYED_NOW] < work[place, TO_PLAY] and reals[game, at.ENDED] == 0.0:
-                if task[TASK_LAG] == 1:
-                    observe_game(task[TASK_OBSERVATION], reals[game], observations[game])
+                if task[batch.TASK_LAG] == 1:
+                    observe_game(task[batch.TASK_OBSERVATION], reals[game], observations[game])
                 keys = work[place, FIRST_KEYS if work[place, PLAYED_NOW] == 0 else KEYS]
                 work[place, PLAYED_NOW] += 1
-                counters[game, FRAMES] += 1
-                if keys != 0 and counters[game, FIRST_KEY] == 0:
-                    counters[game, FIRST_KEY] = counters[game, FRAMES]
+                counters[game, batch.FRAMES] += 1
+                if keys != 0 and counters[game, batch.FIRST_KEY] == 0:
+                    counters[game, batch.FIRST_KEY] = counters[game, batch.FRAMES]
                 work[playing, PLAYING], work[playing, PRESSED] = game, keys
                 playing += 1
         work[0, PLAYING_COUNT] = playing
         if playing == 0:
             break
         advance(lanes, reals, integers, memory, work)
-    if task[TASK_LAG] == 0:
+    if task[batch.TASK_LAG] == 0:
         for place in range(work[0, CHOSEN_COUNT]):
             game = work[place, CHOSEN]
-            observe_game(task[TASK_OBSERVATION], reals[game], observations[game])
+            observe_game(task[batch.TASK_OBSERVATION], reals[game], observations[game])
 
 
 @inlined
 def _measure(reals, counters, numbers):
-    numbers[DISTANCE] = reals[6 * at.TORSO + at.X] / 10.0
-    numbers[SCORE] = reals[at.SCORE]
-    numbers[CLOCK] = reals[at.CLOCK]
-    numbers[TIME] = 0.0
-    if counters[FIRST_KEY] > 0:
-        numbers[TIME] = (counters[FRAMES] - counters[FIRST_KEY] + 1) / _FRAMES_A_SECOND
+    numbers[batch.DISTANCE] = reals[6 * at.TORSO + at.X] / 10.0
+    numbers[batch.SCORE] = reals[at.SCORE]
+    numbers[batch.CLOCK] = reals[at.CLOCK]
+    numbers[batch.TIME] = 0.0
+    if counters[batch.FIRST_KEY] > 0:
+        numbers[batch.TIME] = (counters[batch.FRAMES] - counters[batch.FIRST_KEY] + 1) / _FRAMES_A_SECOND
 
 
 @inlined

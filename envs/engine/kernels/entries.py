@@ -7,26 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import layout as at
-from ..observations import CONTACT_FEATURES
+from ..batch import CONTACT_FEATURES
 from ..workspace import PLAYING, PLAYING_COUNT, PRESSED, workspace
-from . import decisions, features, frames, game, learning, raster, rewards, touchdowns
+from . import decisions, features, game, learning, raster, rewards
 from .compiled import kernel
 from .lanes import ONE_LANE
-from .touching import touching
 
 ENTRIES: dict[str, Callable[..., Any]] = {
     "play_games": decisions.play_games,
-    "play_keys": frames.play_keys,
-    "play_frame": frames.play_frame,
+    "play_keys": game.play_keys,
+    "play_frame": game.play_frame,
     "load_page": game.load_page,
     "reset_page": game.reset_page,
     "observe_all": features.observe_all,
     "observe_start": features.observe_start,
     "bent_knees": features.bent_knees,
-    "distances": frames.distances,
+    "distances": features.distances,
     "decision_rewards": rewards.decision_rewards,
-    "touching": touching,
-    "count_touchdowns": touchdowns.count_touchdowns,
+    "touching": rewards.touching,
+    "count_touchdowns": rewards.count_touchdowns,
     "draw_games": raster.draw_games,
     "set_leaves": learning.set_leaves,
     "find_leaves": learning.find_leaves,
@@ -60,7 +59,7 @@ def frame(reals, integers, scratch, work, keys):
 
 @kernel
 def observe(reals, observation, kind):
-    """The observation of this kind (`observations.FEATURES_ONLY`, …)."""
+    """The observation of this kind (`batch.FEATURES_ONLY`, …)."""
     features.observe_game(kind, reals[0], observation)
 
 

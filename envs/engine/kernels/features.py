@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import layout as at
+from ..batch import CONTACT, FEATURES, FEATURES_ONLY, FOOT_FEATURES, FULL_FEATURES, LINE
 from ..bodies import (
     HALF_HEIGHT,
     HALF_WIDTH,
@@ -14,9 +15,8 @@ from ..bodies import (
     TRACK_SPACING,
     TRACK_Y,
 )
-from ..observations import CONTACT, FEATURES, FEATURES_ONLY, FOOT_FEATURES, FULL_FEATURES, LINE
 from .compiled import inlined, kernel
-from .trigonometry import sine_and_cosine
+from .trigonometry import gnu_sine_and_cosine
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
 _JOINTS = np.array(
@@ -111,7 +111,7 @@ def _observe_foot(state, foot, out, column):
     """Write the `FOOT_FEATURES` numbers of a foot (see `names.CONTACT_FEATURES`) into out[column:]."""
     x, y = state[6 * foot + at.X], state[6 * foot + at.Y]
     velocity_x, velocity_y, spin = state[6 * foot + at.VX], state[6 * foot + at.VY], state[6 * foot + at.SPIN]
-    sine, cosine = sine_and_cosine(state[6 * foot + at.ANGLE])
+    sine, cosine = gnu_sine_and_cosine(state[6 * foot + at.ANGLE])
     below = HALF_HEIGHT[foot]
     for end in range(2):
         ahead = HALF_WIDTH[foot] if end == 1 else -HALF_WIDTH[foot]
@@ -187,3 +187,17 @@ def observe_start(kind, scratch, out):
     for place in range(len(_START_ROW)):
         scratch[place] = _START_ROW[place]
     observe_game(kind, scratch, out)
+
+
+@kernel
+def distances(reals, seen, scratch, out):
+    """Largest difference between the 71 features of each game and `seen`: float64 [n, REALS], [71] into out [n].
+
+    In double precision, as the published recordings are; scratch: float64 [71].
+    """
+    for row in range(len(reals)):
+        observe(reals[row], scratch)
+        largest = 0.0
+        for column in range(FEATURES):
+            largest = max(largest, abs(scratch[column] - seen[column]))
+        out[row] = largest

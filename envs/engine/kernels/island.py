@@ -13,8 +13,8 @@ from .contact_solver import solve_contact_position, solve_contact_velocity, star
 from .contacts import fixed_body_of
 from .joints import DT, INVERSE_DT, LINEAR_SLOP, solve_joint_position, solve_joint_velocity, start_joint
 from .lanes import any_of, bits_of, load, select, square_root, store
-from .libraries import sine_and_cosine
 from .tree import leaves_its_box
+from .trigonometry import sine_and_cosine
 
 GRAVITY = 10.0
 VELOCITY_ITERATIONS = 5

@@ -22,7 +22,7 @@ from ..bodies import (
 )
 from .compiled import inlined
 from .lanes import any_of, joined, load, select, split, spread, store
-from .libraries import sine_and_cosine
+from .trigonometry import sine_and_cosine
 
 DT = 0.04
 INVERSE_DT = 1 / DT

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...names import GROUND_Y
 from .. import layout as at
-from ..view import BAR, GROUND_AT, LENGTH, LIFT_ABOVE, MARK, METRE, TORSO_AT, UNITS_SHOWN
+from ..batch import BAR, GROUND_AT, LENGTH, LIFT_ABOVE, MARK, METRE, TORSO_AT, UNITS_SHOWN
 from .compiled import kernel
-from .trigonometry import sine_and_cosine
+from .trigonometry import gnu_sine_and_cosine
 
 
 @kernel
@@ -93,7 +93,7 @@ def _draw_scene(scene, scale, left, top, torso_x, size, picture):
 @kernel
 def _draw_bone(reals, body, bone, scale, left, top, colour, size, picture):
     channels = colour.shape[0]
-    sine, cosine = sine_and_cosine(reals[body + at.ANGLE])
+    sine, cosine = gnu_sine_and_cosine(reals[body + at.ANGLE])
     x0, y0 = reals[body + at.X] - left, reals[body + at.Y] - top
     # In pixels, from the centre of the first one.
     ax = (x0 + bone[1] * cosine - bone[2] * sine) * scale - 0.5

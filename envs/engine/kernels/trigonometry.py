@@ -9,10 +9,15 @@ to the bit needs the same table, the same polynomials and the same roundings. Ar
 with short polynomials for sin(r) and cos(r).
 """
 
+from typing import Any
+
 import numpy as np
+from numba.core import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from .compiled import inlined
+from . import fdlibm
+from .compiled import OPTIONS, inlined
 from .lanes import any_of, bit, fused, look_up, select, with_sign_of
 
 _SMALL = 0.126  # below, a polynomial alone gives the sine
@@ -127,7 +132,7 @@ def _table_cosine(a, da, rounded, row):
 
 
 @inlined
-def sine_and_cosine(x):
+def gnu_sine_and_cosine(x):
     """sin x and cos x, of a number or of lanes of them; |x| < 10⁸."""
     size = abs(x)
     near = size < _NEAR
@@ -164,3 +169,23 @@ def sine_and_cosine(x):
 
     sine, cosine = select(swapped, cosine, sine), select(swapped, sine, cosine)
     return select(sine_negative, -sine, sine), select(cosine_negative, -cosine, cosine)
+
+
+def sine_and_cosine(lanes, x):
+    """Compute sin x and cos x by the library of the browser that is simulated, of a number or of lanes of them.
+
+    Chromium has computed them by the C library's algorithm since 2023, and by fdlibm's before. The two differ in the
+    last bit of some arguments, so a game recorded in an older browser replays exactly only with the latter. The type of
+    `lanes`, a tuple of zeros (see `lanes`), names the library: integer zeros stand for today's, floating-point zeros
+    for fdlibm. The compiler makes the choice, so it costs nothing at run time.
+    """
+    raise NotImplementedError("sine_and_cosine is for kernels; math.sin and math.cos are for Python")
+
+
+_INLINED: Any = {**OPTIONS, "forceinline": True}
+
+
+@overload(sine_and_cosine, jit_options=_INLINED)
+def _sine_and_cosine(lanes, x):
+    chosen = fdlibm.sine_and_cosine if isinstance(lanes.dtype, types.Float) else gnu_sine_and_cosine
+    return lambda lanes, x: chosen(x)

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from qwop.envs.engine import bodies, layout, native, page
-from qwop.envs.engine.batch import DECIDE, DO, FIRST_KEYS_DOWN, FRAMES_TO_PLAY, KEYS_DOWN
-from qwop.envs.engine.observations import CONTACT_FEATURES, FEATURES
-from qwop.envs.engine.run import play_keys, play_together
+from qwop.envs.engine.batch import (
+    CONTACT_FEATURES,
+    DECIDE,
+    DO,
+    FEATURES,
+    FIRST_KEYS_DOWN,
+    FRAMES_TO_PLAY,
+    KEYS_DOWN,
+)
+from qwop.envs.engine.page import play_keys, play_together
 from qwop.envs.engine.workspace import workspace
 from qwop.envs.pictures.raster import BONES, palette
 from qwop.envs.qwop.task import GameArrays, QWOPTask

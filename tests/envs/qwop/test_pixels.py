@@ -11,7 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.envs import replay
 from qwop.envs.engine import layout as at
-from qwop.envs.engine.view import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
+from qwop.envs.engine.batch import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
 from qwop.envs.names import ACTION_KEYS, GROUND_Y
 from qwop.envs.pictures.scene import RUNNER, Canvas, draw_shapes
 from qwop.envs.qwop.keys_file import read_keys

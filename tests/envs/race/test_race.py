@@ -1,4 +1,4 @@
-"""`QWOPRace-v1` as a compiled batch."""
+"""`QWOPRace-v1` as a compiled batch: worlds, events, winners."""
 
 from typing import Any
 
@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
 from qwop.envs.engine import layout as at
+from qwop.envs.engine import native
+from qwop.envs.engine.layout import LEFT_DOWN, NO_FOOT, RIGHT_DOWN
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.race.events import EVENTS, SPARSE, EventCounter, weighted
+from qwop.envs.race.events import EVENTS, SPARSE, EventCounter, results, weighted
 from qwop.envs.race.vector import QWOPRaceVectorEnv
 from qwop.envs.vector import make_vector
 from qwop.policies.champion import keys_path
@@ -303,3 +305,81 @@ def test_a_race_is_won_once_and_the_step_that_begins_the_next_one_earns_nothing(
     _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))
     assert rewards.tolist() == [0.0, 0.0]
     assert infos["result"].tolist() == [0.5, 0.5]
+
+
+def race(*runners: tuple[bool, int, float]) -> list[float]:
+    """The results of one race of runners (finished, frames, metres)."""
+    finished, frames, metres = (np.array([column]) for column in zip(*runners, strict=True))
+    return results(finished, frames, metres)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        ((True, 1500, 101.0), (False, 300, 60.0), 1.0),  # finishing alone
+        ((True, 1500, 101.0), (True, 1502, 101.0), 1.0),  # two frames earlier
+        ((True, 1500, 101.0), (True, 1501, 101.0), 0.5),  # one frame is a tie
+        ((False, 300, 30.6), (False, 900, 30.0), 1.0),  # the farther fall, sooner or later
+        ((False, 300, 30.5), (False, 900, 30.0), 0.5),
+        ((False, 300, -1.0), (False, 300, 2.0), 0.0),
+    ],
+)
+def test_the_faster_finish_or_else_the_farther_fall_wins(
+    one: tuple[bool, int, float], other: tuple[bool, int, float], result: float
+) -> None:
+    assert race(one, other) == [result, 1.0 - result]
+    assert race(other, one) == [1.0 - result, result]
+
+
+def test_only_one_of_three_wins_and_the_beaten_lose() -> None:
+    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.0)) == [0.0, 1.0, 0.0]
+    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.8)) == [0.0, 0.5, 0.5]
+
+
+def test_races_are_judged_apart() -> None:
+    metres = np.array([[1.0, 2.0], [4.0, 3.0]])
+    finished, frames = np.zeros((2, 2), dtype=np.bool_), np.full((2, 2), 9)
+    assert results(finished, frames, metres).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_a_lone_runner_neither_wins_nor_loses() -> None:
+    assert race((True, 1500, 101.0)) == [0.5]
+
+
+COLUMNS = np.full(at.MOVING, -1)
+COLUMNS[[at.LEFT_FOOT, at.RIGHT_FOOT, at.LEFT_CALF, at.RIGHT_CALF]] = [0, 1, 2, 2]
+OTHER_FOOT, HURDLE_HIT = 3, 4
+
+
+def counted(
+    began: list[int], hits: list[int], foot: list[int], playing: list[bool]
+) -> tuple[list[list[float]], list[int]]:
+    counts, feet = np.zeros((len(foot), 5)), np.array(foot)
+    native.call(
+        "count_touchdowns", np.array(playing), np.array(began), np.array(hits), COLUMNS, OTHER_FOOT, HURDLE_HIT,
+        feet, counts,
+    )  # fmt: skip
+    return counts.tolist(), feet.tolist()
+
+
+def test_each_foot_counts_and_the_other_one_alternates() -> None:
+    left, right = 1 << at.LEFT_FOOT, 1 << at.RIGHT_FOOT
+    counts, feet = counted(
+        [left, right, left, right, right], [0] * 5, [NO_FOOT, NO_FOOT, RIGHT_DOWN, LEFT_DOWN, RIGHT_DOWN], [True] * 5
+    )
+    assert counts == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 1, 0, 0, 0]]
+    assert feet == [LEFT_DOWN, RIGHT_DOWN, LEFT_DOWN, RIGHT_DOWN, RIGHT_DOWN]
+
+
+def test_bodies_share_columns_and_hits_of_the_hurdle_are_counted_apart() -> None:
+    knees = 1 << at.LEFT_CALF | 1 << at.RIGHT_CALF
+    counts, feet = counted(
+        [knees, 1 << at.HEAD], [1 << at.LEFT_FOOT, 1 << at.TORSO | 1 << at.HEAD], [LEFT_DOWN, LEFT_DOWN], [True] * 2
+    )
+    assert counts == [[0, 0, 2, 0, 1], [0, 0, 0, 0, 2]]
+    assert feet == [LEFT_DOWN, LEFT_DOWN]
+
+
+def test_nothing_is_counted_of_those_who_do_not_play() -> None:
+    counts, feet = counted([1 << at.RIGHT_FOOT], [1 << at.TORSO], [LEFT_DOWN], [False])
+    assert (counts, feet) == ([[0] * 5], [LEFT_DOWN])
