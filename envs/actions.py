@@ -46,8 +46,8 @@ version."""
 
 def action_count(space: Space, name: str) -> int:
     """Number of actions of environment `name`; BadInput for a space that is not discrete, or has too many."""
-    found = _count(space)
-    if found is None:
+    count = _count(space)
+    if count is None:
         continuous = isinstance(space, Box) and space.dtype.kind == "f"
         other = (
             "for continuous actions take Stable-Baselines3 (SAC, PPO) or CleanRL"
@@ -59,12 +59,12 @@ def action_count(space: Space, name: str) -> int:
             f"MultiBinary, MultiDiscrete, or a Tuple or Dict of these; {other}"
         )
     most = MOST_ACTIONS if isinstance(space, Discrete) else MOST_JOINT
-    if found > most:
+    if count > most:
         raise BadInput(
-            f"{name}: its actions are {space}, {found:,} in all, expected at most {most:,}; wrap the environment so "
+            f"{name}: its actions are {space}, {count:,} in all, expected at most {most:,}; wrap the environment so "
             "that it takes fewer (gymnasium.ActionWrapper)"
         )
-    return found
+    return count
 
 
 def action_at(space: Space, index: int) -> Any:
@@ -79,8 +79,8 @@ def action_at(space: Space, index: int) -> Any:
         return (np.array(places).reshape(space.shape) + space.start).astype(space.dtype)
     parts, counts = _parts(space), [_count(part) or 0 for part in _parts(space)]
     places = np.unravel_index(index, counts)
-    taken = [action_at(part, int(place)) for part, place in zip(parts, places, strict=True)]
-    return dict(zip(space, taken, strict=True)) if isinstance(space, Dict) else tuple(taken)
+    values = [action_at(part, int(place)) for part, place in zip(parts, places, strict=True)]
+    return dict(zip(space, values, strict=True)) if isinstance(space, Dict) else tuple(values)
 
 
 def index_of_action(space: Space, action: Any) -> int | None:
@@ -109,12 +109,12 @@ def index_of_action(space: Space, action: Any) -> int | None:
 def _index_of_parts(space: Any, action: Any) -> int | None:
     parts = _parts(space)
     if isinstance(space, Dict):
-        given = [action.get(name) for name in space] if isinstance(action, Mapping) else []
+        values = [action.get(name) for name in space] if isinstance(action, Mapping) else []
     else:
-        given = [*action] if isinstance(action, tuple | list) else []
-    if len(given) != len(parts):
+        values = [*action] if isinstance(action, tuple | list) else []
+    if len(values) != len(parts):
         return None
-    places = [index_of_action(part, one) for part, one in zip(parts, given, strict=True)]
+    places = [index_of_action(part, one) for part, one in zip(parts, values, strict=True)]
     counts = [_count(part) or 0 for part in parts]
     return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
@@ -138,9 +138,9 @@ def _shaped(space: Space, numbers: Iterator[float]) -> Any:
     if isinstance(space, Tuple):
         return tuple(_shaped(part, numbers) for part in space.spaces)
     shape = space.shape or ()
-    taken = np.array([*islice(numbers, prod(shape))]).reshape(shape)
-    whole = not isinstance(space, Box) and (taken == np.rint(taken)).all()  # also where others are not
-    return taken.astype(np.int64) if whole else taken
+    values = np.array([*islice(numbers, prod(shape))]).reshape(shape)
+    whole = not isinstance(space, Box) and (values == np.rint(values)).all()  # also where others are not
+    return values.astype(np.int64) if whole else values
 
 
 def action_names(env: Env) -> tuple[str, ...] | None:
@@ -172,9 +172,9 @@ def _actions_of(env: Env) -> Any:
 def answer_of(env: Env, method: str) -> Any:
     """Return the answer of an environment's own method, called without arguments; None without one. BadInput for its
     exception."""
-    asked = getattr(env.unwrapped, method, None)
+    function = getattr(env.unwrapped, method, None)
     try:
-        return None if asked is None else asked()
+        return None if function is None else function()
     except Exception as error:
         id = "" if env.spec is None else f" {env.spec.id}"
         why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
@@ -206,7 +206,7 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
 
     def action(self, action: Any) -> Any:
         try:
-            chosen = -1 if isinstance(action, bool | np.bool_ | np.ma.MaskedArray) else index(action)
+            chosen = -1 if isinstance(action, bool | np.bool_) else index(action)
         except TypeError:
             chosen = -1
         count = int(self.action_space.n)  # type: ignore[attr-defined]

@@ -24,12 +24,9 @@ from ..common.closing import close_after_use
 from ..common.errors import BadInput, EnvironmentFailed
 from .actions import Env
 from .capabilities import Capabilities
-from .observed import masked_place, problem_of, without_tensors
+from .observed import problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
-
-FASTEST = 240.0
-"""Pictures a second of a film, at most: browsers show no more, and it rests on its last picture for 1.5 seconds."""
 
 OWN_INFO = "environment_info"
 """Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
@@ -74,7 +71,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         limit: int | None = None,
     ) -> None:
         super().__init__(env)
-        self.metadata = _usable(env.metadata)
         self._draws = draws
         self._name, self._known = name, capabilities.info_names
         self._space = space = env.observation_space
@@ -113,7 +109,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             or info
         ):
             reward, info = self._number(reward), self._own_info(info)
-            terminated, truncated = self._truth("terminated", terminated), self._truth("truncated", truncated)
+            with self._failing("step"):  # of an array of several
+                terminated, truncated = bool(terminated), bool(truncated)
         if steps >= self._limit:
             truncated = True
         if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
@@ -126,10 +123,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def render(self) -> Any:
         with self._failing("render"):
-            shown = without_tensors(self.env.render())
-        if self._draws and (problem := _problem_of_picture(shown)):
+            picture = without_tensors(self.env.render())
+        if self._draws and (problem := _problem_of_picture(picture)):
             raise BadInput(f"environment {self._name}: its {problem}; mend the environment, or wrap it")
-        return shown
+        return picture
 
     def close(self) -> None:
         """Close the environment. If that fails after a game, there are results, and it is a note."""
@@ -178,24 +175,11 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return np.array(observation, dtype=self._space.dtype) if isinstance(self._space, Box) else observation
 
     def _number(self, reward: Any) -> float:
-        with suppress(TypeError, ValueError, OverflowError, RuntimeError):
-            if not isinstance(reward, str | bytes) and masked_place(reward) is None:
-                plain = reward if isinstance(reward, float | int) else np.asarray(without_tensors(reward)).item()
-                number = float(plain)
-                if -LARGEST <= number <= LARGEST:
-                    return number
-        found = quoted(repr(reward) if isinstance(reward, str) else reward)
-        raise self._wrong(f"reward is {found}, expected a finite number")
-
-    def _truth(self, name: str, given: Any) -> bool:
-        if isinstance(given, bool | np.bool_):
-            return bool(given)
-        with suppress(TypeError, ValueError, RuntimeError):  # of what is no array
-            found = np.asarray(without_tensors(given))
-            plain = found.dtype.kind in "biuf" and found.size == 1 and masked_place(given) is None
-            if plain and found == found:  # NaN would be true, None false
-                return bool(found)
-        raise self._wrong(f"{name} is {quoted(given)}, expected true or false")
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError):  # of what is no single number
+            number = float(reward if isinstance(reward, float | int) else np.asarray(without_tensors(reward)).item())
+            if -LARGEST <= number <= LARGEST:
+                return number
+        raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
 
     def _wrong(self, problem: str) -> EnvironmentFailed:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
@@ -206,10 +190,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
         if not info:
             return {}
-        known = {name: value for name, value in info.items() if name in self._known}
-        if len(known) < len(info):
-            known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
-        return known
+        declared = {name: value for name, value in info.items() if name in self._known}
+        if len(declared) < len(info):
+            declared[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
+        return declared
 
 
 class CheckedGames(SyncVectorEnv):
@@ -233,14 +217,14 @@ class CheckedGames(SyncVectorEnv):
         played = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_), np.empty(self.num_envs, np.bool_)
         rewards, terminated, truncated = played
         for row, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
-            seen, rewards[row], over, cut, info = env.step(action)
+            observation, rewards[row], over, cut, info = env.step(action)
             if over or cut:
-                infos = self._add_info(infos, {"final_obs": seen, "final_info": info}, row)
-                seen, info = env.reset()
+                infos = self._add_info(infos, {"final_obs": observation, "final_info": info}, row)
+                observation, info = env.reset()
             if info:
                 infos = self._add_info(infos, info, row)
-            terminated[row], truncated[row], observations[row] = over, cut, seen
-            self._env_obs[row] = seen
+            terminated[row], truncated[row], observations[row] = over, cut, observation
+            self._env_obs[row] = observation
         self._require_finite(observations, rewards)
         return observations, *played, infos
 
@@ -250,25 +234,16 @@ class CheckedGames(SyncVectorEnv):
                 env.get_wrapper_attr("require_finite")(*numbers)
 
 
-def _usable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """An environment's metadata without render modes that are no list and a rate of pictures that is no number."""
-    kept = dict(metadata)
-    if not isinstance(kept.get("render_modes"), list | tuple | set | frozenset):
-        kept.pop("render_modes", None)
-    rate = kept.pop("render_fps", None)
-    if isinstance(rate, int | float | np.number) and rate > 0:
-        kept["render_fps"] = min(rate, FASTEST)
-    return kept
-
-
 def _is_wrapper(path: Path) -> bool:
     """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
     return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
 
 
-def _problem_of_picture(shown: Any) -> str | None:
-    drawn = isinstance(shown, np.ndarray) and shown.dtype == np.uint8 and shown.ndim in (2, 3) and shown.size > 0
-    if drawn and (shown.ndim == 2 or shown.shape[2] <= MOST_VALUES):
-        return None
-    found = f"{shown.dtype} {list(shown.shape)}" if isinstance(shown, np.ndarray) else quoted(type(shown))
-    return f"pictures (rgb_array) are {found}, expected uint8 [height, width, 3]"
+def _problem_of_picture(picture: Any) -> str | None:
+    form = quoted(type(picture))
+    if isinstance(picture, np.ndarray):
+        form = f"{picture.dtype} {list(picture.shape)}"
+        colours = picture.shape[2] if picture.ndim == 3 else 1
+        if picture.dtype == np.uint8 and picture.ndim in (2, 3) and picture.size > 0 and colours <= MOST_VALUES:
+            return None
+    return f"pictures (rgb_array) are {form}, expected uint8 [height, width, 3]"

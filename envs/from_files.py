@@ -56,12 +56,12 @@ def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool =
     kept = {}
     own = REGISTERED[id].task if id in REGISTERED else None
     for name, value in settings.items():
-        known = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
-        if known and _harmless(value, name in CHOICES):
+        allowed = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
+        if allowed and _harmless(value, name in CHOICES):
             kept[name] = value
         elif name not in given:
-            said = f"environment {id}: {quoted(name)}={quoted(value)}"
-            raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, bool(known), to_write)}")
+            setting = f"environment {id}: {quoted(name)}={quoted(value)}"
+            raise BadInput(f"{setting}: a file may not set that; {_remedy(id, name, bool(allowed), to_write)}")
     if id in REGISTERED:
         load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
     return id, kept
@@ -89,10 +89,10 @@ def _harmless(value: Any, choice: bool) -> bool:
     return isinstance(value, int | float) and -LARGEST <= value <= LARGEST  # not NaN
 
 
-def _remedy(id: str, name: Any, known: bool, to_write: bool) -> str:
-    if id in REGISTERED and not known:
-        allowed: Sequence[str] = REGISTERED[id].task
-        return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
+def _remedy(id: str, name: Any, allowed: bool, to_write: bool) -> str:
+    if id in REGISTERED and not allowed:
+        names: Sequence[str] = REGISTERED[id].task
+        return f"it may set {', '.join(names)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
     if to_write:
         return "register an environment that has it (kwargs of gymnasium.register), and name that one"
     setting = quoted(name, 30)

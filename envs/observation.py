@@ -99,10 +99,10 @@ class ObservationSpec:
 
     def array(self, observations: Any) -> Observations:
         """Copy observations [..., *shape] in this type; BadInput for whole numbers that it would round."""
-        given = np.asarray(observations)
-        if given.dtype.kind in "iu" and self.dtype == "float32" and (rounded := rounded_number(given)):
+        numbers = np.asarray(observations)
+        if numbers.dtype.kind in "iu" and self.dtype == "float32" and (rounded := rounded_number(numbers)):
             raise BadInput(f"observations{rounded}")
-        return np.array(given, dtype=self.dtype)
+        return np.array(numbers, dtype=self.dtype)
 
     @classmethod
     def of(cls, space: Space, name: str) -> "ObservationSpec":

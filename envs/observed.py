@@ -67,8 +67,6 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
 
     Limits of a Box are not checked, as many environments exceed theirs.
     """
-    if isinstance(value, np.ma.MaskedArray | tuple | list) and (at := masked_place(value)) is not None:
-        return f"{place}{at} is masked, expected a number"
     if isinstance(space, Box):
         try:
             return _problem_of_numbers(space, np.asarray(value), place)
@@ -149,9 +147,9 @@ def with_plain_observations(env: Env) -> Env:
         env = FlattenObservation(env)
     if not isinstance(env.observation_space, Box) or env.observation_space.dtype in STORED:
         return env
-    given = env.observation_space
+    own = env.observation_space
     with np.errstate(over="ignore"):  # a limit too large for float32 is none
-        stored = Box(given.low.astype(np.float32), given.high.astype(np.float32), dtype=np.float32)
+        stored = Box(own.low.astype(np.float32), own.high.astype(np.float32), dtype=np.float32)
     return TransformObservation(env, lambda observation: np.asarray(observation, dtype=np.float32), stored)
 
 

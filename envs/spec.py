@@ -76,11 +76,11 @@ class EnvironmentSpec:
 
         Vector forms that are played, and environments with abilities that we know, end their games themselves.
         """
-        found = self.registered
-        if found is None or self.capabilities != NONE or self.has_games:
+        entry = self.registered
+        if entry is None or self.capabilities != NONE or self.has_games:
             return None
-        asked = self.settings.get("max_episode_steps")
-        limit = found.max_episode_steps if asked is None else asked
+        chosen = self.settings.get("max_episode_steps")
+        limit = entry.max_episode_steps if chosen is None else chosen
         return LONGEST if limit in (None, NO_LIMIT) else None
 
     @property
@@ -97,8 +97,8 @@ class EnvironmentSpec:
     def capabilities(self) -> Capabilities:
         """Abilities that the environment declares for these settings; none if it is not installed here. BadInput for
         wrong settings."""
-        found = self.registered
-        entry_point = None if found is None else _creator(found.entry_point or found.vector_entry_point)
+        entry = self.registered
+        entry_point = None if entry is None else _creator(entry.entry_point or entry.vector_entry_point)
         declare = getattr(entry_point, "capabilities", None)
         if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
             return NONE
@@ -109,11 +109,11 @@ class EnvironmentSpec:
     @property
     def has_games(self) -> bool:
         """True if it registers a vector form that plays the same games as the single one."""
-        found = None if self.registered is None else self.registered.vector_entry_point
-        if found is None:
+        entry_point = None if self.registered is None else self.registered.vector_entry_point
+        if entry_point is None:
             return False
         with self.refusing():  # the package of a registered environment may not be installed
-            creator = load_env_creator(found) if isinstance(found, str) else found
+            creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
         return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
 
     @property
@@ -135,17 +135,17 @@ class EnvironmentSpec:
 
     def one(self, more: Mapping[str, Any], batched: bool = False) -> Env:
         """Make the environment as `make` does. batched: see `CheckedEnvironment`."""
-        settings, id, found = {**self.settings, **more}, self.registered_id, self.registered
-        if found is None or self.id in REGISTERED or id.startswith(f"{NAMESPACE}-"):
+        settings, id, entry = {**self.settings, **more}, self.registered_id, self.registered
+        if entry is None or self.id in REGISTERED or id.startswith(f"{NAMESPACE}-"):
             return self._made(id, settings)
-        asked = settings.get("max_episode_steps")
-        limit = found.max_episode_steps if asked is None else asked
+        chosen = settings.get("max_episode_steps")
+        limit = entry.max_episode_steps if chosen is None else chosen
         # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
-        counts = type(limit) is int and limit > 0 and not found.additional_wrappers
+        counts = type(limit) is int and limit > 0 and not entry.additional_wrappers
         if counts:
             settings.pop("max_episode_steps", None)
-            found = replace(found, max_episode_steps=None)
-        env = self._made(replace(found, order_enforce=False, disable_env_checker=True), settings)
+            entry = replace(entry, max_episode_steps=None)
+        env = self._made(replace(entry, order_enforce=False, disable_env_checker=True), settings)
         draws = settings.get("render_mode") == "rgb_array"
         if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
             # Where there is no display, pygame would report that on stderr for every film.
@@ -153,14 +153,14 @@ class EnvironmentSpec:
         checked = CheckedEnvironment(env, str(self), self.capabilities, draws, batched, limit if counts else None)
         return with_indexed_actions(with_plain_observations(checked))
 
-    def _made(self, found: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
+    def _made(self, entry: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
         with self.refusing():
             if self._is_vector_alone:
                 raise BadInput(
                     f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
                     "register that too (entry_point of gymnasium.register)"
                 )
-            return gymnasium.make(found, **settings)
+            return gymnasium.make(entry, **settings)
 
     def several(self, count: int, **more: Any) -> Any:
         """Make the registered vector form of `count` games."""
@@ -209,13 +209,13 @@ class EnvironmentSpec:
             raise BadInput(f"environment {self.id}: {_first_line(error)}") from None
         except Exception as error:
             # A setting that the constructor does not have.
-            if found := re.search(r"(?:unexpected keyword argument|multiple values for argument) '(\w+)'", str(error)):
+            if match := re.search(r"(?:unexpected keyword argument|multiple values for argument) '(\w+)'", str(error)):
                 advice = (
                     "it cannot be drawn, which takes a render_mode 'rgb_array'"
-                    if found[1] == "render_mode"
+                    if match[1] == "render_mode"
                     else "leave it out where it is set: on the command line or in a file, such as a schedule's"
                 )
-                raise BadInput(f"environment {self.id}: no setting {found[1]}; {advice}") from None
+                raise BadInput(f"environment {self.id}: no setting {match[1]}; {advice}") from None
             why = f"{type(error).__name__}: {_first_line(error)}"
             lacks = isinstance(error, TypeError) and re.search(r"missing \d+ required", str(error))
             advice = "; register it with values for what it lacks (kwargs of gymnasium.register)" if lacks else ""
@@ -268,22 +268,32 @@ class Environment:
 
     @classmethod
     def _of(cls, spec: EnvironmentSpec) -> "Environment":
-        able, found = spec.capabilities, spec.registered
+        capabilities, entry = spec.capabilities, spec.registered
         if spec._is_vector_alone:
-            with closing(spec.several(able.group)) as games:
-                own = seen, taken = games.single_observation_space, games.single_action_space
-            names = able.action_names
+            with closing(spec.several(capabilities.group)) as games:
+                own = observations, actions = games.single_observation_space, games.single_action_space
+            names = capabilities.action_names
         else:
             with closing(spec.make()) as env:
-                seen, taken = env.observation_space, env.action_space
-                names = able.action_names or action_names(env)
+                observations, actions = env.observation_space, env.action_space
+                names = capabilities.action_names or action_names(env)
                 while isinstance(env, gymnasium.Wrapper) and not isinstance(env, CheckedEnvironment):
                     env = env.env
                 own = env.observation_space, env.action_space
-        observation, actions = interface_of(seen, taken, str(spec))
-        threshold, longest = (None, None) if found is None else (found.reward_threshold, found.max_episode_steps)
+        observation, count = interface_of(observations, actions, str(spec))
+        threshold, longest = (None, None) if entry is None else (entry.reward_threshold, entry.max_episode_steps)
         return cls(
-            spec, observation, actions, names, *own, able, threshold, longest, spec.default_limit, spec.has_games, found
+            spec,
+            observation,
+            count,
+            names,
+            *own,
+            capabilities,
+            threshold,
+            longest,
+            spec.default_limit,
+            spec.has_games,
+            entry,
         )
 
     def make(self, **more: Any) -> Env:

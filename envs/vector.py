@@ -129,7 +129,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
 def _whole(number: Any) -> int:
     """The number as Python's; -1 for what is none. True is a whole number in Python, but not meant as one."""
     try:
-        return -1 if isinstance(number, bool | np.bool_ | np.ma.MaskedArray) else index(number)
+        return -1 if isinstance(number, bool | np.bool_) else index(number)
     except TypeError:
         return -1
 

@@ -61,7 +61,7 @@ def film_actions(
     if "rgb_array" not in env.metadata.get("render_modes", []):
         return f"{spec.id} has no rgb_array"
     try:
-        fps = float(env.metadata.get("render_fps", 30))
+        fps = float(env.metadata.get("render_fps") or 30)
         write_video(path, _counted(_played_again(env, seed, actions, observations), len(actions) + 1, progress), fps)
     except (gymnasium.error.Error, ImportError, BadInput) as error:
         return str(error).splitlines()[0]

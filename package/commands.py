@@ -123,7 +123,7 @@ search: Command[Any] = Command(
 distil: Command[Any] = Command(
     "distil",
     "qwop.search.settings:DistilCommandSettings",
-    "qwop.search.distil_main:run",
+    "qwop.search.distil:run",
     about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
     examples=[
         (

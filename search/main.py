@@ -32,8 +32,7 @@ from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .beam import NO_OPENING, Search
-from .found import described, found_episode, frames_of, rank
-from .opening import opening_of
+from .found import described, found_episode, frames_of, opening_of, rank
 from .settings import SearchCommandSettings
 
 GAMES = "games"

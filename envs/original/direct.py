@@ -30,22 +30,22 @@ class DirectObject:
         self._socket = websocket.create_connection(
             url, socket=plain, timeout=60, suppress_origin=True, skip_utf8_validation=True
         )
-        found = self._ask("Runtime.evaluate", {"expression": expression})
-        if "objectId" not in found:
+        result = self._ask("Runtime.evaluate", {"expression": expression})
+        if "objectId" not in result:
             raise BadInput(f"{driver.current_url}: {expression} is not in the page")
-        self._id = found["objectId"]
+        self._id = result["objectId"]
 
     def call(self, method: str, *arguments: Any, seconds: float = 60) -> Any:
         """Call a method; return its result, or that of its promise, as plain data within `seconds`."""
-        declared = f"function (...given) {{ return this.{method}(...given); }}"
-        asked = {
+        function = f"function (...given) {{ return this.{method}(...given); }}"
+        parameters = {
             "objectId": self._id,
-            "functionDeclaration": declared,
+            "functionDeclaration": function,
             "arguments": [{"value": argument} for argument in arguments],
             "returnByValue": True,
             "awaitPromise": True,
         }
-        return self._ask("Runtime.callFunctionOn", asked, seconds).get("value")
+        return self._ask("Runtime.callFunctionOn", parameters, seconds).get("value")
 
     def close(self) -> None:
         self._socket.close()
@@ -62,8 +62,8 @@ class DirectObject:
             raise PageGone(f"the browser does not answer any more ({error or type(error).__name__})") from None
         if "error" in answer:
             raise PageGone(f"the page was left ({answer['error']['message']})")
-        if failed := answer["result"].get("exceptionDetails"):
-            said = failed.get("exception", {}).get("description") or failed["text"]
-            raise BadInput(f"the page's game failed: {said.splitlines()[0]}")
+        if exception := answer["result"].get("exceptionDetails"):
+            description = exception.get("exception", {}).get("description") or exception["text"]
+            raise BadInput(f"the page's game failed: {description.splitlines()[0]}")
         result: dict[str, Any] = answer["result"]["result"]
         return result

@@ -188,8 +188,8 @@ class OriginalPage:
 
     def take(self) -> list[PersonsGame]:
         """Return the games that ended since the last call, or were given up for another one; oldest first."""
-        taken = self._adapter.call("take")
-        return [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken]
+        games = self._adapter.call("take")
+        return [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in games]
 
     def close(self) -> None:
         """Close the browser. Closing it again does nothing."""
@@ -228,12 +228,12 @@ class OriginalPage:
         if self._wait(lambda: bool(self._adapter.call("click")), lambda: True):
             raise BadInput(f"{self.address}: the game does not start when it is clicked")
 
-    def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
-        """Wait until `reached`, then return None; after the time limit, return the result of `told`."""
+    def _wait(self, reached: Callable[[], bool], otherwise: Callable[[], Any]) -> Any:
+        """Wait until `reached`, then return None; after the time limit, return the result of `otherwise`."""
         end = time.monotonic() + self.settings.timeout
         while not reached():
             if time.monotonic() > end:
-                return told()
+                return otherwise()
             time.sleep(0.02)
         return None
 

@@ -23,7 +23,7 @@ _NO_GAME, _CLOSED = "no game has begun", "closed"
 _KEYS = tuple(ACTION_KEYS.tolist())
 ALL_KEYS = 16
 # Reading an attribute costs less than making the union of types at every step.
-_NO_NUMBERS = (bool, np.bool_, np.ma.MaskedArray)
+_NO_NUMBERS = (bool, np.bool_)
 
 
 def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:

@@ -59,20 +59,20 @@ def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], Packed
         content = line.split("#")[0].strip()
         if not content:
             continue
-        found = _LINE.fullmatch(content.upper())
-        if found is None:
-            found_there = f"{path}, line {number}: {content[:40]!a}"
-            raise BadInput(f"{found_there}; expected frames and keys, such as '12 QP' or '3 -'")
-        frames.append(int(found[1]))
-        pressed.append(sum(bit for letter, bit in LETTERS.items() if letter in found[2]))
+        match = _LINE.fullmatch(content.upper())
+        if match is None:
+            place = f"{path}, line {number}: {content[:40]!a}"
+            raise BadInput(f"{place}; expected frames and keys, such as '12 QP' or '3 -'")
+        frames.append(int(match[1]))
+        pressed.append(sum(bit for letter, bit in LETTERS.items() if letter in match[2]))
     if not 0 < sum(frames) <= LONGEST_KEYS:
         raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
     keys = np.repeat(np.array(pressed, dtype=np.uint8), frames)
-    said = comment(lines, "game")
-    if said is None:
+    text = comment(lines, "game")
+    if text is None:
         return keys, None
     try:
-        packed = PackedGame.from_text(said)
+        packed = PackedGame.from_text(text)
         if not np.array_equal(packed.keys, keys):
             raise BadInput("its keys were changed: they are not those of its line '# game: …'")
         packed.replay()

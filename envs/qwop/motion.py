@@ -23,18 +23,18 @@ def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArra
     torso's x, which observations lack, is integrated from its velocities (over N frames of even acceleration Δx =
     0.04·(N·(v + v′)/2 + (v′ − v)/2)). Angular velocities and the hurdle, also missing, are 0.
     """
-    seen, lasted = np.asarray(observations, dtype=np.float64), np.asarray(frames, dtype=np.int64)
-    rows = np.zeros((len(seen), len(BODIES), 6))
+    observed, durations = np.asarray(observations, dtype=np.float64), np.asarray(frames, dtype=np.int64)
+    rows = np.zeros((len(observed), len(BODIES), 6))
     for body, name in enumerate(_RUNNER):
         for column, number in enumerate(("position_x", "position_y", "angle", "velocity_x", "velocity_y")):
-            rows[:, body, column] = seen[:, _COLUMN[f"{name}.{number}"]]
+            rows[:, body, column] = observed[:, _COLUMN[f"{name}.{number}"]]
     speed = rows[:, at.TORSO, at.VX]
-    moved = FRAME_SECONDS * (lasted * (speed[:-1] + speed[1:]) / 2 + (speed[1:] - speed[:-1]) / 2)
+    moved = FRAME_SECONDS * (durations * (speed[:-1] + speed[1:]) / 2 + (speed[1:] - speed[:-1]) / 2)
     rows[:, : at.HURDLE_BASE, at.X] += START_X + np.concatenate([[0.0], np.cumsum(moved)])[:, None]
-    known = np.concatenate([[0], np.cumsum(lasted)])
-    every = np.arange(known[-1] + 1)
+    frames_observed = np.concatenate([[0], np.cumsum(durations)])
+    every = np.arange(frames_observed[-1] + 1)
     numbers = rows.reshape(len(rows), -1)
-    return np.stack([np.interp(every, known, one) for one in numbers.T], axis=1).reshape(-1, len(BODIES), 6)
+    return np.stack([np.interp(every, frames_observed, one) for one in numbers.T], axis=1).reshape(-1, len(BODIES), 6)
 
 
 def lean(states: NDArray[np.float64]) -> NDArray[np.float64]:

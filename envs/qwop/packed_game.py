@@ -50,16 +50,16 @@ class PackedGame:
     @classmethod
     def from_text(cls, text: str) -> "PackedGame":
         """Read the claims of a text; BadInput for anything else. `replay` checks them."""
-        found = _FORM.fullmatch(text)
+        match = _FORM.fullmatch(text)
         try:
-            name, runs = map(_bytes_of, found.groups()[4:6]) if found else (b"", b"")
+            name, runs = map(_bytes_of, match.groups()[4:6]) if match else (b"", b"")
         except (binascii.Error, ValueError):
             runs = b""
         codes = np.frombuffer(runs[: LONGEST_KEYS + 1], np.uint8)
         keys = np.repeat(codes >> 4, (codes & 15).astype(np.int64) + 1)
-        if found is None or not 1 <= len(keys) <= LONGEST_KEYS:
+        if match is None or not 1 <= len(keys) <= LONGEST_KEYS:
             raise BadInput("the game is cut off, or not one of this page")
-        outcome, percent, tenths, day, _, _, sha256 = found.groups()
+        outcome, percent, tenths, day, _, _, sha256 = match.groups()
         player = name[:LONGEST_NAME].decode(errors="replace").strip() or "somebody"
         return cls(keys, outcome, int(tenths) / 10, player, int(day), sha256, int(percent) / 100)
 

@@ -70,5 +70,5 @@ def observe_pictures(states: ArrayLike, *, stack: int = 1, size: int = 84, colou
     single.draw(np.ascontiguousarray(table.reshape(-1, 84)), every, every)
     frames = single.stacks[:, 0]
     places = np.maximum(np.arange(len(table))[:, None] - np.arange(stack)[::-1], 0)
-    seen: NDArray[np.uint8] = frames[places].reshape(len(table), *picture_shape(stack, size, colour))
-    return seen
+    pictures: NDArray[np.uint8] = frames[places].reshape(len(table), *picture_shape(stack, size, colour))
+    return pictures

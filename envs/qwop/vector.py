@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ...common.cores import cores
 from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
-from ..observed import masked_place
 from ..pictures.drawing import Drawing
 from ..vector import (
     Infos,
@@ -367,7 +366,6 @@ def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
     if (
         chosen.shape != (num_envs,)
         or chosen.dtype.kind not in "iu"
-        or masked_place(actions) is not None
         or np.maximum.reduce(chosen.astype(np.uint64)) >= len(ACTION_KEYS)  # of a number below 0, too
     ):
         raise gymnasium.error.InvalidAction(

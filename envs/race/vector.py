@@ -285,9 +285,9 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         metres = reals[:, 6 * at.TORSO + at.X] / 10.0
         speed = reals[:, _SPEED] / 10.0
         down = counters[:, batch.TERMINATED] != 0
-        seen = np.stack([metres[self._others] - metres[:, None], speed[self._others], down[self._others]], axis=-1)
-        assert seen.shape[-1] == len(RIVAL_NUMBERS)
-        return np.concatenate([self._games.observations, seen.reshape(self.num_envs, -1)], axis=1, dtype=np.float32)
+        rivals = np.stack([metres[self._others] - metres[:, None], speed[self._others], down[self._others]], axis=-1)
+        assert rivals.shape[-1] == len(RIVAL_NUMBERS)
+        return np.concatenate([self._games.observations, rivals.reshape(self.num_envs, -1)], axis=1, dtype=np.float32)
 
     def _infos(self) -> Infos:
         infos = infos_of(self._games.numbers.T.copy(), self._games.counters.T.copy())

@@ -57,21 +57,6 @@ def test_a_film_does_not_show_another_game_in_its_place(
     assert "the environment was changed" in str(changed)
 
 
-@pytest.mark.parametrize("rate", [None, "fast", np.nan, 1e9])
-def test_a_film_has_a_rate_that_can_be_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: Make, rate: Any
-) -> None:
-    monkeypatch.setattr(Odd, "pictures", [PICTURE] * 2)
-    monkeypatch.setattr(Odd, "metadata", {"render_modes": ["rgb_array"], "render_fps": rate})
-    assert 0 < odd().make().metadata.get("render_fps", 30) <= 240
-    assert film_actions(tmp_path / "it.mp4", odd(), *PLAYED) is None
-
-
-def test_render_modes_that_are_no_list_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: Make) -> None:
-    monkeypatch.setattr(Odd, "metadata", {"render_modes": None})
-    assert film_actions(tmp_path / "it.mp4", odd(), *PLAYED) == "Odd-v0 has no rgb_array"
-
-
 CODE = """
 from qwop.envs.spec import EnvironmentSpec
 env = EnvironmentSpec("CartPole-v1").make(render_mode="rgb_array")

@@ -4,17 +4,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import qwop
 import torch
 from gymnasium import spaces
-from gymnasium.error import InvalidAction
 from qwop.common.errors import BadInput
 from qwop.envs.capabilities import Capabilities
 from qwop.envs.observed import masked_place
-from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.spec import ObservationSpec
 from qwop.envs.vector import make_vector
 
@@ -26,7 +23,6 @@ PAIR = spaces.Box(-np.inf, np.inf, (2,), np.float32)
 WHOLE = spaces.Box(-(2**60), 2**60, (2,), np.int64)
 BEYOND = 2**24 + 1
 WEIGHT = torch.ones(1, requires_grad=True)
-META = torch.zeros(3, device="meta")
 
 
 def masked(values: Any, *places: Any) -> Any:
@@ -118,15 +114,7 @@ def broken(value: float) -> Any:
         ),
         ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
-        ({"end": lambda over: np.array([over, over])}, r"terminated is \[False False\], expected true or false"),
-        ({"end": str}, "terminated is False, expected true or false"),
-        ({"end": lambda over: np.nan}, "terminated is nan, expected true or false"),
-        ({"end": lambda over: over or None}, "terminated is null, expected true or false"),
-        ({"end": lambda over: []}, r"terminated is \[\], expected true or false"),
-        ({"end": lambda over: object()}, "terminated is .*object.*, expected true or false"),
-        ({"pay": lambda n: 10**400}, "its reward is 1000.*, expected a finite number"),
         ({"pay": lambda n: np.ones(2)}, "its reward is .*, expected a finite number"),
-        ({"pay": lambda n: "1"}, "its reward is '1', expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
         ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
         ({"observations": BYTES, "see": lambda n: [0, 1, 256]}, r"observation\[2\] is 256, expected uint8"),
@@ -143,15 +131,6 @@ def broken(value: float) -> Any:
         ),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
-        ({"see": masked(np.zeros(3, np.float32), 1)}, r"observation\[1\] is masked, expected a number"),
-        ({"see": [0.5, np.ma.masked, 0]}, r"observation\[1\] is masked"),
-        (
-            {"observations": spaces.Dict({"a": PAIR}), "see": {"a": masked(np.zeros(2), 0)}},
-            r"observation\['a'\]\[0\] is masked",
-        ),
-        ({"pay": np.ma.masked}, "reward is --, expected a finite number"),
-        ({"pay": masked([1.0], 0)}, "reward is .*, expected a finite number"),
-        ({"end": lambda over: np.ma.masked}, "terminated is --, expected true or false"),
         (
             {"observations": WHOLE, "see": np.array([0, BEYOND])},
             r"observation\[1\] is 16777217, expected whole numbers",
@@ -163,12 +142,8 @@ def broken(value: float) -> Any:
             {"observations": spaces.Dict({"n": WHOLE}), "see": {"n": np.array([0, BEYOND])}},
             r"observation\['n'\]\[1\] is 16777217",
         ),
-        ({"pay": torch.ones(1, device="meta")}, "its reward is .*expected a finite number"),
-        ({"pay": torch.ones(2)}, "its reward is .*expected a finite number"),
-        ({"pay": WEIGHT * torch.inf}, "its reward is .*expected a finite number"),
-        ({"see": META}, r"a reset, its observation is .*expected float32 \[3\]"),
     ],
-    ids=range(40),
+    ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
     spec = odd(**settings)
@@ -189,6 +164,8 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
     ) as met:
         play(odd(see=fail).make())
     assert isinstance(met.value.__cause__, KeyError)
+    with pytest.raises(BadInput, match=r"its step failed in decision 1 of a game \(ValueError"):
+        play(odd(end=lambda over: np.array([over, over])).make())
     with pytest.raises(BadInput, match=r"its reset failed \(SystemExit: no display"):
         odd(see=lambda n: sys.exit("no display")).make().reset()
     with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):
@@ -199,19 +176,11 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
         env.render()
 
 
-@pytest.mark.parametrize(
-    ("pay", "expected"),
-    [
-        (2, 2.0), (np.float16(2), 2.0), (np.array(2), 2.0), (np.array([2.0]), 2.0), (np.array([[2]]), 2.0),
-        (WEIGHT.sum() * 2, 2.0), (WEIGHT * 2, 2.0), (torch.tensor(2.0, dtype=torch.bfloat16), 2.0),
-        (torch.tensor([[3]]), 3.0),
-    ],
-    ids=range(9),
-)  # fmt: skip
-def test_a_reward_may_be_any_single_number(odd: Make, pay: Any, expected: float) -> None:
+@pytest.mark.parametrize("pay", [2, np.float16(2), np.array([[2]]), WEIGHT * 2], ids=str)
+def test_a_reward_may_be_any_single_number(odd: Make, pay: Any) -> None:
     env = make_vector(odd(pay=pay), 2)
     env.reset(seed=0)
-    assert env.step(np.zeros(2, np.int64))[1].tolist() == [expected] * 2
+    assert env.step(np.zeros(2, np.int64))[1].tolist() == [2.0] * 2
 
 
 def test_whole_numbers_of_another_type_are_taken(odd: Make) -> None:
@@ -324,17 +293,3 @@ def test_a_policy_decides_about_no_masked_observation() -> None:
     for use in (champion.act, champion.probabilities):
         with pytest.raises(BadInput, match=r"observations\[0, 3\] is masked"):
             use(seen)
-
-
-def test_actions_that_are_masked_are_refused() -> None:
-    env = QWOPEnv()
-    env.reset()
-    batch: Any = gymnasium.make_vec("QWOP-v1", 2)
-    batch.reset()
-    for act in (
-        lambda: env.step(masked(np.array(3), ())),
-        lambda: env.advance(masked(np.array(3), ())),
-        lambda: batch.step(masked(np.array([3, 3]), 1)),
-    ):
-        with pytest.raises(InvalidAction, match="expected"):
-            act()

@@ -26,7 +26,7 @@ COMMANDS = ("record", "pretrain", "finetune", "evaluate", "search", "distil", "s
 
 WORK = (
     "recorder.main", "pretrain.main", "pretrain.reestimate", "finetune.training", "evaluation.main", "search.main",
-    "search.distil_main", "study.main", "population.run",
+    "search.distil", "study.main", "population.run",
 )  # fmt: skip
 """Imports of the commands when they run."""
 

@@ -189,7 +189,6 @@ def test_a_seed_that_is_none_is_refused(env: QWOPEnv, seed: Any) -> None:
         [False, None, None, None],
         np.array([True] * 4),
         np.True_,
-        np.ma.array([1, 2, 3, 4], mask=[0, 0, 1, 0]),
     ],
 )
 def test_seeds_of_a_batch_that_are_none_are_refused(seed: Any, settings: dict[str, Any]) -> None:

@@ -1,15 +1,20 @@
-"""The numbers of an observation: the 71 against the recordings that define them, the others against the states."""
+"""The numbers of an observation, against recordings and states, and a motion found again in them."""
 
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import replay
+from qwop.envs.engine import layout as at
 from qwop.envs.names import ACTION_KEYS, BODIES, CONTACT_FEATURES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
 from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.motion import lean, states_of_observations
 from qwop.envs.qwop.observations import bent_knee, observe, observe_as, observe_start
+from qwop.policies.champion import CHAMPION, keys_path
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -226,3 +231,33 @@ def test_more_numbers_are_the_same_in_one_game_in_many_and_replayed(observation:
         if terminated:
             break
     vector.close()
+
+
+@pytest.fixture(scope="module")
+def run() -> NDArray[np.float64]:
+    """States [n, 14, 6] of a whole run over 100 m."""
+    return replay(read_keys(keys_path(CHAMPION))).states
+
+
+def test_a_run_is_found_again_in_observations_of_every_third_frame(run: NDArray[np.float64]) -> None:
+    seen = observe(run[::3])
+    found = states_of_observations(seen, np.full(len(seen) - 1, 3))
+    rows = run[::3]
+    assert len(found) == 3 * (len(seen) - 1) + 1
+    np.testing.assert_allclose(found[::3, :12, at.Y], rows[:, :12, at.Y], atol=1e-5)
+    np.testing.assert_allclose(found[::3, :12, at.ANGLE], rows[:, :12, at.ANGLE], atol=1e-5)
+    # Summed from velocities, so the place is known to a few parts in a thousand.
+    assert np.abs(found[::3, :12, at.X] - rows[:, :12, at.X]).max() < 6
+    between = np.abs(found[1:-1, :12, at.Y] - run[1 : len(found) - 1, :12, at.Y])
+    assert np.median(between) < 0.02
+
+
+def test_frames_may_lie_unevenly(run: NDArray[np.float64]) -> None:
+    frames = np.random.default_rng(0).integers(3, 5, 200)
+    rows = np.concatenate([[0], np.cumsum(frames)])
+    found = states_of_observations(observe(run[rows]), frames)
+    np.testing.assert_allclose(found[rows][:, :12, at.Y], run[rows][:, :12, at.Y], atol=1e-5)
+
+
+def test_a_runner_leans_little_from_upright(run: NDArray[np.float64]) -> None:
+    assert np.abs(lean(run[600:900])).max() < 1

@@ -1,0 +1,222 @@
+"""Pictures, films and the player of games."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+
+import imageio.v2
+import numpy as np
+import pytest
+from qwop.common.page import page
+from qwop.envs import replay
+from qwop.envs.engine import layout as at
+from qwop.envs.names import GROUND_Y, KEY_P, KEY_Q, KEY_W
+from qwop.envs.pictures.drawing import Drawing, Scenery
+from qwop.envs.pictures.frame_rows import POSE, ROW, rows_of_game
+from qwop.envs.pictures.player import PARTS, Clip, player
+from qwop.envs.pictures.scene import HURDLE, RUNNER, SCENE, Shape, tile
+from qwop.envs.pictures.video import GAP, game_pictures, picture_strip, seconds_from_first_key, write_video
+
+KEYS = np.repeat(np.array([5, 10, 9, 6], np.uint8), 12)
+
+
+@pytest.fixture(scope="module")
+def drawing() -> Drawing:
+    return Drawing()
+
+
+def test_a_picture_has_the_size_asked_for() -> None:
+    state = replay([]).states[0]
+    for width, height in ((640, 400), (320, 200), (960, 540)):
+        picture = Drawing(width, height).picture(state, metres=0.3, seconds=0.0)
+        assert picture.shape == (height, width, 3)
+        assert picture.dtype == np.uint8
+
+
+def test_the_same_state_gives_the_same_picture(drawing: Drawing) -> None:
+    state = replay(KEYS).states[-1]
+    one = drawing.picture(state, metres=1.0, seconds=2.0, keys=KEY_Q)
+    drawing.picture(replay(KEYS).states[10], metres=7.0, seconds=1.0, keys=KEY_P)
+    np.testing.assert_array_equal(drawing.picture(state, metres=1.0, seconds=2.0, keys=KEY_Q), one)
+
+
+def test_a_key_that_is_down_is_lit_and_the_others_are_not(drawing: Drawing) -> None:
+    state = replay([]).states[0]
+    up = drawing.picture(state, metres=0.0, seconds=0.0).astype(int)
+    for keys, left, right in ((KEY_Q, 0, 60), (KEY_W, 60, 120), (KEY_P, 580, 640)):
+        change = abs(drawing.picture(state, metres=0.0, seconds=0.0, keys=keys) - up).sum(axis=(0, 2))
+        assert change[left:right].sum() > 0
+        change[left:right] = 0
+        assert change.sum() == 0
+
+
+def test_the_runner_stays_in_the_middle_and_the_track_goes_by(drawing: Drawing) -> None:
+    state = replay([]).states[0]
+    later = state.copy()
+    later[:12, 0] += 35.0
+    here, there = (drawing.picture(s, metres=0.0, seconds=0.0).astype(int) for s in (state, later))
+    change = abs(here - there).sum(axis=2) > 30
+    assert change[330:].mean() > 0.01  # marks of the track
+    assert change[110:200, 240:300].mean() < 0.02  # the runner's trunk
+
+
+def test_nothing_of_the_runner_is_lost_high_above_the_track(drawing: Drawing) -> None:
+    state = replay([]).states[0]
+    high = state.copy()
+    high[:12, 1] -= 12.0
+    for picture in (drawing.picture(s, metres=0.0, seconds=0.0).astype(int) for s in (state, high)):
+        shirt = (abs(picture - np.array([38, 94, 168])).sum(axis=2) < 12).sum()
+        assert shirt > 400
+
+
+def test_states_far_out_of_the_ordinary_are_drawn_too(drawing: Drawing) -> None:
+    state = replay([]).states[0]
+    for x in (-400.0, 1e6):
+        moved = state.copy()
+        moved[:12, 0] += x
+        assert drawing.picture(moved, metres=x, seconds=0.0).shape == (400, 640, 3)
+
+
+@pytest.mark.parametrize("left", [-300, 0, 4321])
+@pytest.mark.parametrize("lift", [0, 37])
+def test_a_backdrop_pasted_in_bands_is_the_one_pasted_whole(
+    left: int, lift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = Scenery(320, 200).draw(left, lift)
+    monkeypatch.setattr("qwop.envs.pictures.drawing._bands", lambda image: [(0, image)])
+    assert drawn.tobytes() == Scenery(320, 200).draw(left, lift).tobytes()
+
+
+def test_the_data_of_pages_is_that_of_the_game() -> None:
+    assert (SCENE["row"], SCENE["pose"], SCENE["ground_y"]) == (ROW, POSE, GROUND_Y)
+    assert {shape.body for shape in RUNNER} == set(range(at.HURDLE_BASE))
+    assert {shape.body for shape in HURDLE} == {at.HURDLE_BASE, at.HURDLE_TOP}
+
+
+@pytest.mark.parametrize("shape", [shape for shape in (*RUNNER, *HURDLE) if shape.edge is not None])
+def test_an_edge_lies_around_its_shape(shape: Shape) -> None:
+    assert shape.outline is not None
+    sides = np.roll(shape.points, -1, axis=0) - shape.points
+    apart = shape.outline[:, None] - shape.points
+    share = np.clip((apart * sides).sum(-1) / (sides * sides).sum(-1), 0, 1)
+    nearest = np.linalg.norm(apart - share[..., None] * sides, axis=-1).min(axis=1)
+    np.testing.assert_allclose(nearest, SCENE["edge"], atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [12.0, 16.0, 43.2])
+def test_a_metre_of_track_is_a_metre_wide_at_any_scale(scale: float) -> None:
+    assert tile("lane.png", scale).width == round(10 * scale)
+
+
+KEYS_VIDEO = np.array([0, 0, 5, 5, 0, 10, 10], np.uint8)
+
+
+def test_running_time_starts_with_the_first_key() -> None:
+    np.testing.assert_allclose(seconds_from_first_key(KEYS_VIDEO) * 30, [0, 0, 0, 1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(seconds_from_first_key(np.zeros(3)), np.zeros(4))
+
+
+def test_a_film_has_a_picture_for_every_state_and_rests_on_the_last(tmp_path: Path) -> None:
+    game = replay(KEYS_VIDEO)
+    drawing = Drawing(320, 200)
+    film = write_video(tmp_path / "runs" / "game.mp4", game_pictures(game.states, game.events, KEYS_VIDEO, drawing))
+    assert [file.name for file in film.parent.iterdir()] == ["game.mp4"]
+    with imageio.v2.get_reader(film) as reader:  # type: ignore[attr-defined]
+        about = reader.get_meta_data()
+        pictures = [np.asarray(picture) for picture in reader]
+    assert about["fps"] == 30
+    assert about["pix_fmt"].startswith("yuv420p")
+    assert len(pictures) == len(KEYS_VIDEO) + 1 + 45
+    expected = list(game_pictures(game.states, game.events, KEYS_VIDEO, drawing))[-1]
+    assert abs(pictures[-1].astype(int) - expected).mean() < 6
+
+
+@pytest.mark.parametrize("shape", [(51, 77, 3), (1, 1, 3), (33, 40)])
+def test_pictures_with_odd_sides_are_filmed_without_a_warning(
+    tmp_path: Path, shape: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    film = write_video(tmp_path / "odd.mp4", [np.full(shape, 200, np.uint8)] * 2, 10)
+    with imageio.v2.get_reader(film) as reader:  # type: ignore[attr-defined]
+        assert reader.get_meta_data()["size"] == (shape[1] + shape[1] % 2, shape[0] + shape[0] % 2)
+    assert "resizing" not in caplog.text
+
+
+def test_a_film_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def pictures() -> object:
+        yield np.zeros((64, 64, 3), np.uint8)
+        raise RuntimeError("no more pictures")
+
+    with pytest.raises(RuntimeError, match="no more pictures"):
+        write_video(tmp_path / "film.mp4", pictures())  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_strip_has_rows_and_columns() -> None:
+    tiles = [np.full((10, 20, 3), shade, np.uint8) for shade in (10, 60, 110)]
+    strip = picture_strip(tiles, columns=2)
+    assert strip.shape == (20 + GAP, 40 + GAP, 3)
+    down, right = 10 + GAP, 20 + GAP
+    corners = strip[0, 0, 0], strip[0, right, 0], strip[down, 0, 0], strip[down, right, 0], strip[down - 1, 0, 0]
+    assert corners == (10, 60, 110, 255, 255)
+
+
+def test_a_row_is_the_pose_the_figures_and_the_keys() -> None:
+    keys = np.array([0, 0, 5, 5, 10], np.uint8)
+    rows = rows_of_game(keys)
+    game = replay(keys)
+    np.testing.assert_array_equal(rows[:, :POSE], game.states[:, :, :3].reshape(6, POSE).astype(np.float32))
+    np.testing.assert_allclose(rows[:, POSE + 1] * 30, [0, 0, 0, 1, 2, 3], rtol=1e-6)
+    np.testing.assert_array_equal(rows[:, POSE + 2], [0, 0, 0, 5, 5, 10])
+
+
+@pytest.fixture(scope="module")
+def rows() -> np.ndarray:
+    return rows_of_game(np.repeat([0, 5, 10, 3], 20).astype(np.uint8))
+
+
+@pytest.fixture(scope="module")
+def html(rows: np.ndarray) -> str:
+    return page("a <game>", player([Clip("</script><b>one", rows), Clip("two", rows[:20])]))
+
+
+def test_rows_come_back_within_a_thousandth(html: str, rows: np.ndarray) -> None:
+    found = re.search(r'<script type="application/json" id="player-data">(.*?)</script>', html, re.DOTALL)
+    assert found
+    clips = json.loads(found[1])["clips"]
+    assert [clip["title"] for clip in clips] == ["</script><b>one", "two"]
+    steps = np.frombuffer(zlib.decompress(base64.b64decode(clips[0]["rows"])), "<i4").reshape(ROW, -1)
+    np.testing.assert_allclose(np.cumsum(steps, axis=1).T / PARTS, rows, atol=0.5 / PARTS)
+
+
+def test_the_page_needs_nothing_else(html: str) -> None:
+    assert not re.search(r'(src|href)="', html)
+    assert "import " not in html
+    assert "export " not in html
+    assert "<title>a &lt;game&gt;</title>" in html
+
+
+@pytest.mark.slow
+@pytest.mark.needs(module="selenium")
+def test_the_page_plays_in_a_browser(html: str, tmp_path: Path) -> None:
+    import selenium.webdriver
+    from selenium.common.exceptions import WebDriverException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    (tmp_path / "page.html").write_text(html)
+    options = selenium.webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox"):
+        options.add_argument(argument)
+    try:
+        driver = selenium.webdriver.Chrome(options=options)
+    except WebDriverException as error:
+        pytest.skip(f"there is no Chrome or Chromium here: {error.msg}")
+    try:
+        driver.get((tmp_path / "page.html").as_uri())
+        seconds = lambda: float(driver.find_element("css selector", ".seconds").text.split()[0])  # noqa: E731
+        WebDriverWait(driver, 60).until(lambda _: driver.find_element("css selector", ".seconds").text)
+        WebDriverWait(driver, 60).until(lambda _: seconds() > 1)
+        assert driver.get_log("browser") == []
+    finally:
+        driver.quit()
