@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .checks import one_of, quoted
-from .declared import Declared, Files, Written, declared, dotted, nearest, options_of
 from .ends import one_line_end, whole_program
-from .errors import BadInput
+from .errors import BadInput, naming
 from .files import require_writable_folder, with_home, write_atomic
 from .imports import import_asked
 from .lazy import import_quickly
 from .reading import MEGABYTE, parse_yaml, read_text
+from .schema import Files, Output, Setting, dotted, nearest, options_of, schema
 from .settings import Missing, NoSuchSetting, Settings, read, to_plain
-from .typed import DELETED, Word, merge, unquoted, value_of
+from .words import DELETED, Word, merge, unquoted, value_of
 
 S = TypeVar("S", bound=Settings)
 
@@ -78,15 +78,15 @@ class Command(Generic[S]):
 
     @cached_property
     def settings(self) -> type[S]:
-        found: type[S] = _found(self._settings)
-        return found
+        settings: type[S] = _imported(self._settings)
+        return settings
 
     def run(self, settings: S) -> None:
-        _found(self._run)(settings)
+        _imported(self._run)(settings)
 
     def check(self, settings: S) -> None:
         if self._check:
-            _found(self._check)(settings)
+            _imported(self._check)(settings)
 
     def script(self) -> None:
         """Run in a terminal; says so if the extra is not installed."""
@@ -113,11 +113,11 @@ class Command(Generic[S]):
 
     def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        settings = self.checked(self.compose(words), words)
+        settings = self.validate(self.compose(words), words)
         settings.__dict__["words"] = tuple(words)  # in the place of the cached property
         return settings
 
-    def checked(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
+    def validate(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
         """The settings that were composed of a command line; BadInput for wrong ones."""
         files = {name.lstrip("+"): path for name, _, path in (word.partition("=") for word in words)}  # of groups
         try:
@@ -125,100 +125,96 @@ class Command(Generic[S]):
         except Missing:
             raise
         except BadInput as error:
-            said = self._of_another_option(error) if isinstance(error, NoSuchSetting) else error
-            path = files.get(str(said).partition(".")[0], "")
-            raise (BadInput(f"{path}: {said}") if path.endswith(OWN_FILE) else said) from None
+            refusal = self._of_another_option(error) if isinstance(error, NoSuchSetting) else error
+            path = files.get(str(refusal).partition(".")[0], "")
+            raise (BadInput(f"{path}: {refusal}") if path.endswith(OWN_FILE) else refusal) from None
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
-        chosen, given = self._sorted(import_asked(words))
+        options, settings = self._sort(import_asked(words))
         node: dict[str, Any] = {}
-        typed = {one.name: one.value for one in given}
-        for group, one in self.groups.items():
-            if chosen.get(group, "") is None and not one.of(Files):
-                words = f"choose one of {', '.join(options_of(group, one))}, such as {group}={one.chosen({})}"
-                raise BadInput(f"{group} is not set: {words}")
-            option = chosen[group] if group in chosen else self.settings.implied(group, node, typed)
+        line = {one.name: one.value for one in settings}
+        for name, group in self.groups.items():
+            if options.get(name, "") is None and not group.of(Files):
+                choices = f"choose one of {', '.join(options_of(group))}, such as {name}={group.option({})}"
+                raise BadInput(f"{name} is not set: {choices}")
+            option = options[name] if name in options else self.settings.default_option(name, node, line)
             if option is not None:
                 merge(node, self._option(group, option))
-                self.settings.prepared(node, typed)
-            elif one.of(Files) and (of := next((name for name in typed if name.startswith(f"{group}.")), "")):
-                raise BadInput(f"{of}={quoted(typed[of])}: no {group} is chosen that it could change")
-        values = [(one.name, one.put(self.settings, node)) for one in given]
-        self.settings.composed(node, [(name, value) for name, value in values if value is not DELETED], chosen)
-        for name, leader in self.settings.followed.items():
-            if isinstance(group := node.setdefault(name, {}), dict):
-                fields = declared(self.settings)
-                group[fields[name].tag] = fields[leader].chosen(node.get(leader, {}))
+                self.settings.complete_option(node, line)
+            elif group.of(Files) and (of := next((one for one in line if one.startswith(f"{name}.")), "")):
+                raise BadInput(f"{of}={quoted(line[of])}: no {name} is chosen that it could change")
+        values = [(one.name, one.put(self.settings, node)) for one in settings]
+        self.settings.complete(node, [(name, value) for name, value in values if value is not DELETED], options)
+        every = schema(self.settings)
+        for name, leader in self.settings.leaders.items():
+            if isinstance(inner := node.setdefault(name, {}), dict):
+                inner[every[name].tag] = every[leader].option(node.get(leader, {}))
         return node
 
     @property
-    def groups(self) -> dict[str, Declared]:
+    def groups(self) -> dict[str, Setting]:
         """The settings that are chosen among options."""
-        followed = self.settings.followed
-        every = declared(self.settings).items()
-        return {name: one for name, one in every if (one.options and name not in followed) or one.of(Files) is not None}
+        every, leaders = schema(self.settings).items(), self.settings.leaders
+        return {name: one for name, one in every if (one.options and name not in leaders) or one.of(Files) is not None}
 
-    def _sorted(self, words: Sequence[str]) -> "tuple[dict[str, str | None], list[Word]]":
+    def _sort(self, words: Sequence[str]) -> "tuple[dict[str, str | None], list[Word]]":
         """The options of groups, and the other settings."""
-        chosen: dict[str, str | None] = {}
-        given = []
+        options: dict[str, str | None] = {}
+        settings = []
         for word in words:
             place, equals, value = word.partition("=")
             name = place.lstrip("+~")
             if not (equals or place.startswith("~")) or not name or place.startswith("-") or ".." in f".{name}.":
-                raise BadInput(
-                    f"{quoted(word) or 'an empty argument'}: expected setting=value; --help shows the settings"
-                )
+                what = quoted(word) or "an empty argument"
+                raise BadInput(f"{what}: expected setting=value; --help shows the settings")
             if name in self.groups:
-                chosen[name] = None if place.startswith("~") or value == "null" else unquoted(value)
+                options[name] = None if place.startswith("~") or value == "null" else unquoted(value)
             else:
-                given.append(Word(name, value, place[: len(place) - len(name)][:1]))
-        return chosen, given
+                settings.append(Word(name, value, place[: len(place) - len(name)][:1]))
+        return options, settings
 
-    def _option(self, group: str, option: str) -> dict[str, Any]:
+    def _option(self, group: Setting, option: str) -> dict[str, Any]:
         """The settings of a group's option, which may be a file of the user's own."""
-        one, options = self.groups[group], options_of(group, self.groups[group])
-        if one.of(Files) and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
-            return {group: whole}
-        if one.of(Files) and option.endswith(OWN_FILE):
-            words = f"{group}={option}"
-            try:
-                text = read_text(
-                    with_home(option), MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}"
-                )
-            except BadInput as error:
-                raise BadInput(f"{words}: {error}") from None
-            try:
-                return {group: parse_yaml(text)}
-            except ValueError as error:
-                raise BadInput(f"{words}: not YAML settings ({error})") from None
-        return option_settings(group, one, option, group)
+        name = group.name
+        if group.of(Files) and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
+            return {name: whole}
+        if group.of(Files) and option.endswith(OWN_FILE):
+            with naming(f"{name}={option}"):
+                expected = f"expected a file of your own, or one of {', '.join(options_of(group))}"
+                text = read_text(with_home(option), MEGABYTE, expected)
+                try:
+                    return {name: parse_yaml(text)}
+                except ValueError as error:
+                    raise BadInput(f"not YAML settings ({error})") from None
+        return option_settings(group, option, name)
 
     def _of_another_option(self, error: NoSuchSetting) -> BadInput:
         """The error for a setting of an option that is not chosen."""
         group, _, name = error.place.partition(".")
-        leader = self.groups.get(group) or declared(self.settings).get(group)
-        options = leader.options if leader is not None else {}
-        owners = [option for option, cls in options.items() if name.partition(".")[0] in declared(cls)]
+        setting = schema(self.settings).get(group)
+        options = setting.options if setting is not None else {}
+        owners = [option for option, cls in options.items() if name.partition(".")[0] in schema(cls)]
         if not owners:
             return error
-        chooser = group if group in self.groups else self.settings.followed.get(group, group)
-        return BadInput(f"{error.place}: a setting of {chooser}={one_of(owners)}, which is not chosen")
+        leader = self.settings.leaders.get(group, group)
+        return BadInput(f"{error.place}: a setting of {leader}={one_of(owners)}, which is not chosen")
 
 
-def option_settings(group: str, one: Declared, option: str, place: str) -> dict[str, Any]:
+def option_settings(group: Setting, option: str, place: str) -> dict[str, Any]:
     """The settings of an option, a class or a file of `conf/`; BadInput, which names the `place`, if there is none."""
-    if option not in (options := options_of(group, one)):
+    if option not in (options := options_of(group)):
         near = nearest(option, options)
         question = f"did you mean {near}? The options are" if near else "choose one of"
-        own = ", or a file of your own (its path, with .yaml)" if one.of(Files) else ""
+        own = ", or a file of your own (its path, with .yaml)" if group.of(Files) else ""
         raise BadInput(f"{place}={quoted(option)}: no such option; {question} {', '.join(options)}{own}")
-    return {group: {one.tag: option}} if option in one.options else copy.deepcopy(_composed(group, option))
+    if option in group.options:
+        return {group.name: {group.tag: option}}
+    return copy.deepcopy(_compose(group.name, option))
 
 
 @cache
-def _composed(group: str, option: str) -> dict[str, Any]:
+def _compose(group: str, option: str) -> dict[str, Any]:
     """The settings of a file of `conf/`, composed by Hydra, whose global state stays as it was."""
     from hydra import compose, initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
@@ -228,13 +224,13 @@ def _composed(group: str, option: str) -> dict[str, Any]:
     GlobalHydra.instance().clear()
     try:
         with initialize_config_module("qwop.conf", version_base="1.3"):
-            made: Any = OmegaConf.to_container(compose(overrides=[f"+{group}={option}"]), resolve=True)
-        return dict(made)
+            settings: Any = OmegaConf.to_container(compose(overrides=[f"+{group}={option}"]), resolve=True)
+        return dict(settings)
     finally:
         GlobalHydra.instance().hydra = outer
 
 
-def _found(place: Any) -> Any:
+def _imported(place: Any) -> Any:
     if not isinstance(place, str):
         return place
     module, _, name = place.partition(":")
@@ -297,17 +293,17 @@ def to_yaml(settings: Settings) -> str:
 
 def require_writable(settings: Settings) -> None:
     """Raise BadInput unless the command can write its folders."""
-    for place, folder in _written(settings):
+    for place, folder in _outputs(settings):
         require_writable_folder(Path(folder), place)
 
 
-def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
+def _outputs(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
-    for name, one in declared(type(settings)).items():
+    for name, one in schema(type(settings)).items():
         value = getattr(settings, name)
         if isinstance(value, Settings):
-            yield from _written(value, dotted(place, name))
-        elif one.of(Written) and value is not None:
+            yield from _outputs(value, dotted(place, name))
+        elif one.of(Output) and value is not None:
             yield dotted(place, name), value
 
 

@@ -8,9 +8,9 @@ from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
 
-from .declared import Files, declared, dotted
 from .files import own_name
 from .imports import SETTING, imported
+from .schema import Files, dotted, schema
 from .settings import Settings
 
 _PLAIN = re.compile(r"(?!(true|false|null|nan|inf)$)[A-Za-z][\w./-]*$", re.IGNORECASE)
@@ -24,11 +24,11 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
     such as resume.
     """
     words = list(settings.words) if settings.words is not None else [*_words(settings, settings.changes())]
-    kept = [word for word in words if _name(word) not in (*without, first)]
+    line = [word for word in words if _name(word) not in (*without, first)]
     in_front = [str(getattr(settings, first))] if first else []
-    if imported() and SETTING not in map(_name, kept):
-        kept.append(override(SETTING, imported()))
-    return shlex.join([*program.split(), *in_front, *kept])
+    if imported() and SETTING not in map(_name, line):
+        line.append(override(SETTING, imported()))
+    return shlex.join([*program.split(), *in_front, *line])
 
 
 def next_command(program: str, **settings: object) -> str:
@@ -64,12 +64,12 @@ def _name(word: str) -> str:
     return word.lstrip("+~").partition("=")[0]
 
 
-def _words(settings: Settings, given: Mapping[str, Any], place: str = "") -> Iterator[str]:
+def _words(settings: Settings, values: Mapping[str, Any], place: str = "") -> Iterator[str]:
     """Words that turn the defaults of this class into these settings."""
-    for name, value in given.items():
-        one, here, inner = declared(type(settings))[name], dotted(place, name), getattr(settings, name)
-        if one.tag and not place and name not in settings.followed:
-            yield f"{here}={one.chosen(inner)}"
+    for name, value in values.items():
+        one, here, inner = schema(type(settings))[name], dotted(place, name), getattr(settings, name)
+        if one.tag and not place and name not in settings.leaders:
+            yield f"{here}={one.option(inner)}"
         if isinstance(inner, Settings) and not one.of(Files):
             yield from _words(inner, {key: each for key, each in value.items() if key != one.tag}, here)
         else:

@@ -15,8 +15,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from .checks import quoted
-from .declared import Declared, Entries, declared, dotted, options_of
 from .imports import HELP, SETTING
+from .schema import Entries, Setting, dotted, options_of, schema
 from .settings import Missing, Settings
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def print_help(command: "Command[Any]", words: Sequence[str], console: Console |
 @cache
 def sentences(cls: type[BaseModel]) -> Mapping[str, str]:
     """The sentence of each setting: the text below it in the source, or the description of its type."""
-    found = {name: one.description or "" for name, one in cls.model_fields.items()}
+    texts = {name: one.description or "" for name, one in cls.model_fields.items()}
     for base in reversed(cls.__mro__):
         if issubclass(base, BaseModel) and base not in (BaseModel, Settings):
-            found.update(_below(base))
-    return found
+            texts.update(_below(base))
+    return texts
 
 
 def _below(cls: type) -> Iterator[tuple[str, str]]:
@@ -63,7 +63,7 @@ def _below(cls: type) -> Iterator[tuple[str, str]]:
 def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableType]:
     node = command.compose(words)
     with suppress(Missing):
-        command.checked(node, words)
+        command.validate(node, words)
     yield Text(command.about)
     yield _heading("Examples")
     for line, what in command.examples:
@@ -73,9 +73,9 @@ def _page(command: "Command[Any]", words: Sequence[str]) -> Iterator[RenderableT
     if command.groups:
         yield _heading("Groups", "chosen by group=option")
     for name, one in command.groups.items():
-        chosen = _chosen(one, node.get(name))
-        options = [Text(each, style="bold" if each == chosen else "") for each in options_of(name, one)]
-        state = f"chosen: {chosen}" if chosen else "chosen" if name in node else "required"
+        option = _option(one, node.get(name))
+        options = [Text(each, style="bold" if each == option else "") for each in options_of(one)]
+        state = f"chosen: {option}" if option else "chosen" if name in node else "required"
         yield _indented(2, Text.assemble((f"{name}=", "bold cyan"), "  ", Text(", ").join(options)))
         yield _indented(6, Text(f"{sentences(command.settings)[name]} ({state})"))  # type: ignore[arg-type]
     yield from _section(command.settings, node, "", "Settings", "")
@@ -91,36 +91,36 @@ def _section(
     """The settings of a class with the values of a configuration, then those of the settings within it."""
     yield _heading(title, about)
     inner: list[Iterator[RenderableType]] = []
-    for name, one in declared(cls).items():
+    for name, one in schema(cls).items():
         here, sentence, value = dotted(place, name), sentences(cls)[name], node.get(name)
-        of_group = bool(one.options) and name not in getattr(cls, "followed", ())
-        if (inside := one.inside(value if value is not None else {})) is not None:
-            title = f"{here}={_chosen(one, value)}" if of_group else here
+        of_group = bool(one.options) and name not in getattr(cls, "leaders", ())
+        if (inside := one.within(value if value is not None else {})) is not None:
+            title = f"{here}={_option(one, value)}" if of_group else here
             about = _first_sentence(inside) if one.options else sentence
             inner.append(_section(inside, value if isinstance(value, Mapping) else {}, here, title, about))
         elif (entries := one.of(Entries)) is not None:
-            given = value if isinstance(value, Mapping) else {}
-            yield _setting(here, ", ".join(map(str, given)) or "required", sentence)
-            for key, each in given.items():
+            inner_entries = value if isinstance(value, Mapping) else {}
+            yield _setting(here, ", ".join(map(str, inner_entries)) or "required", sentence)
+            for key, each in inner_entries.items():
                 yield _setting(dotted(here, str(key)), "", quoted(each, LONGEST_VALUE))
             inner.append(_section(entries.cls, {}, f"{here}.<name>", f"{here}.<name>", _first_sentence(entries.cls)))
         elif not (one.options or name in ("name", "kind")):
-            shown = node[name] if name in node else "required" if one.info.is_required() else one.default
-            permitted = one.expected.removesuffix(", or null")
-            yield _setting(here, quoted(shown, LONGEST_VALUE), sentence, "" if permitted in PLAIN else permitted)
+            default_or_value = node[name] if name in node else "required" if one.info.is_required() else one.default
+            words = one.expected.removesuffix(", or null")
+            yield _setting(here, quoted(default_or_value, LONGEST_VALUE), sentence, "" if words in PLAIN else words)
     for several in inner:
         yield from several
 
 
-def _setting(place: str, value: str, sentence: str, permitted: str = "") -> RenderableType:
-    """Place, value and permitted values of a setting, and its sentence below."""
-    shown = (value, "yellow" if value == "required" else "green")
-    line = Text.assemble((place, "bold cyan"), "  ", shown, (f"  [{permitted}]" if permitted else "", "dim"))
+def _setting(place: str, value: str, sentence: str, words: str = "") -> RenderableType:
+    """Place, value and permitted values (`words`) of a setting, and its sentence below."""
+    colour = "yellow" if value == "required" else "green"
+    line = Text.assemble((place, "bold cyan"), "  ", (value, colour), (f"  [{words}]" if words else "", "dim"))
     return Group(_indented(2, line), _indented(6, Text(sentence)))
 
 
-def _chosen(one: Declared, value: object) -> str:
-    return one.chosen(value if isinstance(value, Mapping) else {}) if one.options else ""
+def _option(one: Setting, value: object) -> str:
+    return one.option(value if isinstance(value, Mapping) else {}) if one.options else ""
 
 
 def _indented(columns: int, text: Text) -> RenderableType:

@@ -18,14 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .checks import one_of, quoted
-from .declared import Declared, Written, no_such_setting, options_of, places
-from .declared import Entries as Entries
-from .declared import Expected as Expected
-from .declared import Files as Files
-from .declared import declared as declared
-from .declared import dotted as dotted
-from .declared import nearest as nearest
 from .errors import BadInput, naming
+from .schema import Expected as Expected
+from .schema import Files, Output, Setting, dotted, no_such_setting, options_of, places, schema
 
 T = TypeVar("T")
 
@@ -45,16 +40,16 @@ Several = Annotated[tuple[T, ...], Field(min_length=1)]
 """One value or more, a list in brackets on the command line."""
 HomePath = Annotated[str, AfterValidator(os.path.expanduser)]
 """A file or folder; a leading ~ is the home folder."""
-OutFolder = Annotated[str, AfterValidator(os.path.expanduser), Written()]
+OutFolder = Annotated[str, AfterValidator(os.path.expanduser), Output()]
 """A folder that the command writes."""
 
 
 class NoSuchSetting(BadInput):
     """A setting that does not exist, at this `place`."""
 
-    def __init__(self, place: str, known: Sequence[str]) -> None:
-        super().__init__(no_such_setting(place, known))
-        self.place, self.known = place, tuple(known)
+    def __init__(self, place: str, names: Sequence[str]) -> None:
+        super().__init__(no_such_setting(place, names))
+        self.place, self.names = place, tuple(names)
 
 
 class Missing(BadInput):
@@ -83,22 +78,22 @@ class Settings(BaseModel):
     called: ClassVar[str] = ""
     """In front of every message, where the settings are those of an environment."""
 
-    followed: ClassVar[Mapping[str, str]] = {}
-    """Settings whose option is that of a group: {"loop": "algorithm"}."""
+    leaders: ClassVar[Mapping[str, str]] = {}
+    """Groups whose option decides that of another setting, by this one's name: {"loop": "algorithm"}."""
 
     @classmethod
-    def implied(cls, group: str, node: Mapping[str, Any], typed: Mapping[str, str]) -> str | None:
-        """The option of a group that a command line does not choose; None: its default. typed: the line's settings as
-        they are written; node: the options of the groups before."""
+    def default_option(cls, group: str, node: Mapping[str, Any], line: Mapping[str, str]) -> str | None:
+        """The option of a group that a command line does not choose; None: its default. line: settings as they are
+        typed; node: the options of the groups before."""
         return None
 
     @classmethod
-    def prepared(cls, node: dict[str, Any], typed: Mapping[str, str]) -> None:
-        """Complete the settings of an option, in place. typed: the line's settings as they are written."""
+    def complete_option(cls, node: dict[str, Any], line: Mapping[str, str]) -> None:
+        """Complete the settings of an option, in place. line: settings as they are typed."""
 
     @classmethod
-    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
-        """Complete what a command line gives, in place. typed: its settings, which are in it; chosen: its options."""
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
+        """Complete what a command line gives, in place. line: its settings, which are in it; options: of its groups."""
 
     @cached_property
     def words(self) -> tuple[str, ...] | None:
@@ -122,15 +117,16 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_declared(cls, values: Any) -> Any:
+    def _convert(cls, values: Any) -> Any:
         """Lists for tuples, whole floats for whole numbers, and numbers for texts, as YAML and NumPy give them."""
         if not isinstance(values, Mapping):
             return values
-        known = declared(cls)
-        for name, leader in cls.followed.items():
-            if isinstance(given := values.get(name, {}), Mapping):
-                values = {**values, name: {**given, known[name].tag: known[leader].chosen(values.get(leader, {}))}}
-        return {name: known[name].converted(one) if name in known else one for name, one in values.items()}
+        settings = schema(cls)
+        for name, leader in cls.leaders.items():
+            if isinstance(inner := values.get(name, {}), Mapping):
+                option = settings[leader].option(values.get(leader, {}))
+                values = {**values, name: {**inner, settings[name].tag: option}}
+        return {name: settings[name].convert(one) if name in settings else one for name, one in values.items()}
 
     @field_validator("*")
     @classmethod
@@ -143,11 +139,12 @@ class Settings(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _checked(self) -> Self:
-        for name, leader in self.followed.items():
-            one, chosen = declared(type(self))[name], getattr(self, leader)
-            if type(getattr(self, name)) is not (made := one.options[declared(type(self))[leader].chosen(chosen)]):
-                raise BadInput(f"{name}: expected {made.__name__} beside {type(chosen).__name__}")
+    def _fits_together(self) -> Self:
+        settings = schema(type(self))
+        for name, leader in self.leaders.items():
+            first = getattr(self, leader)
+            if type(getattr(self, name)) is not (cls := settings[name].options[settings[leader].option(first)]):
+                raise BadInput(f"{name}: expected {cls.__name__} beside {type(first).__name__}")
         self.check()
         return self
 
@@ -161,7 +158,7 @@ def read(cls: type[S], node: Any, place: str = "") -> S:
     Raises BadInput for anything unknown, missing, of another type or out of range.
     """
     if not isinstance(node, Mapping):
-        raise BadInput(f"{place}={quoted(node)}: expected settings, {{{next(iter(declared(cls)))}: …}}")
+        raise BadInput(f"{place}={quoted(node)}: expected settings, {{{next(iter(schema(cls)))}: …}}")
     try:
         return cls.model_validate(dict(node))
     except ValidationError as error:
@@ -175,13 +172,13 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
     path = [place] if place else []
     inside: type[BaseModel] | None = cls
     value: Any = node
-    one: Declared | None = None
+    one: Setting | None = None
     parts = iter(map(str, first["loc"]))
     while inside is not None and (part := next(parts, None)) is not None:
         path.append(part)
-        one = declared(inside).get(part)
+        one = schema(inside).get(part)
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
-        inside = one.inside(value) if one is not None else None
+        inside = one.within(value) if one is not None else None
         if one is not None and one.options:
             next(parts, None)  # pydantic names the option between the settings
     here = ".".join(path)
@@ -189,19 +186,16 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
     if first["type"] == "extra_forbidden":
         return NoSuchSetting(here, [*places(cls, node, place)])
     if isinstance(why, NoSuchSetting):
-        return NoSuchSetting(
-            dotted(here, why.place), [*(dotted(here, one) for one in why.known), *places(cls, node, place)]
-        )
-    if isinstance(why, Missing):
-        return Missing(dotted(here, str(why)))
+        names = [*(dotted(here, one) for one in why.names), *places(cls, node, place)]
+        return NoSuchSetting(dotted(here, why.place), names)
     if isinstance(why, BadInput):
-        if str(why)[:1] in (":", "="):
-            return BadInput(f"{here}={quoted(value)}{why}" if str(why)[0] == ":" else f"{here}{why}")
-        return BadInput(dotted(here, str(why)))
+        name, text = (f"{here}={quoted(value)}" if str(why)[:1] == ":" else here), str(why)
+        kind = Missing if isinstance(why, Missing) else BadInput
+        return kind(f"{name}{text}" if text[:1] in (":", "=") else dotted(here, text))
     if one is None:
         return BadInput(f"{here}={quoted(value)}: {first['msg']}")
     if (files := one.of(Files)) is not None and value is None:
-        choices = f"such as {here}={files.example} (there are {', '.join(options_of(one.name, one))})"
+        choices = f"such as {here}={files.example} (there are {', '.join(options_of(one))})"
         more = f"; or {files.expected}" if files.expected else ""
         return Missing(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
     if first["type"] == "missing":
@@ -220,16 +214,11 @@ def to_plain(settings: Settings) -> dict[str, Any]:
 
 def changes(settings: Settings) -> dict[str, Any]:
     """The settings that are not the default, as plain data; `read` makes an equal object of it."""
-    plain, changed = to_plain(settings), {}
-    for name, one in declared(type(settings)).items():
-        value = getattr(settings, name)
-        if name not in plain:
-            continue
-        if one.info.is_required() or value != one.info.get_default(call_default_factory=True):
-            inner = changes(value) if isinstance(value, Settings) else plain[name]
-            chosen = {one.tag: plain[name][one.tag]} if one.tag and one.tag in plain[name] else {}
-            changed[name] = {**chosen, **inner} if isinstance(value, Settings) else inner
-    return changed
+    plain = settings.model_dump(mode="json", exclude_defaults=True)
+    for name, one in schema(type(settings)).items():
+        if one.tag and name in plain and name not in settings.leaders:
+            plain[name] = {one.tag: one.option(getattr(settings, name)), **plain[name]}
+    return plain
 
 
 def read_entries(cls: type[S], node: Any, expected: str, place: str = "") -> tuple[S, ...]:

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from .declared import Expected
 from .imports import without_module
+from .schema import Expected
 
 LARGEST_SEED = 2**32 - 1
 

@@ -12,7 +12,8 @@ from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.reading import MEGABYTE, parse_yaml, read_text
-from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings, declared, nearest
+from ..common.schema import nearest, schema
+from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings
 from ..finetune.settings import FinetuneSettings
 
 WRITES = ("results.json", "table.md", "curves.csv")
@@ -40,11 +41,14 @@ class CompareSettings(Settings):
     """The rows of the command line, by name: folders of finished runs (a list, or a pattern), or a command line."""
 
     @classmethod
-    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
-        for name in [name for name in node if name not in declared(cls)]:
-            if nearest(name, known := [*declared(cls)]) is not None:
-                raise NoSuchSetting(name, known)
-            node.setdefault("row", {})[name] = node.pop(name)
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
+        names = [*schema(cls)]
+        rows = {name: node.pop(name) for name in [*node] if name not in names}
+        for name in rows:
+            if nearest(name, names) is not None:
+                raise NoSuchSetting(name, names)
+        if isinstance(row := node.setdefault("row", {}), dict):
+            row.update(rows)
 
     def check(self) -> None:
         for name, row in self.row.items():

@@ -12,7 +12,7 @@ from ..common.command_line import override
 from ..common.ends import EXIT_BAD_INPUT
 from ..common.errors import BadInput
 from ..common.lazy import import_quickly
-from ..common.settings import nearest
+from ..common.schema import nearest
 
 VERBS = {
     "verify": ("qwop.datasets.verify", "check everything, including by replay"),

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from ..common.checks import one_of, quoted
 from ..common.command import option_settings
-from ..common.declared import Files, declared
 from ..common.errors import BadInput, naming
+from ..common.schema import Files, schema
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
-from ..common.typed import merge
+from ..common.words import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.registry import ALGORITHMS, BUILT_IN, Algorithm, import_algorithms
@@ -137,43 +137,43 @@ class FinetuneSettings(Settings):
     evaluation: PhaseEvaluationSettings = PhaseEvaluationSettings()
     """Games after each phase."""
 
-    followed: ClassVar[Mapping[str, str]] = {"loop": "algorithm"}
+    leaders: ClassVar[Mapping[str, str]] = {"loop": "algorithm"}
 
     @classmethod
-    def implied(cls, group: str, node: Mapping[str, Any], typed: Mapping[str, str]) -> str | None:
+    def default_option(cls, group: str, node: Mapping[str, Any], line: Mapping[str, str]) -> str | None:
         """A schedule for settings of one; the algorithm that a schedule names, or one for the environment."""
-        if group == "schedule" and any(name.startswith("schedule.") for name in typed):
-            return "live-only" if "environment" in typed else "kurodo"
+        if group == "schedule" and any(name.startswith("schedule.") for name in line):
+            return "live-only" if "environment" in line else "kurodo"
         if group != "algorithm":
             return None
         if named := _named(node.get("schedule")):
             return named
-        environment = typed.get("environment", "null").strip("'\"")
+        environment = line.get("environment", "null").strip("'\"")
         if environment == "null" or _OURS.fullmatch(environment):
             return None
         return "ppo-atari" if _ATARI.match(environment) else "ppo-small"
 
     @classmethod
-    def prepared(cls, node: dict[str, Any], typed: Mapping[str, str]) -> None:
+    def complete_option(cls, node: dict[str, Any], line: Mapping[str, str]) -> None:
         """With a teacher, put the settings that a schedule has for it in their places."""
         schedule = node.get("schedule")
-        taught = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in typed else None
+        taught = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in line else None
         if isinstance(schedule, dict) and isinstance(taught, dict):
             schedule.update(taught)
 
     @classmethod
-    def composed(cls, node: dict[str, Any], typed: Sequence[tuple[str, Any]], chosen: Mapping[str, str | None]) -> None:
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
         """Give the algorithm what the schedule sets for it, and phases what the options that they name set. The line's
         settings of the algorithm and its loop hold in every phase whose algorithm has them."""
-        schedule, own = node.get("schedule"), "algorithm" not in chosen
+        schedule, own = node.get("schedule"), "algorithm" not in options
         if not isinstance(schedule, dict):
             return
         falls = schedule.get("falls")
         begin = {group: node.get(group, {}) for group in ("algorithm", "loop")}
-        reached = _complete(schedule, node, typed, own, "schedule")
+        reached = _complete(schedule, node, line, own, "schedule")
         if isinstance(falls, dict) and falls:
             first = {group: {} if _named(falls) and own else begin[group] for group in begin}
-            reached |= _complete(falls, first, typed, own, "schedule.falls")
+            reached |= _complete(falls, first, line, own, "schedule.falls")
             falls.update(first)
         for group, name in reached:
             if not _has(_running(node), group, name):
@@ -288,7 +288,7 @@ def offer_algorithms() -> None:
         kinds = [getattr(one, part) for one in ALGORITHMS.values()]
         FinetuneSettings.model_fields[field].annotation = reduce(or_, kinds)
     FinetuneSettings.model_rebuild(force=True)
-    declared.cache_clear()
+    schema.cache_clear()
 
 
 def has_length(phase: Phase) -> bool:
@@ -310,12 +310,12 @@ def option_of(algorithm: Discounted) -> str:
 
 
 def _complete(
-    schedule: dict[str, Any], first: dict[str, Any], typed: Sequence[tuple[str, Any]], own: bool, place: str
+    schedule: dict[str, Any], first: dict[str, Any], line: Sequence[tuple[str, Any]], own: bool, place: str
 ) -> set[tuple[str, str]]:
     """Complete a schedule and its first algorithm and loop (`first`), in place. own: the schedule's algorithm is taken.
     Returns the settings of a line that some algorithm has, by group and name."""
     of_line = {
-        group: {name.partition(".")[2]: value for name, value in typed if name.startswith(f"{group}.")}
+        group: {name.partition(".")[2]: value for name, value in line if name.startswith(f"{group}.")}
         for group in ("algorithm", "loop")
     }
     if own and _named(schedule):
@@ -335,7 +335,7 @@ def _complete(
             reached |= {(group, name)} if _has(running, group, name) else set()
             for key, phase in named.items():
                 running = _named(phase) or running
-                if _sets(typed, f"{place}.phases.{key}.{group}.{name}") or not _has(running, group, name):
+                if _sets(line, f"{place}.phases.{key}.{group}.{name}") or not _has(running, group, name):
                     continue
                 if _named(phase) or name in phase.get(group, {}):
                     phase[group] = {**phase.get(group, {}), name: value}
@@ -345,7 +345,7 @@ def _complete(
 
 def _running(node: Mapping[str, Any]) -> str:
     """The algorithm that plain data begin with."""
-    return declared(FinetuneSettings)["algorithm"].chosen(node.get("algorithm", {}))
+    return schema(FinetuneSettings)["algorithm"].option(node.get("algorithm", {}))
 
 
 def _named(node: object) -> str | None:
@@ -357,7 +357,7 @@ def _named(node: object) -> str | None:
 
 def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The algorithm and the loop of a schedule or a phase: those of the option that it names, and its own settings."""
-    made = option_settings("algorithm", declared(FinetuneSettings)["algorithm"], _named(node) or "", place)
+    made = option_settings(schema(FinetuneSettings)["algorithm"], _named(node) or "", place)
     own, loop = node["algorithm"], node.get("loop")
     merge(
         made,
@@ -367,9 +367,9 @@ def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     return made
 
 
-def _sets(typed: Sequence[tuple[str, Any]], place: str) -> bool:
+def _sets(line: Sequence[tuple[str, Any]], place: str) -> bool:
     """True if a command line sets this place, by itself or within braces."""
-    for name, value in typed:
+    for name, value in line:
         inside = place.removeprefix(f"{name}.")
         for part in inside.split(".") if inside != place else ():
             value = value.get(part) if isinstance(value, Mapping) else None
@@ -380,7 +380,7 @@ def _sets(typed: Sequence[tuple[str, Any]], place: str) -> bool:
 
 def _has(algorithm: str, group: str, name: str) -> bool:
     one = ALGORITHMS.get(algorithm)
-    return one is not None and name in declared(one.settings if group == "algorithm" else one.loop)
+    return one is not None and name in schema(one.settings if group == "algorithm" else one.loop)
 
 
 import_algorithms()  # at the end: they may import this module

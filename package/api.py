@@ -21,9 +21,9 @@ import torch
 from . import commands
 from .common.command import REPORT, Command, require_writable
 from .common.command_line import override
-from .common.declared import declared
 from .common.errors import BadInput
 from .common.progress import plain_console
+from .common.schema import schema
 from .common.settings import Settings, read, to_plain
 from .datasets.reader import Dataset
 from .envs.spec import EnvironmentSpec
@@ -221,7 +221,7 @@ def _words(name: str, value: Any, settings: type[Settings]) -> Iterator[str]:
     """The words of a command line that give a setting this value."""
     if not isinstance(value, PLAIN):
         raise BadInput(f"{name}: a {type(value).__name__}, expected a value such as the command line takes")
-    one, value = declared(settings).get(name), to_plain(value) if isinstance(value, Settings) else value
+    one, value = schema(settings).get(name), to_plain(value) if isinstance(value, Settings) else value
     if not isinstance(value, Mapping) or "phases" in value or one is None or not (one.options or one.nested):
         yield override(name, value.item() if isinstance(value, np.generic) else value)
         return

@@ -152,7 +152,7 @@ class PopulationSettings(Settings):
     distributed: Annotated[Local | RaySettings, Field(discriminator="name")] = Local()
     """Rounds here, or in other processes."""
 
-    followed: ClassVar[Mapping[str, str]] = {"work": "agent"}
+    leaders: ClassVar[Mapping[str, str]] = {"work": "agent"}
 
     def check(self) -> None:
         if len(self.start or ()) > self.agents:

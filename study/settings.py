@@ -9,7 +9,8 @@ from ..commands import evaluate, finetune, pretrain
 from ..common.checks import quoted
 from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.settings import Count, Files, OutFolder, Settings, Several
+from ..common.schema import Files
+from ..common.settings import Count, OutFolder, Settings, Several
 from .seeds import MOST_RUNS, MOST_STUDIES, MOST_TRIALS
 from .space import Space
 

@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.settings import Entries, Expected, Settings, Several, plain_entries, read_entries
+from ..common.schema import Entries, Expected
+from ..common.settings import Settings, Several, plain_entries, read_entries
 
 if TYPE_CHECKING:
     from optuna.trial import Trial  # --help does without it

@@ -89,12 +89,12 @@ def test_an_algorithm_on_the_command_line_takes_the_place_of_the_schedules() -> 
 
 def test_a_preset_sets_what_it_promises_whatever_group_it_lies_in(monkeypatch: pytest.MonkeyPatch) -> None:
     preset = {"algorithm": {"name": "acer", "gamma": 0.9}, "loop": {"steps": 7}, "behaviour": {"mode": "recorded"}}
-    options = command._composed
+    options = command._compose
 
-    def composed(group: str, option: str) -> dict[str, Any]:
+    def compose(group: str, option: str) -> dict[str, Any]:
         return copy.deepcopy(preset) if group == "algorithm" else options(group, option)
 
-    monkeypatch.setattr(command, "_composed", composed)
+    monkeypatch.setattr(command, "_compose", compose)
     made = settings("schedule.decisions=5 algorithm=acer-small behaviour.epsilon=0.2")
     assert (made.algorithm.gamma, made.loop.steps) == (0.9, 7)
     assert made.behaviour == BehaviourSettings(mode="recorded", epsilon=0.2)

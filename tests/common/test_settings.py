@@ -11,9 +11,9 @@ import pytest
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 from qwop.common.errors import BadInput
 from qwop.common.help import sentences
+from qwop.common.schema import Entries
 from qwop.common.settings import (
     Count,
-    Entries,
     HomePath,
     NoSuchSetting,
     Positive,
@@ -229,7 +229,7 @@ class Method(Settings):
     """Method."""
     loop: Annotated[Loop | FastLoop, Field(discriminator="name")] = Loop()
     """Loop."""
-    followed: ClassVar[Mapping[str, str]] = {"loop": "method"}
+    leaders: ClassVar[Mapping[str, str]] = {"loop": "method"}
 
 
 def test_a_group_that_follows_another_has_its_option_and_does_not_write_it() -> None:

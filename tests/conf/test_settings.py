@@ -12,7 +12,8 @@ from qwop.commands import COMMANDS, finetune
 from qwop.common import imports
 from qwop.common.command import Command
 from qwop.common.help import print_help, sentences
-from qwop.common.settings import Declared, Settings, Written, declared, dotted, read, to_plain
+from qwop.common.schema import Output, Setting, dotted, schema
+from qwop.common.settings import Settings, read, to_plain
 from qwop.finetune.agents.registry import ALGORITHMS
 from rich.console import Console
 
@@ -50,9 +51,9 @@ def test_the_settings_of_a_line_come_back_unchanged(command: Command[Any], line:
     assert read(command.settings, to_plain(settings)) == settings
 
 
-def every_setting(settings: Settings, place: str = "") -> Iterator[tuple[str, Declared, str]]:
+def every_setting(settings: Settings, place: str = "") -> Iterator[tuple[str, Setting, str]]:
     """The place, declaration and sentence of every setting."""
-    for name, one in declared(type(settings)).items():
+    for name, one in schema(type(settings)).items():
         here, inner = dotted(place, name), getattr(settings, name)
         if isinstance(inner, Settings):
             yield from every_setting(inner, here)
@@ -86,21 +87,21 @@ def test_a_setting_that_is_a_path_takes_a_tilde_for_the_home_folder(
         if sentence.startswith(("Folder", "New folder", "File ", "Path", "Local copy", "Program", "Datasets")):
             several = "tuple" in str(one.kind)
             assert one.metadata or several, place
-            assert one.of(Written) or "expanduser" in str((*one.metadata, one.kind)), place
+            assert one.of(Output) or "expanduser" in str((*one.metadata, one.kind)), place
 
 
 def test_hydra_takes_no_text_for_the_option_of_a_folder() -> None:
     folders = {path.name for path in resources.files("qwop.conf").iterdir() if path.is_dir()}
     assert "schedule" in folders
     for command in COMMANDS.values():
-        assert folders & declared(command.settings).keys() <= command.groups.keys(), command.program
+        assert folders & schema(command.settings).keys() <= command.groups.keys(), command.program
 
 
 def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.CaptureFixture[str]) -> None:
     for command in COMMANDS.values():
         print_help(command, [], Console(width=100))
         shown = capsys.readouterr().out
-        assert all(name in shown for name in declared(command.settings)), command.program
+        assert all(name in shown for name in schema(command.settings)), command.program
     print_help(COMMANDS["qwop-record"], ["source=policy"], Console(width=160))
     values = dict(
         line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  source\.\w+  ", line)

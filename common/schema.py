@@ -1,4 +1,4 @@
-"""Declared settings as data: what a class of settings declares, in words and for plain data."""
+"""What a class of settings declares: kinds, bounds and options, in words and for plain data."""
 
 import difflib
 import os
@@ -28,7 +28,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Written:
+class Output:
     """Metadata of a setting: a folder that the command writes, which is tried before any work."""
 
 
@@ -36,7 +36,7 @@ class Written:
 class Files:
     """Metadata of a group whose options are the files of `conf/<its name>`, or a file of the user's own.
 
-    example: an option to suggest. expected: what else may be given, for the error without a choice.
+    example: an option to suggest. expected: another way to give it, for the error without a choice.
     """
 
     example: str
@@ -51,9 +51,9 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Declared:
-    """One declared setting. kind: its type, without None and metadata. options: of a group, the class of each option by
-    the value of its `tag`. nested: the class of settings within these."""
+class Setting:
+    """A setting of a class. kind: its type, without None and metadata. options: of a group, the class of each option by
+    the value of its `tag`. nested: the class of settings within it."""
 
     name: str
     kind: Any
@@ -71,27 +71,27 @@ class Declared:
         """The metadata of this class, if there is one."""
         return next((one for one in self.metadata if isinstance(one, kind)), None)
 
-    def inside(self, node: object) -> type[BaseModel] | None:
+    def within(self, node: object) -> type[BaseModel] | None:
         """The class of the settings within this one, in plain data or an object; of a group, that of the option."""
-        return self.options.get(self.chosen(node)) if self.options else self.nested
+        return self.options.get(self.option(node)) if self.options else self.nested
 
-    def chosen(self, node: object) -> str:
-        """The chosen option of a group, in plain data or an object; its default without a choice."""
+    def option(self, node: object) -> str:
+        """The option of a group, in plain data or an object; its default without a choice."""
         default = getattr(self.info.get_default(call_default_factory=True), self.tag, "")
-        found = node.get(self.tag, default) if isinstance(node, Mapping) else getattr(node, self.tag, "")
-        return found if isinstance(found, str) else ""
+        option = node.get(self.tag, default) if isinstance(node, Mapping) else getattr(node, self.tag, "")
+        return option if isinstance(option, str) else ""
 
     @property
     def default(self) -> Any:
         """The default as plain data."""
-        found = self.info.get_default(call_default_factory=True)
-        return getattr(found, "plain", found)
+        value = self.info.get_default(call_default_factory=True)
+        return getattr(value, "plain", value)
 
-    def converted(self, value: Any) -> Any:
-        """The value with numbers, texts and tuples of the declared kind, where nothing is lost."""
+    def convert(self, value: Any) -> Any:
+        """The value with numbers, texts and tuples of the setting's kind, where nothing is lost."""
         if self.options and isinstance(value, Mapping) and self.tag not in value:
-            return {self.tag: self.chosen(value), **value}
-        return _converted(self.kind, value)
+            return {self.tag: self.option(value), **value}
+        return _convert(self.kind, value)
 
     @property
     def expected(self) -> str:
@@ -100,48 +100,40 @@ class Declared:
         return words.words if words else _in_words(self.kind, self.metadata) + (", or null" if self.optional else "")
 
 
-def options_of(group: str, one: Declared) -> list[str]:
-    """The options of a group: its classes, and the files of `conf/<group>`."""
-    folder = resources.files("qwop.conf").joinpath(group)
-    files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
-    return sorted({*one.options, *files})
-
-
 @cache
-def declared(cls: type[BaseModel]) -> Mapping[str, Declared]:
-    """The declared settings of a class by name, those that the class itself adds first."""
+def schema(cls: type[BaseModel]) -> Mapping[str, Setting]:
+    """The settings of a class by name, those that the class itself adds first."""
     inherited = {name for base in cls.__mro__[1:] if issubclass(base, BaseModel) for name in base.model_fields}
     order = sorted(cls.model_fields, key=inherited.__contains__)
-    return {name: _declared(name, one) for name in order if not (one := cls.model_fields[name]).exclude}
+    return {name: _setting(name, one) for name in order if not (one := cls.model_fields[name]).exclude}
 
 
-def _declared(name: str, info: FieldInfo) -> Declared:
-    kind, metadata, optional = _unwrapped(info.annotation)
-    metadata = (*info.metadata, *metadata)
+def _setting(name: str, info: FieldInfo) -> Setting:
+    kind, metadata, optional = _parts(info.annotation)
     tag = info.discriminator if isinstance(info.discriminator, str) else ""
     options: dict[str, type[BaseModel]] = {}
     for cls in get_args(kind) if tag else ():
         options.update(dict.fromkeys(get_args(cls.model_fields[tag].annotation), cls))
-    return Declared(name, kind, metadata, optional, info, tag, options)
+    return Setting(name, kind, (*info.metadata, *metadata), optional, info, tag, options)
 
 
-def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
     """The type without None and metadata, all metadata, and whether None is permitted."""
     if get_origin(hint) is Annotated:
-        kind, metadata, optional = _unwrapped(get_args(hint)[0])
-        found = [one.metadata if isinstance(one, FieldInfo) else [one] for one in hint.__metadata__]
-        return kind, (*metadata, *(one for several in found for one in several)), optional
+        kind, metadata, optional = _parts(get_args(hint)[0])
+        more = [one.metadata if isinstance(one, FieldInfo) else [one] for one in hint.__metadata__]
+        return kind, (*metadata, *(one for several in more for one in several)), optional
     others = [one for one in get_args(hint) if one is not type(None)]
     if len(others) < len(get_args(hint)):
-        kind, metadata, _ = _unwrapped(Union[tuple(others)])  # noqa: UP007
+        kind, metadata, _ = _parts(Union[tuple(others)])  # noqa: UP007
         return kind, metadata, True
     return hint, (), False
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _convert(kind: Any, value: Any) -> Any:
     if get_origin(kind) is tuple and isinstance(value, Sequence) and not isinstance(value, str):
-        inner = _unwrapped(get_args(kind)[0])[0]
-        return tuple(_converted(inner, one) for one in value)
+        inner = _parts(get_args(kind)[0])[0]
+        return tuple(_convert(inner, one) for one in value)
     if isinstance(value, bool):
         texts = kind is str or get_origin(kind) is Literal
         return str(value).lower() if texts else value  # or Literal[0, 1] takes it for a number
@@ -154,13 +146,20 @@ def _converted(kind: Any, value: Any) -> Any:
     return value
 
 
+def options_of(group: Setting) -> list[str]:
+    """The options of a group: its classes, and the files of `conf/<its name>`."""
+    folder = resources.files("qwop.conf").joinpath(group.name)
+    files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
+    return sorted({*group.options, *files})
+
+
 def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[str]:
-    """The names of all settings in plain data: those of chosen options, and of each entry."""
-    for name, one in declared(cls).items():
+    """The names of all settings in plain data: those of the options in it, and of each entry."""
+    for name, one in schema(cls).items():
         here = dotted(place, name)
         value = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
         yield here
-        if (inner := one.inside(value if value is not None else {})) is not None:
+        if (inner := one.within(value if value is not None else {})) is not None:
             yield from places(inner, value, here)
         elif (entries := one.of(Entries)) is not None and isinstance(value, Mapping):
             for entry, settings in value.items():
@@ -168,9 +167,9 @@ def places(cls: type[BaseModel], node: Any, place: str = "") -> Iterator[str]:
                 yield from places(entries.cls, settings, dotted(here, str(entry)))
 
 
-def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
-    """The most similar of the known names; None where all are less alike than `far`."""
-    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
+def nearest(name: str, names: Iterable[str], far: float = FAR) -> str | None:
+    """The most similar of the names; None where all are less alike than `far`."""
+    return next(iter(difflib.get_close_matches(name, list(names), 1, far)), None)
 
 
 def dotted(place: str, name: str) -> str:
@@ -178,32 +177,33 @@ def dotted(place: str, name: str) -> str:
     return f"{place}.{name}" if place and name else place or name
 
 
-def no_such_setting(place: str, known: Sequence[str]) -> str:
-    """The error for a setting that does not exist; names the nearest that does."""
-    names = place.split(".")
-    groups = {one.rpartition(".")[0] for one in known}
-    if single := next((one for one in known if place.startswith(f"{one}.") and one not in groups), None):
+def no_such_setting(place: str, names: Sequence[str]) -> str:
+    """The error for a setting that does not exist; suggests the nearest of the settings that do."""
+    parts = place.split(".")
+    groups = {one.rpartition(".")[0] for one in names}
+    if single := next((one for one in names if place.startswith(f"{one}.") and one not in groups), None):
         return f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?"
-    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
-    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
-    beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
+    depth = max((i for i in range(len(parts)) if ".".join(parts[:i]) in groups), default=0)
+    group, wrong, rest = ".".join(parts[:depth]), parts[depth], parts[depth + 1 :]
+    beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group]
+    elsewhere = [one for one in names if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
+    suggestion = None
     if near := nearest(wrong, beside):
-        whole = ".".join([*names[:depth], near, *rest])
-        return f"{quoted(place)}: no such setting; did you mean {whole if whole in known else dotted(group, near)}?"
-    elsewhere = [one for one in known if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
-    if not (group and rest):
-        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
-        if near := nearest(place, alike, far=0) or nearest(place, elsewhere):
-            return f"{quoted(place)}: no such setting; did you mean {near}?"
+        whole = ".".join([*parts[:depth], near, *rest])
+        suggestion = whole if whole in names else dotted(group, near)
+    elif not (group and rest):
+        same = [one for one in elsewhere if one.rpartition(".")[2] == parts[-1]]
+        suggestion = nearest(place, same, far=0) or nearest(place, elsewhere)
     of = f"of {group} " if group else ""
-    return f"{quoted(place)}: no such setting; the settings {of}are {', '.join(beside or known)}"
+    what = f"did you mean {suggestion}?" if suggestion else f"the settings {of}are {', '.join(beside or names)}"
+    return f"{quoted(place)}: no such setting; {what}"
 
 
 def _in_words(kind: Any, metadata: Sequence[Any]) -> str:
     if get_origin(kind) is Literal:
         return one_of(get_args(kind))
     if get_origin(kind) is tuple:
-        item, inner, _ = _unwrapped(get_args(kind)[0])
+        item, inner, _ = _parts(get_args(kind)[0])
         if get_origin(item) is Literal:
             return f"a list in brackets of {one_of(get_args(item))}"
         items = {int: "whole numbers", float: "numbers", str: "texts"}.get(item, "values")

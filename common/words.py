@@ -8,15 +8,15 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .declared import Declared, Entries, declared, places
 from .errors import BadInput
 from .reading import parse_yaml
+from .schema import Entries, Setting, places, schema
 from .settings import NoSuchSetting
 
 DELETED = object()
 
 MOST_BRACKETS = 200
-"""Brackets of a value that is read as JSON; what is nested far deeper could not be shown in a message."""
+"""Brackets of a value that is read as JSON; what is nested far deeper could not be printed in a message."""
 
 
 class Word(NamedTuple):
@@ -30,60 +30,61 @@ class Word(NamedTuple):
         """Put the value into plain data, or delete the setting there; return the value."""
         *above, last = self.name.split(".")
         try:
-            one = _declared_at(cls, [*above, last], node, new=self.sign != "")
+            setting = _setting_at(cls, [*above, last], node, new=self.sign != "")
+            inside = node
+            for part in above:
+                if not isinstance(inside.get(part), dict):
+                    inside[part] = {}
+                inside = inside[part]
+            if self.sign != "~":
+                value = value_of(self.value, setting)
+                merge(inside, {last: value})
+                return value
+            if last not in inside and self.name not in [*places(cls, node)]:
+                raise LookupError(last)
         except LookupError:
             raise NoSuchSetting(self.name, [*places(cls, node)]) from None
-        inside = node
-        for part in above:
-            if not isinstance(inside.get(part), dict):
-                inside[part] = {}
-            inside = inside[part]
-        if self.sign == "~":
-            if last not in inside and self.name not in [*places(cls, node)]:
-                raise NoSuchSetting(self.name, [*places(cls, node)])
-            group = _declared_at(cls, above, node, new=True) if above else None
-            if one is not None and ((one.inside({}) and not one.optional) or (group is not None and group.tag == last)):
-                raise BadInput(f"{self.name} is needed, and so are its settings: leave ~{self.name} out")
-            inside.pop(last, None)
-            return DELETED
-        value = value_of(self.value, one)
-        merge(inside, {last: value})
-        return value
+        group = _setting_at(cls, above, node, new=True) if above else None
+        is_tag = group is not None and group.tag == last
+        if is_tag or (setting is not None and setting.within({}) and not setting.optional):
+            raise BadInput(f"{self.name} is needed, and so are its settings: leave ~{self.name} out")
+        inside.pop(last, None)
+        return DELETED
 
 
-def _declared_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool) -> Declared | None:
-    """The declaration of a setting by the parts of its name; None where there is none, or its name is free.
+def _setting_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool) -> Setting | None:
+    """The setting with this name, of which these are the parts; None where there is none, or its name is free.
 
     Of a group it is that of the first option which has such a setting, the chosen one if it does. new: an entry may
     have any name. LookupError for another one, and for a part of what has none.
     """
-    one = declared(cls).get(parts[0])
+    one = schema(cls).get(parts[0])
     if one is None or len(parts) == 1:
         return one
     value = node.get(parts[0]) if isinstance(node, Mapping) else None
     if (entries := one.of(Entries)) is not None:
-        known = value if isinstance(value, Mapping) else {}
-        if parts[1] not in known and not new:
+        names = value if isinstance(value, Mapping) else {}
+        if parts[1] not in names and not new:
             raise LookupError(parts[1])
-        return _declared_at(entries.cls, parts[2:], known.get(parts[1]), new=True) if parts[2:] else None
-    inside = [each for each in (one.inside(value or {}), *one.options.values()) if each is not None]
+        return _setting_at(entries.cls, parts[2:], names.get(parts[1]), new=True) if parts[2:] else None
+    inside = [each for each in (one.within(value or {}), *one.options.values()) if each is not None]
     if not inside and get_origin(one.kind) is None:
         raise LookupError(parts[1])
-    found = (_declared_at(each, parts[1:], value, new=new) for each in inside)
-    return next((each for each in found if each is not None), None if inside else one)
+    several = (_setting_at(each, parts[1:], value, new=new) for each in inside)
+    return next((each for each in several if each is not None), None if inside else one)
 
 
-def value_of(text: str, one: Declared | None) -> Any:
+def value_of(text: str, setting: Setting | None) -> Any:
     """The value that a person typed: of a text its characters, else what Hydra's grammar reads, or the characters."""
-    kind: Any = None if one is None else one.kind
+    kind: Any = None if setting is None else setting.kind
     items = get_args(kind)
     if kind is str or (get_origin(kind) is Literal and isinstance(items[0], str)):
         return None if text == "null" else unquoted(text)
     if get_origin(kind) is Mapping and items[1] is not Any:
-        return _names(text) if text[:1] in ("[", "{") else None if text == "null" else unquoted(text)
+        return _texts(text) if text[:1] in ("[", "{") else None if text == "null" else unquoted(text)
     if get_origin(kind) is tuple and "str" in str(items[0]) and (text[:1], text[-1:]) == ("[", "]"):
         return [unquoted(one.strip()) for one in _items(text[1:-1])]
-    return _parsed(text)
+    return _parse(text)
 
 
 _ITEM = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?:[^,()\[\]{}]|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\})+"""
@@ -91,11 +92,11 @@ _ITEM = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?:[^,()\[\]{}]|\([^()]*\)|\[[^\
 
 def _items(text: str) -> list[str]:
     """The texts between commas, of which those in quotes and brackets are part of a text."""
-    found = re.findall(rf"({_ITEM})(?:,|$)", text)
-    return found if len(",".join(found)) >= len(text) - text.endswith(",") else text.split(",")
+    items = re.findall(rf"({_ITEM})(?:,|$)", text)
+    return items if len(",".join(items)) >= len(text) - text.endswith(",") else text.split(",")
 
 
-def _names(text: str) -> Any:
+def _texts(text: str) -> Any:
     """Texts in brackets or braces, whatever they look like."""
     import yaml
 
@@ -107,11 +108,11 @@ def _names(text: str) -> Any:
 
 def unquoted(text: str) -> str:
     """The text without the quotes around it, if there are any."""
-    value = _parsed(text) if text[:1] in ("'", '"') and text[-1:] == text[:1] else text
+    value = _parse(text) if text[:1] in ("'", '"') and text[-1:] == text[:1] else text
     return value if isinstance(value, str) else text
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """The value as JSON, else by Hydra's grammar; else, in brackets or braces, by YAML's; else the text itself."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
