@@ -2,60 +2,25 @@
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import Any
 
 from ..common.ends import Deferred
 from ..common.errors import EnvironmentFailed
 from ..policies.devices import undisturbed
+from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
-from .distributed.collector import ActorsCollector, PhaseCollector
+from .display import Progress
+from .distributed.collector import PhaseCollector
 from .experience.collector import EpisodeStats
 from .experience.policy_snapshot import CPU, PolicySnapshot, place_to_act
 from .experience.sequences import Sequences, TruncatedObservations
+from .run import POLICY, LivePlay, Run
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
-
-if TYPE_CHECKING:
-    from .run import Run
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Decisions made and left (as planned), the name of the current phase, and the newest row of the log."""
-
-    decisions: int
-    remaining: int
-    phase: str
-    row: dict[str, Any]
-
-
-class Stopped(KeyboardInterrupt):
-    """An observer ended the run. The run can be resumed, as after Ctrl-C."""
-
-
-class Observer:
-    """Callbacks of a run, called by `Loop`. They do nothing unless a subclass overrides them."""
-
-    def evaluate(self, loop: "Loop", index: int, *, within: bool) -> None:
-        """Handle the end of phase `index` or, with `within`, an evaluation that is due during it."""
-
-    def checkpoint(self, loop: "Loop") -> None:
-        """Handle a checkpoint that has been written."""
-
-    def progress(self, now: Progress) -> bool | None:
-        """Handle the end of an iteration; False ends the run, which leaves a checkpoint."""
-        return None
-
-    def aside(self, decisions: int) -> None:
-        """Handle this many decisions so far that the schedule does not count."""
-
-    def note(self, line: str) -> None:
-        """Handle a remark about the run."""
-
 
 ROWS = 50
 """Rows of the log that a run has at least, if it has as many iterations."""
@@ -63,12 +28,19 @@ ROWS = 50
 Played = tuple[Sequences, list[EpisodeStats]]
 """Rollouts, and the episodes that ended in them."""
 
-LivePlay = PhaseCollector | ActorsCollector
-"""Source of live play: games in this process, or actors in other processes."""
+
+class Stopped(KeyboardInterrupt):
+    """The watch of a run ended it. The run can be resumed, as after Ctrl-C."""
+
+
+@undisturbed
+def build(run: Run[Discounted, LiveSettings]) -> "Loop":
+    """The loop of a run's stage; BadInput if the run's parts do not fit together."""
+    return Loop(run, run.new_agent(), run.new_play())
 
 
 class Loop:
-    """Runs a schedule.
+    """Runs a stage of a schedule.
 
     One iteration collects `num_envs` sequences of `steps` decisions, and the agent learns from them. A checkpoint is a
     barrier: no play is being collected while it is taken, so its state is complete, and a resumed run is bit-identical
@@ -78,18 +50,16 @@ class Loop:
 
     A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
     is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted. An
-    environment that fails leaves a checkpoint, too, from which the run goes on with new games. An observer that ends
+    environment that fails leaves a checkpoint, too, from which the run goes on with new games. A watch that ends
     the run does the same as a signal, and raises `Stopped`.
     """
 
-    def __init__(self, run: "Run[Discounted, LiveSettings]", agent: Agent, play: LivePlay) -> None:
+    def __init__(self, run: Run[Discounted, LiveSettings], agent: Agent, play: LivePlay) -> None:
         self.agent = agent
-        self.decisions = self._begun_at = run.begun_at
+        self.decisions = self._logged = run.begun_at
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
-        self._policy, self._environments, self._observer = run.policy, run.environments, run.observer
-        self._settings: LiveSettings = run.loop
-        self._schedule, self._log, self._folder = run.schedule, run.log, run.folder
-        self._play, self._shown = play, run.shown
+        self._run, self._play, self._settings = run, play, run.loop
+        self._schedule, self._timer = run.schedule, run.log.metrics.timer
         here = isinstance(play, PhaseCollector)
         self._actor = PolicySnapshot(
             agent.network,
@@ -102,36 +72,32 @@ class Loop:
         self._pending: Future[Played] | None = None
         self._evaluation_due: tuple[int, bool] | None = None
         """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
-        self._aside = 0
-        self._goes_on = True
+        self._stopped = False
         self._place = self._schedule.place
-        self._logged = self.decisions
-        iterations = self._schedule.planned // self._settings.decisions
-        self._log_every = min(self._settings.log_every, max(iterations // ROWS, 1) * self._settings.decisions)
+        iterations = self._schedule.planned // run.loop.decisions
+        self._log_every = min(run.loop.log_every, max(iterations // ROWS, 1) * run.loop.decisions)
         self._row: dict[str, Any] = {}
-        agent.advance(0, self._schedule.planned)
+        self._advance()
 
     def run(self) -> None:
-        """Continue to the end of the schedule."""
+        """Continue to the end of the stage."""
         try:
-            if self.decisions == self._begun_at:
+            if self.decisions == self._run.begun_at:
                 self.agent.fit_initial_values(self._play_aside, self._schedule.values)
                 self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
                 self._begin_phase()
             with Deferred() as signals:
-                evaluating = self._evaluation_due is not None  # where the run was interrupted
-                while evaluating or not self._schedule.finished:
-                    if not evaluating:
+                while not self.finished:
+                    if self._evaluation_due is None:  # else the run was interrupted in it
                         self._iterate()
-                    evaluating = False
                     self._evaluate(signals)
                     if self._at_barrier(0) or self._schedule.finished:
                         self._checkpoint()
-                    elif signals.pending or not self._goes_on:
+                    elif signals.pending or self._stopped:
                         self._interrupted()
                     signals.deliver()
-                    if not self._goes_on and not self._schedule.finished:
+                    if self._stopped and not self._schedule.finished:
                         raise Stopped
         finally:
             self._pool.shutdown(wait=True)
@@ -149,15 +115,19 @@ class Loop:
     def policy_in(self, phase: int) -> Policy:
         """Current policy, with the mean of its weights where the phase averages them, labelled with the environment of
         this phase."""
-        spec = self._environments.specs[phase]
-        return replace(self._policy, environment=spec, network=self._average.network, values=self.agent.values)
+        spec = self._run.environments.specs[phase]
+        return replace(self._run.policy, environment=spec, network=self._average.network, values=self.agent.values)
+
+    def save_policy(self) -> None:
+        """Write the policy as it is."""
+        save_policy(self._run.out / POLICY, self.policy_in(self.phase_index))
 
     def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
         pending = None if self._pending is None else self._pending.result()
         return {
             "decisions": self.decisions,
-            "begun_at": self._begun_at,
+            "begun_at": self._run.begun_at,
             "schedule": self._schedule.get_state(),
             "phase": self._place,
             "collector": self._play.get_state(),
@@ -165,13 +135,12 @@ class Loop:
             "average": self._average.get_state(),
             "pending": None if pending is None else _to_plain(pending),
             "evaluation_due": self._evaluation_due,
-            "demonstrations": self._shown,
+            "demonstrations": self._run.shown,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`. The schedules must agree up to that point."""
         self.decisions = self._logged = int(state["decisions"])
-        self._begun_at = int(state.get("begun_at", 0))
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))
         self._play.set_state(state["collector"])
@@ -182,7 +151,10 @@ class Loop:
             self._pending.set_result(_from_plain(pending))
         if (due := state.get("evaluation_due")) is not None:
             self._evaluation_due = (int(due[0]), bool(due[1]))
-        self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
+        self._advance()
+
+    def _advance(self) -> None:
+        self.agent.advance(self.decisions - self._run.begun_at, self._schedule.planned)
 
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
@@ -195,7 +167,7 @@ class Loop:
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase)
-        self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
+        self._advance()
 
     def _count(self, phase: Phase) -> None:
         """Advance the schedule; log, evaluate and change phases when due."""
@@ -205,13 +177,12 @@ class Loop:
         if over or self._at_barrier(0) or self.decisions - self._logged >= self._log_every:
             self._write_row(phase.name)
         if over:
-            with self._log.metrics.timer.section("end of phase"):
+            with self._timer.section("end of phase"):
                 self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
-        left = 0 if self._schedule.finished else self._schedule.remaining
-        now = Progress(self.decisions, left, phase.name, self._row)
-        self._goes_on = self._observer.progress(now) is not False
+        left = self._schedule.remaining + self._run.planned_later
+        self._stopped = self._run.watch(Progress(self.decisions, left, phase.name, self._row)) is False
 
     def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
@@ -226,12 +197,11 @@ class Loop:
         if self._evaluation_due is None:
             return
         index, within = self._evaluation_due
+        phase, evaluations = self._run.whole.phases[index], self._run.evaluations
         try:
-            with (
-                signals.at_once(),
-                self._log.metrics.timer.section("evaluation within the phase" if within else "end of phase"),
-            ):
-                self._observer.evaluate(self, index, within=within)
+            with signals.at_once(), self._timer.section("evaluation within the phase" if within else "end of phase"):
+                if evaluations is not None:
+                    evaluations.add(index, phase, self.policy_in(index), self.decisions, within=within)
         except BaseException:
             if signals.pending:
                 self._interrupted()
@@ -244,7 +214,7 @@ class Loop:
 
     def _go_to_environment(self, place: int) -> None:
         before, self._place = self._place, place
-        if self._environments.share_environment(before, self._place):
+        if self._run.environments.share_environment(before, self._place):
             return
         self._drop_pending()
         self._play.enter_phase(self._place)
@@ -258,17 +228,14 @@ class Loop:
     def _play_aside(self) -> Sequences:
         """Play an iteration that the schedule does not count."""
         self._actor.take(self.agent.network)
-        played = self._play.collect(self._actor)[0]
-        self._aside += self._settings.decisions
-        self._observer.aside(self._aside)
-        return played
+        return self._play.collect(self._actor)[0]
 
     def _live(self) -> Sequences:
         """Return the next rollouts.
 
         With `overlap`, also start to collect the rollouts after these.
         """
-        with self._log.metrics.timer.section("waiting for live play"):
+        with self._timer.section("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
                 played, ends = self._play.collect(self._actor)
@@ -278,7 +245,7 @@ class Loop:
         if self._settings.overlap and not self._at_barrier(self._settings.decisions):
             self._actor.take(self.agent.network)
             self._pending = self._pool.submit(self._play.collect, self._actor)
-        self._log.metrics.add_episodes(ends)
+        self._run.log.metrics.add_episodes(ends)
         return played
 
     def _at_barrier(self, ahead: int) -> bool:
@@ -287,7 +254,7 @@ class Loop:
         return now // every > (now - self._settings.decisions) // every
 
     def _checkpoint(self) -> None:
-        with self._log.metrics.timer.section("checkpoint"):
+        with self._timer.section("checkpoint"):
             if not self._play.saves_games():
                 self._start_games()  # as a resumed run must here
             self._save()
@@ -305,19 +272,19 @@ class Loop:
     def _without_games(self) -> None:
         """Leave a checkpoint where the environment failed, with new games, if it can start them and anything was
         learned."""
-        if self.decisions > self._begun_at:
+        if self.decisions > self._run.begun_at:
             with suppress(EnvironmentFailed):
                 self._start_games()
                 self._interrupted()
 
     def _save(self) -> None:
-        save_checkpoint(self._folder, self.decisions, self.get_state())
-        self._observer.checkpoint(self)
+        save_checkpoint(self._run.checkpoints, self.decisions, self.get_state())
+        self.save_policy()
 
     def _write_row(self, phase: str) -> None:
         played, self._logged = self.decisions - self._logged, self.decisions
         if played:
-            self._row = self._log.write(self.decisions, played, phase, self.agent.measurements())
+            self._row = self._run.log.write(self.decisions, played, phase, self.agent.measurements())
 
 
 def _to_plain(played: Played) -> dict[str, Any]:

@@ -16,8 +16,7 @@ def run(settings: FinetuneSettings, **parts: Any) -> str | None:
 
     training = Training(settings, **parts)
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "phases")):
-        training.run()
-    return training.verdict
+        return training.run()
 
 
 def require_trainable(settings: FinetuneSettings) -> None:

@@ -12,11 +12,9 @@ from ..common.resume import checkpoint_to_resume, require_same, require_same_set
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_newest
 from .reports.run_log import METRICS
+from .run import POLICY
 from .schedules.phase import parse_phases
 from .settings import FinetuneSettings
-
-POLICY = "policy.safetensors"
-"""A run's policy as it is, in its folder; written after each checkpoint."""
 
 MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""

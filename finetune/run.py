@@ -1,6 +1,7 @@
-"""A training run: its parts, and the loop built from them."""
+"""A training run: what it is made of, its stages, and its state in a folder."""
 
 import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,40 +17,52 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
+from .display import Progress
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors, require_ray
 from .distributed.settings import RaySettings
-from .loop import LivePlay, Loop, Observer
+from .reports.phase_evaluator import PhaseEvaluator
 from .reports.run_log import RunLog
 from .schedules.environments import PhaseEnvironments
-from .schedules.phase import Phase
 from .schedules.schedule import Schedule
 from .settings import FinetuneSettings
 
 A = TypeVar("A", bound=Discounted, covariant=True)
 L = TypeVar("L", bound=LiveSettings, covariant=True)
 
+POLICY, START, TEACHER = "policy.safetensors", "start.safetensors", "teacher.safetensors"
+"""A run's policy as it is, written after each checkpoint, its initial policy and its teacher, in its folder."""
+
+LivePlay = PhaseCollector | ActorsCollector
+"""Source of live play: games in this process, or actors in other processes."""
+
 
 @dataclass(frozen=True)
 class Run(Generic[A, L]):
     """All parts of a run. A is the type of the algorithm's settings, L that of its loop's.
 
-    policy: trained in place. teacher: the policy that phases with kickstarting imitate, and its name. folder: for
-    checkpoints. stage: number among the `stages` of a schedule. begun_at: decisions of the earlier stages. whole: the
-    phases of all stages, if there are several. The seed determines everything random.
+    whole: the settings, with the phases of all stages; a stage is consecutive phases with the same algorithm. policy:
+    the one that the stage begins with, trained in place. out: folder. teacher: the policy that phases with kickstarting
+    imitate, and its name. evaluations: None: none are made. watch: called after each iteration; False ends the run.
+    stage: number of the current stage. begun_at: decisions of the earlier ones. The seed determines everything random.
     """
 
-    settings: FinetuneSettings
+    whole: FinetuneSettings
     policy: Policy
     demonstrations: Dataset | None
     device: torch.device
     log: RunLog
-    folder: Path
+    out: Path
     teacher: tuple[str, Policy] | None = None
-    observer: Observer = Observer()
+    evaluations: PhaseEvaluator | None = None
+    watch: Callable[[Progress], bool | None] = lambda now: None
     stage: int = 0
     begun_at: int = 0
-    whole: tuple[Phase, ...] | None = None
+
+    @cached_property
+    def settings(self) -> FinetuneSettings:
+        """The settings of the stage: its algorithm and loop; the phases of other stages have no length."""
+        return self.whole.stages()[self.stage]
 
     @property
     def algorithm(self) -> A:
@@ -59,13 +72,19 @@ class Run(Generic[A, L]):
     def loop(self) -> L:
         return cast(L, self.settings.loop)
 
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.out / "checkpoints"
+
     @cached_property
     def environments(self) -> PhaseEnvironments:
+        settings = self.settings
         return PhaseEnvironments(
-            self.settings.phases,
+            settings.phases,
             self.policy,
             self.loop.num_envs,
-            self.settings.max_idle_frames,
+            settings.max_idle_frames,
             self.demonstrations,
             self.teacher,
         )
@@ -83,9 +102,10 @@ class Run(Generic[A, L]):
 
     @cached_property
     def schedule(self) -> Schedule:
-        lengths = self.settings.schedule
+        """The position in the stage."""
+        lengths = self.whole.schedule
         return Schedule(
-            lengths.phases, self.environments.rates, self.gammas, lengths.scale, lengths.decisions, self.whole
+            self.settings.phases, self.environments.rates, self.gammas, lengths.scale, lengths.decisions, lengths.phases
         )
 
     @property
@@ -100,62 +120,69 @@ class Run(Generic[A, L]):
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        seeds = np.random.SeedSequence(self.settings.seed).spawn(2 * self.stage + 2)
+        seeds = np.random.SeedSequence(self.whole.seed).spawn(2 * self.stage + 2)
         return [np.random.default_rng(seed) for seed in seeds[-2:]]
 
+    def at(self, stage: int, begun_at: int, policy: Policy) -> "Run[A, L]":
+        """The run in another stage, which begins after so many decisions with this policy."""
+        first = replace(policy, environment=self.policy.environment)
+        return replace(self, stage=stage, begun_at=begun_at, policy=first)
 
-@undisturbed
-def build(run: Run[Discounted, LiveSettings]) -> Loop:
-    """Build the loop of a run; BadInput if its parts do not fit together."""
-    return Loop(run, _agent(run), _live_play(run))
+    def later(self) -> Iterator["Run[A, L]"]:
+        """Yield the run in each later stage, as if it began now."""
+        for stage in range(self.stage + 1, len(self.whole.stages())):
+            yield self.at(stage, 0, self.policy)
 
+    @cached_property
+    def planned_later(self) -> int:
+        """Decisions of all later stages, as planned."""
+        return sum(one.schedule.planned for one in self.later())
 
-@undisturbed
-def rehearse(run: Run[Discounted, LiveSettings]) -> None:
-    """Build the agent of a copy of the policy; BadInput as of `build`."""
-    _agent(replace(run, policy=copy.deepcopy(run.policy), observer=Observer()))
+    @undisturbed
+    def rehearse(self) -> None:
+        """Build the agent with a copy of the policy; BadInput if the parts do not fit together."""
+        replace(self, policy=copy.deepcopy(self.policy)).new_agent()
 
+    def new_agent(self) -> Agent:
+        """The stage's agent, which trains the policy's network in place; BadInput if the parts do not fit together."""
+        self._require_teacher()
+        self._require_actors()
+        assert self.schedule.planned  # computed before the agent is built, so that errors in the schedule come first
+        return self.settings.chosen_algorithm.build(self)
 
-def _agent(run: Run[Discounted, LiveSettings]) -> Agent:
-    _require_teacher(run)
-    _require_actors(run)
-    assert run.schedule.planned  # computed before the agent is built, so that errors in the schedule come first
-    return run.settings.chosen_algorithm.build(run)
+    def new_play(self) -> LivePlay:
+        """The collector of live play: in this process or with actors."""
+        loop, distributed, phase = self.loop, self.settings.distributed, self.schedule.index
+        if not isinstance(distributed, RaySettings):
+            return PhaseCollector(self.environments, phase, loop.steps, self.for_play)
+        count, asynchronous = distributed.actors, self.settings.chosen_algorithm.asynchronous
+        games = loop.num_envs if asynchronous else loop.num_envs // count
+        actors = RayActors(count, distributed.address, self.environments.with_num_envs(games), loop.steps)
+        return ActorsCollector(actors, count, phase, self.for_play, asynchronous=asynchronous)
 
+    def _require_teacher(self) -> None:
+        taught = [phase.name for phase in self.settings.phases if phase.kickstarts]
+        if taught and not self.settings.chosen_algorithm.kickstarts:
+            able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
+            raise BadInput(
+                f"schedule.phases.{taught[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
+            )
+        if taught and self.teacher is None:
+            raise BadInput(
+                f"schedule.phases.{taught[0]}.kickstarting: the run has no teacher; name one (teacher=champion)"
+            )
+        if self.teacher is not None and not any(phase.kickstarts for phase in self.whole.phases):
+            raise BadInput(
+                f"teacher={self.teacher[0]}: no phase imitates it; give one a weight "
+                "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=pictures"
+            )
 
-def _require_teacher(run: Run[Discounted, LiveSettings]) -> None:
-    taught = [phase.name for phase in run.settings.phases if phase.kickstarts]
-    if taught and not run.settings.chosen_algorithm.kickstarts:
-        able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
-        raise BadInput(
-            f"schedule.phases.{taught[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
-        )
-    if taught and run.teacher is None:
-        raise BadInput(f"schedule.phases.{taught[0]}.kickstarting: the run has no teacher; name one (teacher=champion)")
-    if run.teacher is not None and not taught:
-        raise BadInput(
-            f"teacher={run.teacher[0]}: no phase imitates it; give one a weight "
-            "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=pictures"
-        )
-
-
-def _require_actors(run: Run[Discounted, LiveSettings]) -> None:
-    distributed, games = run.settings.distributed, run.loop.num_envs
-    if not isinstance(distributed, RaySettings):
-        return
-    if not run.settings.chosen_algorithm.asynchronous and games % distributed.actors:
-        raise BadInput(
-            f"loop.num_envs={games}: {distributed.actors} actors share them (distributed.actors); give a multiple"
-        )
-    require_ray()
-
-
-def _live_play(run: Run[Discounted, LiveSettings]) -> LivePlay:
-    """Make the collector of live play: in this process or with actors."""
-    loop, distributed, phase = run.loop, run.settings.distributed, run.schedule.index
-    if not isinstance(distributed, RaySettings):
-        return PhaseCollector(run.environments, phase, loop.steps, run.for_play)
-    count, asynchronous = distributed.actors, run.settings.chosen_algorithm.asynchronous
-    games = loop.num_envs if asynchronous else loop.num_envs // count
-    actors = RayActors(count, distributed.address, run.environments.with_num_envs(games), loop.steps)
-    return ActorsCollector(actors, count, phase, run.for_play, asynchronous=asynchronous)
+    def _require_actors(self) -> None:
+        distributed, games = self.settings.distributed, self.loop.num_envs
+        if not isinstance(distributed, RaySettings):
+            return
+        if not self.settings.chosen_algorithm.asynchronous and games % distributed.actors:
+            raise BadInput(
+                f"loop.num_envs={games}: {distributed.actors} actors share them (distributed.actors); give a multiple"
+            )
+        require_ray()

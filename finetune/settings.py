@@ -18,7 +18,7 @@ from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, Tr
 from ..common.words import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
-from .agents.registry import ALGORITHMS, BUILT_IN, Algorithm, import_algorithms
+from .agents.registry import ALGORITHMS, Algorithm, import_algorithms
 from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
@@ -244,7 +244,14 @@ class FinetuneSettings(Settings):
             )
             schedule = self.schedule.with_(phases=of_stage)
             made.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
-        return [stage for stage in made if any(map(has_length, stage.phases))] or made[:1]
+        return [stage for stage in made if any(map(_has_length, stage.phases))] or made[:1]
+
+    def stage_of(self, phase: int) -> int:
+        """Number of the stage that contains this phase; ValueError if none does."""
+        for number, stage in enumerate(self.stages()):
+            if 0 <= phase < len(stage.phases) and _has_length(stage.phases[phase]):
+                return number
+        raise ValueError(f"phase {phase} is none of the schedule's")
 
     @property
     def starts_from_scratch(self) -> bool:
@@ -256,21 +263,6 @@ class FinetuneSettings(Settings):
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that these settings configure."""
         return ALGORITHMS[option_of(self.algorithm)]
-
-    def notes(self, environment: str) -> list[str]:
-        """Warnings about settings that may be unintended for a policy of this environment."""
-        from ..envs.registration import REGISTERED  # with Gymnasium, which --help does without
-
-        made_for, name = self.schedule.algorithm.get("name"), option_of(self.algorithm)
-        said = []
-        if made_for is not None and made_for.partition("-")[0] != name:
-            said.append(f"note: this schedule is made for algorithm={made_for}; the run learns by {name}")
-        if environment not in REGISTERED and name in BUILT_IN and self.algorithm == type(self.algorithm)():
-            said.append(
-                f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
-                "environments, algorithm=ppo-atari those for pictures"
-            )
-        return said
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -291,17 +283,9 @@ def offer_algorithms() -> None:
     schema.cache_clear()
 
 
-def has_length(phase: Phase) -> bool:
+def _has_length(phase: Phase) -> bool:
     """True for a phase that is not left out."""
     return phase.length(1.0) > 0
-
-
-def stage_of(phase: int, stages: Sequence[FinetuneSettings]) -> int:
-    """Number of the stage that contains this phase; ValueError if none does."""
-    for number, stage in enumerate(stages):
-        if 0 <= phase < len(stage.phases) and has_length(stage.phases[phase]):
-            return number
-    raise ValueError(f"phase {phase} is none of the schedule's")
 
 
 def option_of(algorithm: Discounted) -> str:

@@ -30,13 +30,13 @@ from .envs.spec import EnvironmentSpec
 from .evaluation.commands import CommandGamesSettings
 from .evaluation.evaluate import Evaluation
 from .evaluation.evaluate import evaluate as play_games
-from .finetune.loop import Progress, Stopped
+from .finetune.display import Progress
+from .finetune.loop import Stopped
 from .finetune.main import run as run_finetune
 from .finetune.reports.phase_evaluator import figures_of, read_evaluation
 from .finetune.reports.run_log import read_metrics
-from .finetune.resume import POLICY
+from .finetune.run import POLICY, START
 from .finetune.settings import ScheduleSettings
-from .finetune.training import START
 from .policies.files import load_policy
 from .policies.policy import Policy
 from .pretrain.main import MEASURES

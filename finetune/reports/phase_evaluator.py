@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from ...evaluation.film import film
 from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
+from ..display import Display
 from ..schedules.phase import Phase
 from .run_log import RunLog
 
@@ -68,25 +70,44 @@ class PhaseEvaluator:
     """
 
     def __init__(
-        self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog, *, keeps_best: bool = False
+        self,
+        folder: Path,
+        settings: EvaluationSettings,
+        drawn: int,
+        log: RunLog,
+        demonstrations: Dataset | None = None,
+        display: Display | None = None,
+        *,
+        keeps_best: bool = False,
     ) -> None:
         self._folder = folder / "phases"
         self._settings = settings.playing(True)
         self._drawn = drawn
         self._log = log
         self._keeps_best = keeps_best
-        self.shown: tuple[Observations, NDArray[np.int64]] | None = None
-        """Demonstrated decisions, to compare each policy with (`decisions_of`); None without demonstrations."""
+        self._demonstrations = demonstrations
+        self._display = display or Display()
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
         self._games: dict[str, Evaluation] = {}
         self._drawn_games: dict[str, Figures] = {}
         """Greedy games and figures of drawn ones, by the policy that played them (`_who_plays`)."""
 
+    @cached_property
+    def _shown(self) -> tuple[Observations, NDArray[np.int64]] | None:
+        """Demonstrated decisions, to compare each policy with; None without demonstrations."""
+        return None if self._demonstrations is None else decisions_of(self._demonstrations)
+
     def add_start(self, policy: Policy) -> str | None:
-        """Evaluate the initial policy; returns a summary, None without games."""
+        """Evaluate the initial policy; prints and returns a summary, None without games."""
         if self._settings.episodes == 0:
             return None
+        self._display.show("evaluating the start")
+        said = self._start(policy)
+        self._display.say(said)
+        return said
+
+    def _start(self, policy: Policy) -> str:
         self._folder.mkdir(parents=True, exist_ok=True)
         said = f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
         if policy.sharpness == 1.0:
@@ -97,10 +118,16 @@ class PhaseEvaluator:
         )
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
-        """Save and evaluate the policy after this many decisions; returns a summary.
+        """Save and evaluate the policy after this many decisions; prints and returns a summary.
 
         within: the phase is not over.
         """
+        self._display.show(f"evaluating {'in' if within else 'after'} {phase.name}")
+        said = self._add(index, phase, policy, decisions, within=within)
+        self._display.say(said)
+        return said
+
+    def _add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool) -> str:
         stem = f"{index + 1}-{file_name(phase.name)[:LONGEST_NAME]}{f'-{decisions}' if within else ''}"
         path = self._folder / f"{stem}.safetensors"
         save_policy(path, policy)
@@ -200,8 +227,8 @@ class PhaseEvaluator:
         if policy.sharpness != 1.0:
             figures["sharpness"] = policy.sharpness
         before = {name: one for name, one in before.items() if one.get("sharpness", 1.0) == policy.sharpness}
-        if self.shown is not None and not policy.initial_state(1):
-            observations, actions = self.shown
+        if self._shown is not None and not policy.initial_state(1):
+            observations, actions = self._shown
             figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
         if self._settings.greedy and drawn:
             figures["drawn"] = self._drawn_figures(policy)

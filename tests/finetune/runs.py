@@ -2,7 +2,7 @@
 
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,12 +10,26 @@ import torch
 from qwop.datasets.reader import Dataset
 from qwop.envs.qwop.saved import InMemory
 from qwop.finetune.agents.settings import LiveSettings
-from qwop.finetune.loop import Loop, Observer
+from qwop.finetune.display import Progress
+from qwop.finetune.loop import Loop
+from qwop.finetune.reports.phase_evaluator import PhaseEvaluator
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import Run
 from qwop.finetune.schedules.phase import Phase, PhaseValues
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.policies.policy import Policy
+
+
+class Observer:
+    """What a run calls, in place of its evaluations and of its watch."""
+
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool) -> None:
+        """An evaluation of a phase's policy."""
+
+    def progress(self, now: Progress) -> bool | None:
+        """The end of an iteration."""
+        return None
+
 
 NOW = PhaseValues(gamma=0.99)
 """Values of a phase that asks for nothing special."""
@@ -33,18 +47,12 @@ def make_run(
     scale: float = 1.0,
     **settings: Any,
 ) -> Run[Any, Any]:
-    """A run whose checkpoints are in `folder/checkpoints`. log: one that is open where the run is to be carried out."""
+    """A run in this folder. log: one that is open where the run is to be carried out."""
     schedule = ScheduleSettings(phases=phases, scale=scale)
     chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
-    return Run(
-        chosen,
-        policy,
-        demonstrations,
-        torch.device("cpu"),
-        log or RunLog(folder),
-        folder / "checkpoints",
-        observer=observer or Observer(),
-    )
+    observer, log = observer or Observer(), log or RunLog(folder)
+    cpu, evaluations = torch.device("cpu"), cast(PhaseEvaluator, observer)
+    return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, observer.progress)
 
 
 class _Killed(Exception):

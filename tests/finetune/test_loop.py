@@ -16,16 +16,17 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.display import Progress
 from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.loop import Loop, Observer, Progress
+from qwop.finetune.loop import Loop
 from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-from .runs import assert_same, make_run, run_until
+from .runs import Observer, assert_same, make_run, run_until
 
 DECISIONS = 1 / 3600 / PUBLISHED_RATE  # hours, where an environment has no clock
 ITERATION = 2 * 5
@@ -108,9 +109,9 @@ class Run(Observer):
         run = make_run(phases, PpoSettings(), live, policy, None, self.log, folder, self)
         play = PhaseCollector(run.environments, run.schedule.index, 5, np.random.default_rng(0))
         self.loop = Loop(run, self.agent, play)
+        self.folder = folder
         self.shown: list[Progress] = []
         self.left: dict[str, float] = {}
-        self.aside_so_far: list[int] = []
         self.moment: tuple[int, signal.Signals, bool] | None = None
         if resume:
             self.loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
@@ -123,19 +124,12 @@ class Run(Observer):
         if self.moment is not None and (self.moment[0], self.moment[2]) == (decisions, evaluating):
             os.kill(os.getpid(), self.moment[1])
 
-    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
-        self._interrupt(loop.decisions, evaluating=True)
-        name = self.phases[index].name
-        self.events.append(("evaluation", name, loop.decisions) if within else ("phase ended", index, name))
-        network = loop.policy_in(index).network
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool) -> None:
+        self._interrupt(decisions, evaluating=True)
+        name, network = phase.name, policy.network
+        self.events.append(("evaluation", name, decisions) if within else ("phase ended", index, name))
         assert isinstance(network, Actor)
         self.left[f"{name} so far" if within else name] = float(network.policy_head.bias[1].detach().exp()) - 1.0
-
-    def checkpoint(self, loop: Loop) -> None:
-        self.events.append(("checkpoint", loop.decisions))
-
-    def aside(self, decisions: int) -> None:
-        self.aside_so_far.append(decisions)
 
     def progress(self, now: Progress) -> None:
         self.shown.append(now)
@@ -143,6 +137,10 @@ class Run(Observer):
 
     def kinds(self, *kinds: str) -> list[Event]:
         return [event for event in self.events if event[0] in kinds]
+
+    def checkpoints(self) -> list[int]:
+        """The decisions after which a checkpoint is there."""
+        return [int(path.stem.partition("-")[2]) for path in checkpoints(self.folder / "checkpoints")]
 
     def versions(self) -> list[int | None]:
         """The number of updates behind the live play of each iteration."""
@@ -170,8 +168,8 @@ def test_an_iteration_is_learn_then_advance_and_phases_begin_in_between(tmp_path
         ("advance", 30, 30),
         ("phase ended", 1, "two"),
         ("interrupt",),
-        ("checkpoint", 30),
     ]
+    assert run.checkpoints() == [30]
     assert run.loop.finished
     assert [(now.decisions, now.remaining, now.phase) for now in run.shown] == [
         (10, 20, "one"), (20, 10, "one"), (30, 0, "two"),
@@ -221,7 +219,7 @@ def test_a_checkpoint_is_a_barrier_for_live_play(tmp_path: Path) -> None:
     run.loop.run()
     # The fourth iteration starts anew from the newest policy, as a resumed run would.
     assert run.versions() == [0, 0, 1, 3, 3, 4]
-    assert run.kinds("checkpoint") == [("checkpoint", 30), ("checkpoint", 60)]
+    assert run.checkpoints() == [30, 60]
 
 
 def test_a_phase_without_live_play_drops_what_was_being_played(tmp_path: Path) -> None:
@@ -259,7 +257,6 @@ def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) ->
     run_until(run.loop, 20)
     assert run.kinds("warm up") == [("warm up", [0, 0, 0])]
     assert run.loop.decisions == 20
-    assert run.aside_so_far == [ITERATION, 2 * ITERATION, 3 * ITERATION]
     resumed = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20, resume=True)
     resumed.loop.run()
     assert not resumed.kinds("warm up")
@@ -270,9 +267,7 @@ def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path
     run = Run(tmp_path, (phase("one", 10),), checkpoint_every=30)
     run_until(run.loop, 31)
     assert (run.loop.decisions, run.loop.finished) == (60, False)
-    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == [
-        "decisions-000000000030.checkpoint", "decisions-000000000060.checkpoint",
-    ]  # fmt: skip
+    assert run.checkpoints() == [30, 60]
 
 
 def test_rows_come_as_often_as_the_log_asks_and_at_checkpoints_and_ends_of_phases(tmp_path: Path) -> None:
@@ -333,8 +328,7 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     half.interrupt_at(decisions, number, evaluating=moment != "iteration")
     with ending_signals(), pytest.raises(KeyboardInterrupt):
         half.loop.run()
-    (path,) = checkpoints(tmp_path / "half" / "checkpoints")
-    assert path.name == f"decisions-{decisions:012d}.checkpoint"
+    assert half.checkpoints() == [decisions]
     resumed = Run(tmp_path / "half", phases, resume=True, overlap=overlap)
     assert not resumed.loop.finished
     resumed.loop.run()
@@ -364,7 +358,8 @@ def test_an_environment_that_fails_leaves_a_checkpoint_from_which_new_games_go_o
     half = Run(tmp_path, (phase("one", 8),), overlap=overlap)
     with pytest.raises(EnvironmentFailed):
         half.loop.run()
-    assert half.kinds("interrupt", "checkpoint") == [("interrupt",), ("checkpoint", 40)]
+    assert half.kinds("interrupt") == [("interrupt",)]
+    assert half.checkpoints() == [40]
     state = load_checkpoint(checkpoints(tmp_path / "checkpoints")[-1])
     assert state["pending"] is None
     assert "actions" not in state["collector"]  # of games that were played before
@@ -394,7 +389,7 @@ def test_an_environment_that_fails_for_good_leaves_no_checkpoint(
         monkeypatch.setattr(PhaseCollector, "collect", fails)
     with pytest.raises(EnvironmentFailed, match="its step failed"):
         run.loop.run()
-    assert checkpoints(tmp_path / "checkpoints") == []
+    assert run.checkpoints() == []
 
 
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:

@@ -175,9 +175,9 @@ def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
     writer = DatasetWriter(tmp_path / "demos", DatasetInfo(policy.environment, policy.observation, policy.actions))
     for length in (30, 10):
         writer.write(make_episode(length, actions=policy.actions, shape=policy.observation.shape))
-    observations, actions = decisions_of(open_dataset(tmp_path / "demos"))
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
-    results.shown = observations, actions
+    dataset = open_dataset(tmp_path / "demos")
+    observations, actions = decisions_of(dataset)
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path), dataset)
     results.add_start(policy)
     with torch.no_grad():
         best = policy.network.logits(torch.from_numpy(observations)).argmax(-1).numpy()

@@ -15,18 +15,18 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.display import Progress
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_returns
-from qwop.finetune.loop import Loop, Observer, Progress
+from qwop.finetune.loop import build
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork
 from qwop.policies.policy import Policy
 from torch import Tensor
 
-from ...runs import make_run, run_until
+from ...runs import Observer, make_run, run_until
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 SEEN = ObservationSpec((4,))
@@ -77,8 +77,8 @@ class Run(Observer):
         if state:
             self.loop.set_state(state)
 
-    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
-        self.phase_ends.append((index, self.phases[index].name, self.memory.shares()))
+    def add(self, index: int, phase: Phase, *_: object, within: bool) -> None:
+        self.phase_ends.append((index, phase.name, self.memory.shares()))
 
     def progress(self, now: Progress) -> None:
         self.shares.append((now.phase, self.memory.shares()["demonstrations"]))

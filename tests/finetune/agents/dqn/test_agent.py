@@ -16,18 +16,18 @@ from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.display import Progress
 from qwop.finetune.experience.collector import Collector, EpisodeStats
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.loop import Loop, Observer, Progress
+from qwop.finetune.loop import build
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
-from ...runs import make_run, run_until
+from ...runs import Observer, make_run, run_until
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
@@ -86,8 +86,8 @@ class Run(Observer):
         if state:
             self.loop.set_state(state)
 
-    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
-        self.phase_ends.append((self.phases[index].name, self.memory.shares()))
+    def add(self, index: int, phase: Phase, *_: object, within: bool) -> None:
+        self.phase_ends.append((phase.name, self.memory.shares()))
 
     def progress(self, now: Progress) -> None:
         self.shares.append((now.phase, self.memory.shares()["demonstrations"]))

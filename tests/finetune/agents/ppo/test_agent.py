@@ -10,9 +10,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.agent import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.loop import Loop, Observer
+from qwop.finetune.loop import Loop, build
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.run import build
 from qwop.finetune.schedules.environments import phase_environments
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
@@ -20,7 +19,7 @@ from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from torch import Tensor
 
-from ...runs import make_run, run_until
+from ...runs import Observer, make_run, run_until
 
 HOUR = 3600 * PUBLISHED_RATE  # decisions, where an environment has no clock
 CARTPOLE = EnvironmentSpec("CartPole-v1", {"max_episode_steps": 60})
@@ -36,10 +35,11 @@ class Ends(Observer):
     """The phases that the run is in when others have ended."""
 
     def __init__(self) -> None:
+        self.loop: Any = None
         self.phases: list[int] = []
 
-    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
-        self.phases.append(loop.phase_index)
+    def add(self, *_: object, within: bool) -> None:
+        self.phases.append(self.loop.phase_index)
 
 
 def make(
@@ -62,7 +62,7 @@ def make(
     log.open(resume_at=state["decisions"] if state else None)
     ends = Ends()
     policy = Policy(network, spec, ObservationSpec((4,)))
-    made = build(make_run(phases, algorithm, live, policy, None, log, folder, ends, seed=seed))
+    made = ends.loop = build(make_run(phases, algorithm, live, policy, None, log, folder, ends, seed=seed))
     if state:
         made.set_state(state)
     return made, network, ends.phases
