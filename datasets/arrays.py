@@ -17,7 +17,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
-from ..envs.observed import (
+from ..envs.observation import (
     plain_observation,
     problem_of,
     refuse_masked,

@@ -24,7 +24,7 @@ from ..common.closing import close_after_use
 from ..common.errors import BadInput, EnvironmentFailed
 from .actions import Env
 from .capabilities import Capabilities
-from .observed import problem_of, without_tensors
+from .observation import problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
 

@@ -1,18 +1,20 @@
-"""Shape and type of observations, as policies and datasets hold them."""
+"""Observations: their shape and type, the check of their values, and those of other packages as arrays of numbers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
+from gymnasium.spaces.utils import flatten, flatten_space
+from gymnasium.wrappers import FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
-from .actions import Space, action_count
-from .observed import rounded_number
+from .actions import Env, Space, action_count
 
 OBSERVATION_DTYPES = ("float32", "uint8")
 
@@ -146,3 +148,202 @@ def interface_of(observations: Space, actions: Space, name: str) -> tuple[Observ
     """Return the observations and the number of actions of environment `name`; BadInput for other spaces."""
     count = action_count(actions, name)
     return ObservationSpec.of(observations, name), count
+
+
+LARGEST = np.float64(np.finfo(np.float32).max)
+"""Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
+
+LARGEST_HALF = np.float64(np.finfo(np.float16).max)
+
+STORED = (np.dtype(np.float32), np.dtype(np.uint8))
+"""Types of observations of policies and datasets: numbers, or pictures."""
+
+
+def without_tensors(value: Any) -> Any:
+    """The value with NumPy's arrays in place of PyTorch's tensors, wherever they lie and with a gradient or without."""
+    if isinstance(value, np.ndarray | np.generic | float | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {name: without_tensors(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(without_tensors, value)) if type(value) in (tuple, list) else value
+    if not hasattr(value, "detach"):
+        return value
+    try:
+        plain = value.detach().cpu()
+        return (plain.float() if "bfloat16" in str(plain.dtype) else plain).numpy()
+    except (RuntimeError, TypeError, AttributeError):  # without numbers, on the device meta
+        return value
+
+
+def masked_place(value: Any) -> str | None:
+    """The place of the first masked array of a value, such as `['speed'][1]`; None if nothing is masked.
+
+    NumPy takes the number that lies under the mask, which is none, for a number.
+    """
+    if isinstance(value, np.ndarray):
+        masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+        return str(np.argwhere(np.ma.getmaskarray(value))[0].tolist() if value.ndim else "") if masked else None
+    if isinstance(value, Mapping | tuple | list):
+        for name, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+            if isinstance(part, np.ma.MaskedArray | Mapping | tuple | list) and (at := masked_place(part)) is not None:
+                return f"[{name!r}]{at}"
+    return None
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise BadInput for masked values, by the name of what holds them."""
+    if (at := masked_place(values)) is not None:
+        raise BadInput(
+            f"{name}{at} is masked, expected a number; leave these rows out, or fill them in (numpy.ma.filled)"
+        )
+
+
+def problem_of(space: Space, value: Any, place: str) -> str | None:
+    """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
+
+    Limits of a Box are not checked, as many environments exceed theirs.
+    """
+    if isinstance(space, Box):
+        try:
+            return _problem_of_numbers(space, np.asarray(value), place)
+        except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors without numbers
+            return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
+    if isinstance(space, Dict | Tuple):
+        for name, part in _parts(space):
+            try:
+                inner = value[name]
+            except (KeyError, IndexError, TypeError):
+                return f"{place} has no {name!r}, expected {space}"
+            if problem := problem_of(part, inner, f"{place}[{name!r}]"):
+                return problem
+        return None
+    return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
+
+
+def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | None:
+    if numbers.dtype == object:
+        return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
+    if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
+        return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
+    whole = space.dtype is not None and space.dtype.kind in "iub"
+    if whole and space.dtype != numbers.dtype and (problem := _problem_of_rounding(space.dtype, numbers, place)):
+        return problem
+    if whole or numbers.dtype.kind in "iu":
+        return None if (rounded := rounded_number(numbers)) is None else f"{place}{rounded}"
+    largest = LARGEST_HALF if space.dtype == np.float16 else LARGEST
+    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= largest):  # fast, mostly enough
+        return None
+    finite = np.isfinite(numbers) if numbers.dtype == space.dtype == np.float32 else np.abs(numbers) <= largest
+    return None if finite.all() else f"{first_field(~finite, numbers, place)}, expected a finite number"
+
+
+def rounded_number(numbers: NDArray[Any]) -> str | None:
+    """Describe the first whole number that float32 rounds, such as '[1] is 16777217, …'; None if none is.
+
+    Whole numbers count or name things: above 2²⁴ two of them would become one.
+    """
+    if numbers.dtype.itemsize <= 2:
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        rounded = numbers.astype(np.float32).astype(numbers.dtype) != numbers
+    if not rounded.any():
+        return None
+    return f"{first_field(rounded, numbers, '')}, expected whole numbers that float32 holds, to 16,777,216 all of them"
+
+
+def _problem_of_rounding(dtype: np.dtype[Any], numbers: NDArray[Any], place: str) -> str | None:
+    """Describe the first number that this type of whole numbers cannot hold: a picture of shares would be black."""
+    with np.errstate(invalid="ignore"):
+        changed = numbers.astype(dtype) != numbers
+    return f"{first_field(changed, numbers, place)}, expected {dtype}" if changed.any() else None
+
+
+def first_field(wrong: NDArray[np.bool_], numbers: NDArray[Any], place: str) -> str:
+    """The first wrong number and its place, as in 'speed[1] is inf'."""
+    at = tuple(np.argwhere(wrong)[0].tolist())
+    return f"{place}{list(at) if at else ''} is {quoted(numbers[at].item())}"
+
+
+def with_plain_observations(env: Env) -> Env:
+    """The environment with observations in a `Box`, where they consist of numbers.
+
+    Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
+    `FlattenObservation`; a number alone becomes a row of one. Numbers of any type but bytes become float32. Texts in
+    them (MiniGrid's mission) are left out, and a `Dict` with a picture alone is this picture. Other spaces stay as they
+    are.
+    """
+    space = env.observation_space
+    if (name := _lone_picture(space)) is not None:
+        plain = plain_space(space)
+        return TransformObservation(env, lambda observation: np.array(observation[name], dtype=plain.dtype), plain)
+    kept = without_texts(space)
+    if kept is not space:
+        env = TransformObservation(env, lambda observation: _kept(kept, observation), kept)
+    if _becomes_a_row(kept):
+        env = FlattenObservation(env)
+    if not isinstance(env.observation_space, Box) or env.observation_space.dtype in STORED:
+        return env
+    own = env.observation_space
+    with np.errstate(over="ignore"):  # a limit too large for float32 is none
+        stored = Box(own.low.astype(np.float32), own.high.astype(np.float32), dtype=np.float32)
+    return TransformObservation(env, lambda observation: np.asarray(observation, dtype=np.float32), stored)
+
+
+def without_texts(space: Space) -> Space:
+    """A `Dict` or `Tuple` as a `Dict` without its texts, at any depth; unchanged if it has none, or nothing else."""
+    if not isinstance(space, Dict | Tuple):
+        return space
+    kept = {name: without_texts(part) for name, part in _parts(space) if not _is_text(part)}
+    return Dict(kept) if kept and any(kept.get(name) is not part for name, part in _parts(space)) else space
+
+
+def _kept(space: Space, value: Any) -> Any:
+    """An observation without its texts, in the space that `without_texts` gives."""
+    return {name: _kept(part, value[name]) for name, part in _parts(space)} if isinstance(space, Dict) else value
+
+
+def plain_space(space: Space) -> Space:
+    """The `Box` of observations that consist of numbers; other spaces unchanged."""
+    if (name := _lone_picture(space)) is not None:
+        return next(part for place, part in _parts(space) if place == name)
+    kept = without_texts(space)
+    return flatten_space(kept) if _becomes_a_row(kept) else space
+
+
+def plain_observation(space: Space, value: Any) -> NDArray[Any]:
+    """An observation of such a space in the form of `plain_space`."""
+    if (name := _lone_picture(space)) is not None:
+        return np.asarray(value[name])
+    kept = without_texts(space)
+    return np.asarray(flatten(kept, _kept(kept, value)) if _becomes_a_row(kept) else value)
+
+
+def _lone_picture(space: Space) -> Any:
+    """The name of the only part that is no text, if it is a picture or another array; else None."""
+    kept = without_texts(space)
+    if not isinstance(kept, Dict) or len(kept.spaces) != 1:
+        return None
+    ((name, part),) = kept.spaces.items()
+    return name if _is_array(part) else None
+
+
+def _becomes_a_row(space: Space) -> bool:
+    """True for numbers in another form than an array of one dimension or more."""
+    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
+
+
+def _parts(space: Any) -> Iterable[tuple[Any, Space]]:
+    """The parts of a `Dict` or `Tuple` with their names or places."""
+    return space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
+
+
+def _is_text(space: Space) -> bool:
+    if isinstance(space, Dict | Tuple):
+        return all(_is_text(part) for _, part in _parts(space))
+    return space.dtype is not None and space.dtype.kind == "U"
+
+
+def _is_array(space: Space) -> bool:
+    return isinstance(space, Box) and len(space.shape) > 1

@@ -23,7 +23,7 @@ from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
 from .observation import interface_of as interface_of
-from .observed import with_plain_observations
+from .observation import with_plain_observations as with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id, stored_id
 
 LONGEST = 5_000

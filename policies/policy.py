@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.observed import refuse_masked, without_tensors
+from ..envs.observation import refuse_masked, without_tensors
 from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .devices import undisturbed
 from .networks import Network, Values, feed_arrays

@@ -19,7 +19,7 @@ from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, parse_json, read_bytes
 from ...envs.actions import Space, action_at, action_count, form_names
-from ...envs.observed import plain_space, without_texts
+from ...envs.observation import plain_space, without_texts
 from ...envs.registration import NAMESPACE
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..arrays import ArrayForm

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, printable, quoted
 from ...common.errors import BadInput, naming
-from ...envs.observed import rounded_number
+from ...envs.observation import rounded_number
 from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode

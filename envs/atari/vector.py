@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, require_count, reset_mask_of, seeds_of
-from .task import AtariTask, console_seed
+from .env import AtariTask, console_seed
 
 RESTART = -1
 """Marks a reset without a seed among the actions of a game."""

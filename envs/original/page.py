@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...common.settings import HomePath, Positive, Settings
 from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
-from .browser import first_line, open_browser
-from .direct import DirectObject, PageGone
+from .browser import DirectObject, PageGone, first_line, open_browser
 
 
 def require_place(url: str | None, folder: str | None, group: str = "") -> None:

@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from qwop.common.errors import BadInput
 from qwop.envs.capabilities import Capabilities
-from qwop.envs.observed import masked_place
+from qwop.envs.observation import masked_place
 from qwop.envs.spec import ObservationSpec
 from qwop.envs.vector import make_vector
 

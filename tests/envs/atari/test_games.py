@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from qwop.common.errors import BadInput
-from qwop.envs.atari.task import Noops
+from qwop.envs.atari.env import Noops
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.engine import native
-from qwop.envs.engine.any_cpu import WebAssembly
 from qwop.envs.engine.interface import KERNELS
+from qwop.envs.engine.native import WebAssembly
 
 from .everything import everything
 
