@@ -4,13 +4,12 @@ Loaded bytes, time to the first picture, and the times between pictures while a 
 a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
 """
 
-import threading
 import time
 from typing import Any
 
 import numpy as np
 from browser import open_browser
-from qwop.play.server import HOST, page_server
+from qwop.play.server import page_server
 from qwop.play.site import files
 from selenium.webdriver.common.action_chains import ActionChains
 
@@ -80,11 +79,11 @@ def measure(name: str, address: str) -> None:
 
 
 def main() -> None:
-    with page_server(files(), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        for name in SCREENS:
-            measure(name, f"http://{HOST}:{server.server_port}/")
-        server.shutdown()
+    server = page_server(files(), 0)
+    server.start()
+    for name in SCREENS:
+        measure(name, server.address)
+    server.stop()
 
 
 if __name__ == "__main__":

@@ -212,12 +212,17 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
 
     def new_game() -> EnvironmentGame:
         coach, seed = coaches.next()
-        return EnvironmentGame(env, None, info, settings.player, settings.epsilon, coach=coach, seed=seed)
+        return EnvironmentGame(env, number_of, info, settings.player, settings.epsilon, coach=coach, seed=seed)
 
     def eyes(game: EnvironmentGame) -> Eyes:
         return QwopEyes(person, game) if qwop else EnvironmentEyes(person, game)
 
     return Source(info=info, episodes=_episodes(new_game, eyes, settings, fps))
+
+
+def number_of(held: int) -> int | None:
+    """The action that is held as its number plus 1."""
+    return held - 1 if held else None
 
 
 def load_person(name: str, policy: Policy) -> Policy:

@@ -15,7 +15,7 @@ from ..datasets.writer import DatasetWriter
 from ..policies.files import load_policy
 from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import open_source, record
-from ..recorder.page.environment_source import frames_a_second
+from ..recorder.page.environment_source import decisions_a_second
 from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from ..recorder.source import Source
 from .settings import CoachSettings
@@ -28,7 +28,9 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
 
     news: a line that the page shows. Returns false if there is no game.
     """
-    fps = frames_a_second(load_policy(policy))
+    env = load_policy(policy).environment.make()
+    fps = decisions_a_second(env)
+    env.close()
     for note in record_interrupted(folder):
         console.print(note)
     left = settings.minutes * 60 - (played_in(folder, fps) if is_corrected(folder) else 0.0)

@@ -36,8 +36,8 @@ class PlaySettings(Settings):
 
 def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
-    from .board import OWN
-    from .server import HOST, page_server  # with the game's engine, which --help does without
+    from .board import OWN  # with the game's engine, which --help does without
+    from .server import page_server
     from .site import FOLDERS, LISTED, files, write_site
 
     console = plain_console()
@@ -55,12 +55,11 @@ def run(settings: PlaySettings) -> None:
     if not settings.serve:
         console.print(f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}")
         return
-    with page_server(site, settings.port) as server:
-        address = f"http://{HOST}:{server.server_port}/"
-        console.print(f"play at {address}, Ctrl-C here when you are done")
-        if (line := forwarding(address)) is not None:
-            console.print(line)
-        console.print(next_command("qwop-record", **{"source.player": "me"}))
-        if settings.open:
-            open_page(address)
-        server.serve_forever()
+    server = page_server(site, settings.port)
+    console.print(f"play at {server.address}, Ctrl-C here when you are done")
+    if (line := forwarding(server.address)) is not None:
+        console.print(line)
+    console.print(next_command("qwop-record", **{"source.player": "me"}))
+    if settings.open:
+        open_page(server.address)
+    server.serve()

@@ -1,69 +1,201 @@
-"""Serves the page's files to this machine."""
+"""The server of a page, for this machine alone: its files, other answers, and a connection for each page that plays."""
 
-import errno
+import http
+import logging
 import re
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
+
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.sync.server import Server, ServerConnection, serve
 
 from ..common.content_types import content_type
 from ..common.errors import BadInput
+from ..common.progress import plain_console
 
 HOST = "127.0.0.1"
 
 USUAL_PORT = 8766
-"""A browser keeps games by the page's address, so the port should be the same every day."""
+"""Of `qwop-play`. A browser keeps games by the page's address, so the port should be the same every day."""
 
 LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
 """Names of this machine for itself, with any port, as a forwarded one is another. A site that points a name of its own
 here (DNS rebinding) cannot have one of these."""
 
+MAX_MESSAGE_BYTES = 2**17
+
+PING_SECONDS, SEND_SECONDS = 10.0, 5.0
+"""Times after which a page that does not answer a ping, and one that takes nothing, loses its connection."""
+
 _SECURITY = {
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "connect-src 'self' ws://{host}; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
 
+_LONGEST_REASON = 123
+"""Bytes of the reason with which a WebSocket is closed, at most."""
 
-def page_server(files: Mapping[str, bytes], port: int) -> ThreadingHTTPServer:
-    """A server of these files, by their paths, for this machine alone. Port 0: the usual one, or any free one.
 
-    Raises BadInput for a port that cannot be opened.
+@dataclass(frozen=True)
+class Answer:
+    """Body and content type of a response."""
+
+    content: bytes
+    kind: str
+
+    @classmethod
+    def file(cls, name: str, content: bytes | None) -> "Answer | None":
+        """The answer with the content of a file; None without one."""
+        return None if content is None else cls(content, content_type(name))
+
+
+class LocalServer:
+    """Serves a page at `address`. Binds on construction; BadInput if that fails.
+
+    A request has to name this machine as its host, with any port, and to come from the page itself. So neither a site
+    that points its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
+
+    answer: the answer to a path relative to the page's address, None for an unknown one. port: 0 for the `usual` one,
+    or any free one. session: serves a page's connection until it ends; ValueError closes it, for a message that no page
+    sends. private: the address contains a token that no web site knows. setting: the name of `port` in errors.
     """
-    handler = _handler(files)
+
+    def __init__(
+        self, answer: Callable[[str], Answer | None], port: int, usual: int, *,
+        session: Callable[[ServerConnection], None] | None = None, private: bool = False, setting: str = "port",
+    ) -> None:  # fmt: skip
+        self._answer, self._session = answer, session
+        self._root = f"/{secrets.token_urlsafe(16)}/" if private else "/"
+        listener = _listener(port, usual, setting)
+        self._server: Server = serve(
+            self._play,
+            sock=listener,
+            process_request=self._respond,
+            create_connection=_Connection,
+            compression=None,
+            server_header=None,
+            open_timeout=SEND_SECONDS,
+            ping_interval=PING_SECONDS,
+            ping_timeout=PING_SECONDS,
+            close_timeout=SEND_SECONDS,
+            max_size=MAX_MESSAGE_BYTES,
+            logger=_logger(),
+        )
+        self.port: int = listener.getsockname()[1]
+        self.address = f"http://{HOST}:{self.port}{self._root}"
+        self._thread = threading.Thread(target=self.serve, name="page", daemon=True)
+
+    def serve(self) -> None:
+        """Serve until `stop`, each connection in a thread of its own."""
+        self._server.serve_forever()
+
+    def start(self) -> None:
+        """Serve in another thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close all connections, once their sessions have ended."""
+        if self._thread.ident is None:
+            self._server.socket.close()
+        else:
+            self._server.shutdown()
+
+    def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a request; None accepts the page's WebSocket connection."""
+        path, host = request.path.split("?")[0], _loopback_host(request.headers)
+        if host is None or not secrets.compare_digest(path[: len(self._root)].encode(), self._root.encode()):
+            own = "the one that its command printed" if len(self._root) > 1 else self.address
+            return connection.respond(http.HTTPStatus.FORBIDDEN, f"for its own machine alone: open {own}\n")
+        path = unquote(path.removeprefix(self._root))
+        if not _from_the_page(request.headers, host, path):
+            return connection.respond(http.HTTPStatus.FORBIDDEN, "only the page itself may ask for this\n")
+        if request.method != "GET":
+            return connection.respond(http.HTTPStatus.METHOD_NOT_ALLOWED, "only GET is answered\n")
+        if path == "play" and self._session is not None:
+            return None
+        answer = self._answer(path)
+        return _response(answer, host) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
+
+    def _play(self, connection: ServerConnection) -> None:
+        assert self._session is not None
+        try:
+            self._session(connection)
+        except ConnectionClosed:
+            pass
+        except ValueError as error:
+            if isinstance(error, BadInput):  # the page shows only that the connection is lost
+                plain_console().print(str(error))
+            connection.close(1008, str(error).encode()[:_LONGEST_REASON].decode(errors="ignore"))
+
+
+def page_server(files: Mapping[str, bytes], port: int) -> LocalServer:
+    """A server of these files, by their paths."""
+
+    def answer(path: str) -> Answer | None:
+        return Answer.file(path or "index.html", files.get(path or "index.html"))
+
+    return LocalServer(answer, port, USUAL_PORT)
+
+
+class _Connection(ServerConnection):
+    """A connection that fails when its client takes nothing, instead of waiting for it."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        sock.settimeout(SEND_SECONDS)
+        super().__init__(sock, *args, **kwargs)
+
+
+def _loopback_host(headers: Headers) -> str | None:
+    """The host that a request names, if it is this machine."""
+    hosts = headers.get_all("Host")
+    return hosts[0] if len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) else None
+
+
+def _from_the_page(headers: Headers, host: str, path: str) -> bool:
+    """True if the page made the request, by headers that no page can forge; programs leave them out."""
+    origins = headers.get_all("Origin")
+    if origins != [f"http://{host}"] and (origins or path == "play"):
+        return False
+    # A link to the page may be anywhere; everything on it is fetched by the page.
+    return path in ("", "play") or headers.get_all("Sec-Fetch-Site") in ([], ["same-origin"], ["none"])
+
+
+def _response(answer: Answer, host: str) -> Response:
+    headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
+    security = {name: value.format(host=host) for name, value in _SECURITY.items()}
+    return Response(200, "OK", Headers({**headers, "Connection": "close", **security}), answer.content)
+
+
+def _logger() -> logging.Logger:
+    """The server's log, without pages that have left: a laptop that sleeps, or a browser that is killed."""
+    log = logging.getLogger("qwop.page")
+    log.addFilter(_page_is_there)
+    return log
+
+
+def _page_is_there(record: logging.LogRecord) -> bool:
+    return record.msg != "keepalive ping failed"
+
+
+def _listener(port: int, usual: int, setting: str) -> socket.socket:
+    """Listens on a port; for 0 on the usual one, or any free one."""
+    if port == 0:
+        with suppress(OSError):
+            return socket.create_server((HOST, usual))
     try:
-        return ThreadingHTTPServer((HOST, port or USUAL_PORT), handler)
+        return socket.create_server((HOST, port))
     except OSError as error:
-        if port == 0 and error.errno == errno.EADDRINUSE:
-            return ThreadingHTTPServer((HOST, 0), handler)
-        raise BadInput(f"port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None
-
-
-def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
-            hosts = self.headers.get_all("Host") or []
-            if len(hosts) != 1 or LOOPBACK.fullmatch(hosts[0]) is None:
-                address = f"http://{HOST}:{self.connection.getsockname()[1]}/"
-                self.send_error(403, explain=f"the page is for its own machine alone: open {address}")
-                return
-            if name not in files:
-                self.send_error(404)
-                return
-            self.send_response(200)
-            own = {"Content-Type": content_type(name), "Content-Length": str(len(files[name]))}
-            for header, value in {**own, **_SECURITY}.items():
-                self.send_header(header, value)
-            self.end_headers()
-            self.wfile.write(files[name])
-
-        def log_message(self, *arguments: Any) -> None:
-            """Say nothing."""
-
-    return Handler
+        raise BadInput(f"{setting}={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None

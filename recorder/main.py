@@ -71,7 +71,7 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
 
 
 OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
-    RecorderPageSettings: (".play.server", "open_page"),
+    RecorderPageSettings: (".page.browser_games", "open_page"),
     EnvironmentPageSettings: (".page.environment_source", "open_environment"),
     BrowserSettings: (".original.source", "open_browser_source"),
     KeyboardSettings: (".keyboard.source", "open_keyboard"),

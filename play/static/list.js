@@ -14,7 +14,7 @@ export const today = () => dayOf(Date.now());
 export const dateOf = (day) => (day ? new Date(day * DAY).toLocaleDateString(undefined, { timeZone: "UTC" }) : "");
 
 export class List {
-  // actions: watch, race, link, file and discard, each of an entry.
+  // actions: watch, race, link, file and discard, each of an entry; those that are there have buttons.
   constructor(actions) {
     this.actions = actions;
     this.from = null; // what had the focus before
@@ -87,13 +87,13 @@ export class List {
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
     const ended = entry.board ? entry.kind : entry.outcome;
     const problem = entry.problem ? `; not in the dataset: ${entry.problem}` : "";
-    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}${problem}`;
+    const said = entry.about ?? `${figures(entry)}, ${ended}${pace}${problem}`;
     tr.append(element("td", own ? `${entry.number ?? (problem ? "–" : "…")}` : this.label(entry)), element("td", said));
     if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;
     const label = recorded ? `game ${entry.number}` : entry.name;
-    const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
+    const add = (text, title, action) => action && actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
     add("watch", "Play it back", watch);
     add(chosen ? "don’t race" : "race", chosen ? "Run without it" : "Run beside it", race);
     if (entry.keys || own) add("link", "Copy a link that holds the whole game", link);

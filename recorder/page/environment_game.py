@@ -1,4 +1,4 @@
-"""A game of any Gymnasium environment on the page, which shows the environment's own pictures."""
+"""A game of any Gymnasium environment on the page, which a person plays alone or takes over from a policy."""
 
 import secrets
 import threading
@@ -17,13 +17,53 @@ from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
 from . import messages
-from .control import Control
-from .environment_keys import KeyMap
 from .environment_play import EnvironmentPlay
 
 if TYPE_CHECKING:
     from ...policies.policy import Policy  # which loads PyTorch
     from ...policies.state import ArrayState
+
+
+class Control:
+    """Decides who acts. A pressed key gives control to the person; some frames without a key give it back.
+
+    release_frames: frames without a key after which the policy has control again. person: true while the person has
+    control. waiting: true after going back, until a key is pressed or control is handed over.
+    """
+
+    def __init__(self, release_frames: int) -> None:
+        self._release_frames = release_frames
+        self._idle = 0
+        self._ignored = 0
+        self._holds = False
+        self.person = False
+        self.waiting = False
+
+    def actor(self, held: int) -> int | None:
+        """Actor of the next frame, in which the person holds these keys (bits); None while the game waits."""
+        self._ignored &= held
+        held &= ~self._ignored
+        if held:
+            self.person, self.waiting, self._holds, self._idle = True, False, False, 0
+        elif self.waiting:
+            return None
+        elif self.person and not self._holds:
+            self._idle += 1
+            if self._idle > self._release_frames:
+                self.person = False
+        return PERSON if self.person else POLICY
+
+    def hand_over(self, held: int = 0) -> None:
+        """Give control to the other side. The policy keeps it until one of the keys `held` is pressed anew, or another
+        one; the person keeps it without a key until the first one."""
+        self.waiting = False
+        self.person = not self.person
+        self._holds, self._ignored = self.person, held
+        self._idle = 0
+
+    def wait(self, held: int = 0) -> None:
+        """Wait, after going back, until one of the keys `held` is pressed anew, or another one."""
+        self.person, self.waiting, self._idle, self._holds, self._ignored = False, True, 0, False, held
 
 
 @dataclass(frozen=True)
@@ -55,18 +95,17 @@ class _Decision:
 class EnvironmentGame:
     """A game from a reset with a seed of its own, which a person plays alone or takes over from a policy.
 
-    A frame is a decision. Without a matching key or a default action it is skipped: the game waits for the player. env
-    renders `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the
-    decision before, and `report` is called with the reason.
+    A frame is a decision. Where `meant` gives no action, it is skipped: the game waits for the player. env renders
+    `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the decision before,
+    and `report` is called with the reason.
 
-    keys: the actions of the person's keys; None: the bits of `held` are the action's number plus 1. seed: None: any.
-    coach: None for a person alone.
+    meant: the action of the keys that the person holds, given as bits. seed: None: any. coach: None for a person alone.
     """
 
     def __init__(
         self,
         env: Env,
-        keys: KeyMap | None,
+        meant: Callable[[int], int | None],
         info: DatasetInfo,
         player: str,
         epsilon: float,
@@ -74,13 +113,12 @@ class EnvironmentGame:
         coach: Coach | None = None,
         seed: int | None = None,
     ) -> None:
-        self._keys, self._player, self._epsilon = keys, player, epsilon
+        self._meant, self._player, self._epsilon = meant, player, epsilon
         self._report, self._problem = report, ""
         self._lock = threading.Lock()  # between the play and the copies of the game
         self.play = EnvironmentPlay(env, info, secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed)
         self._held = self._frames = 0
         self._pressed = self._recorded = False
-        self._news: tuple[bool, bool] | None = None
         self._coach = coach
         self.control = Control(0 if coach is None else coach.release)
         self.control.person = coach is None
@@ -121,9 +159,12 @@ class EnvironmentGame:
         with self._lock:
             return self._episode() if self.played else None
 
-    def first(self, number: int) -> bytes:
-        """Encode the first picture of this game, which the page numbers, as a message to the page."""
-        return messages.picture(number, 0, sum(self.play.rewards), self.play.picture())
+    def shown(self, number: int, changed: bool = True) -> bytes:
+        """Encode the picture of this game, which the page numbers, and who has control. changed: false if the page has
+        the picture."""
+        picture = self.play.picture() if changed else b""
+        control = self.control.person, self.control.waiting
+        return messages.picture(number, self._frames, sum(self.play.rewards), *control, picture)
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
         """Play a frame with each of these sets of keys until the game is over; encode the last picture."""
@@ -135,8 +176,7 @@ class EnvironmentGame:
             self._held = held
             with self._lock:
                 self.frame(held)
-        picture = self.play.picture() if len(self.play.actions) > before else b""
-        return messages.picture(number, self._frames, sum(self.play.rewards), picture)
+        return self.shown(number, len(self.play.actions) > before)
 
     def frame(self, held: int) -> None:
         """Play a decision in which the person holds these keys (bits), unless the game is over or waits."""
@@ -148,14 +188,6 @@ class EnvironmentGame:
         except Exception as error:  # of any environment
             self._fail(quoted(error, 300) or type(error).__name__)
 
-    def news(self, number: int) -> str | None:
-        """Message about who has control; None without a policy, or if it was sent already."""
-        now = self.control.person, self.control.waiting
-        if self._coach is None or now == self._news:
-            return None
-        self._news = now
-        return messages.encode(type="control", game=number, person=now[0], waiting=now[1])
-
     def hand_over(self) -> None:
         """Give control to the other side."""
         if self._coach:
@@ -166,7 +198,7 @@ class EnvironmentGame:
 
         A game that cannot go back is over there, with all that was played.
         """
-        self._frames, self._news = 0, None
+        self._frames = 0
         if self._coach is None or not self._coach.back or self._problem:
             return None
         with self._lock:
@@ -216,11 +248,6 @@ class EnvironmentGame:
         random = self._coach.random
         actions, drawn_with = choose(asked, None if random is None else random.random(1))
         return int(actions[0]), drawn_with[0]
-
-    def _meant(self, held: int) -> int | None:
-        if self._keys is None:
-            return held - 1 if held else None
-        return self._keys.action(held)
 
     def _fail(self, problem: str) -> None:
         """End the game because of its environment."""

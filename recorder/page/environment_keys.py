@@ -11,15 +11,13 @@ from gymnasium.spaces import Discrete, MultiBinary
 from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...envs.actions import Env, Space, action_at, action_names, answer_of, index_of_action, taken_actions
+from .messages import MOST_KEYS
 
 MOST_DIGITS = 10
 """Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
 
 MOST_HELP = 8
 """Combinations of keys that the page lists; of more it lists the single keys."""
-
-MOST_KEYS = 16
-"""Keys that an environment may use; a set of them travels as the bits of one number."""
 
 PAGE_KEYS = ("r", "l")
 """Keys of the page itself while a game is played: restart, and the list of games."""

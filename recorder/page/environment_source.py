@@ -1,8 +1,8 @@
-"""Pages of Gymnasium environments, which run in this process: a person plays alone (`source=environment`), or corrects
-a policy."""
+"""`source=environment`: a Gymnasium environment that runs in this process and is shown on the page. A person plays it
+alone, or corrects a policy."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,16 +16,17 @@ from ...datasets.folder import require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
-from ...envs.names import ACTIONS, FRAMES_A_SECOND
+from ...envs.names import ACTIONS
 from ...envs.spec import EnvironmentSpec, interface_of
-from ..next_command import NextCommand
+from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, LocalPageSettings, RecorderPageSettings
 from ..source import Recorded, Source, games_of
 from .environment_game import Coach, EnvironmentGame
-from .environment_keys import KeyMap, key_map
+from .environment_keys import key_map
 from .environment_play import repeats_games
-from .library import Library, read_environment_entry
-from .server import EnvironmentServer
+from .library import Library
+from .messages import Back, HandOver, Keys, Message, Start, encode
+from .server import NextCommand, RecorderServer, Send
 
 if TYPE_CHECKING:
     from ...policies.policy import Policy  # which loads PyTorch
@@ -37,43 +38,73 @@ COACH_KEYS = ("t", "m")
 """Keys of the page, besides Backspace and its own, while a policy is corrected."""
 
 
-def open_environment(settings: EnvironmentPageSettings, folder: Path, news: str = "") -> Source:
+def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, folder: Path, news: str = "") -> Source:
     """Serve the page; the games played on it are recorded as they end. news: a line that the page of a policy shows.
 
-    BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
-    dataset of another one.
+    BadInput for invalid settings, for an environment without discrete actions or pictures, for a policy of another one,
+    and if `folder` holds another dataset.
     """
-    if settings.policy is not None:
-        return open_corrections(settings, folder, news)
-    spec = EnvironmentSpec(settings.id, settings.settings)
-    if spec.capabilities.keys:
-        raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
+    report, policy = plain_console().print, _policy(settings)
     with ExitStack() as opened:
-        env = spec.make(render_mode="rgb_array")
-        opened.callback(env.close)
-        info = DatasetInfo(
-            spec,
-            *interface_of(env.observation_space, env.action_space, str(spec)),
-            action_names=action_names(env),
-        )
-        keys = key_map(env, info.actions, settings.actions, settings.default_action)
-        require_same(folder, info)
-        report = plain_console().print
+        if policy is None:
+            assert isinstance(settings, EnvironmentPageSettings)
+            spec = EnvironmentSpec(settings.id, settings.settings)
+            if spec.capabilities.keys:
+                raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
+            env = spec.make(render_mode="rgb_array")
+            opened.callback(env.close)
+            interface = interface_of(env.observation_space, env.action_space, str(spec))
+            info = DatasetInfo(spec, *interface, action_names=action_names(env))
+            require_same(folder, info)
+        else:
+            info, identity = coached_games(settings, policy, folder)
+            start = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
+            env = info.environment.make(render_mode="rgb_array", **start)
+            opened.callback(env.close)
+        fps = decisions_a_second(env)
+        if isinstance(settings, EnvironmentPageSettings):
+            keys = key_map(env, info.actions, settings.actions, settings.default_action)
+            fps = settings.fps or fps
+        else:
+            keys = key_map(env, info.actions, {}, ACTIONS.index("none"))
+        coaches, coach = None, None
+        if policy is not None:
+            if own := {*keys.keys} & {*COACH_KEYS}:
+                raise BadInput(
+                    f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
+                )
+            back = settings.back if repeats_games(env, info) else 0.0
+            coaches = Coaches(policy, settings, identity, folder, fps, back)
+            coach = {"release": settings.release, "back": back, "news": news}
+        with info.environment.refusing():
+            env.reset(seed=0)
+            env.render()
+        environment = {
+            "id": info.environment.id, "fps": fps, "keys": keys.keys, "help": keys.help(),
+            "waits": coach is None and keys.default is None,
+        }  # fmt: skip
+        next_command = None if coach else NextCommand(folder, report)
 
         def new_game() -> EnvironmentGame:
-            return EnvironmentGame(env, keys, info, settings.player, settings.epsilon, report)
+            coach, seed = coaches.next() if coaches else (None, None)
+            return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach, seed)
 
-        server = _server(settings, folder, info, env, keys, new_game, next_command=NextCommand(folder, report))
+        def session(send: Send, writer: GameWriter) -> EnvironmentSession:
+            return EnvironmentSession(new_game, len(keys.keys), send, writer, next_command)
+
+        shown = {"environment": environment, "coach": coach}
+        server = RecorderServer(Library(folder), session, lambda: shown, settings.port, report, environment=True)
         opened.pop_all()
     return server.source(info, settings.open, env.close)
 
 
-def open_corrections(settings: EnvironmentPageSettings | RecorderPageSettings, folder: Path, news: str) -> Source:
-    """Serve the page on which a person corrects a policy that plays in this process; see `open_environment`."""
+def _policy(settings: EnvironmentPageSettings | RecorderPageSettings) -> "Policy | None":
+    """The policy that is corrected; BadInput for one of another environment than the settings'."""
+    if settings.policy is None:
+        return None
     from ...policies.files import load_policy
     from ...policies.threads import use_one_thread
 
-    assert settings.policy is not None
     use_one_thread()
     policy = load_policy(settings.policy)
     spec = policy.environment
@@ -82,31 +113,81 @@ def open_corrections(settings: EnvironmentPageSettings | RecorderPageSettings, f
             f"source.id={settings.id}: the policy {settings.policy} plays {spec}; give source.id={spec.id} without "
             "source.settings"
         )
-    with ExitStack() as opened:
-        info, games = coached_games(settings, policy, folder)
-        start = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
-        env = info.environment.make(render_mode="rgb_array", **start)
-        opened.callback(env.close)
-        if isinstance(settings, EnvironmentPageSettings):
-            keys = key_map(env, policy.actions, settings.actions, settings.default_action)
-        else:
-            keys = key_map(env, policy.actions, {}, ACTIONS.index("none"))
-        if own := {*keys.keys} & {*COACH_KEYS}:
-            raise BadInput(
-                f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
-            )
-        back = settings.back if repeats_games(env, info) else 0.0
-        coaches = Coaches(policy, settings, games, folder, decisions_a_second(settings, env), back)
+    return policy
 
-        def new_game() -> EnvironmentGame:
-            coach, seed = coaches.next()
-            report = plain_console().print
-            return EnvironmentGame(env, keys, info, settings.player, settings.epsilon, report, coach, seed)
 
-        shown = {"release": settings.release, "back": back, "news": news}
-        server = _server(settings, folder, info, env, keys, new_game, shown)
-        opened.pop_all()
-    return server.source(info, settings.open, env.close)
+class EnvironmentSession:
+    """The games of one page, one after the other; a game that is left is recorded as far as it was played.
+
+    new_game: starts a game. num_keys: keys of the game. next_command: reported once there are enough games.
+    """
+
+    def __init__(
+        self, new_game: Callable[[], EnvironmentGame], num_keys: int, send: Send, writer: GameWriter,
+        next_command: NextCommand | None,
+    ) -> None:  # fmt: skip
+        self._new_game, self._num_keys, self._next = new_game, num_keys, next_command
+        self._send, self._writer = send, writer
+        self._game: EnvironmentGame | None = None
+        """Also after its end, from which the person can go back."""
+        self._kept: Path | None = None
+        """The file of the game that has ended."""
+        self._number = -1
+
+    def receive(self, message: Message) -> None:
+        """Play on with the keys that the page sends, and send it the pictures."""
+        game = self._game
+        match message:
+            case Start(game=number):
+                self._game, self._number, self._kept = self._new_game(), number, None
+                self._record(game)
+                self._send(self._game.shown(number))
+            case Back(game=number):
+                if game is not None and (self._kept is None or self._kept.exists()):
+                    self._number, self._kept = number, None
+                    line = game.go_back()
+                    self._send(game.shown(number))
+                    if line is not None:
+                        self._writer.write(line, game)
+            case HandOver(game=number):
+                if game is not None and number == self._number:
+                    game.hand_over()
+                    self._send(game.shown(number, changed=False))
+            case Keys(game=number, keys=keys):
+                if any(held >> self._num_keys for held in keys):
+                    raise ValueError("a key that the game does not have")
+                if game is not None and number == self._number:
+                    self._play(game, keys)
+            case _:
+                raise ValueError("not a message of this page")
+
+    def refuse(self, game: str) -> None:
+        """No game of the browser is played here."""
+
+    def leave(self) -> None:
+        """Record the game as far as it was played."""
+        self._record(self._game)
+
+    def _play(self, game: EnvironmentGame, keys: tuple[int, ...]) -> None:
+        number = self._number
+        self._send(game.advance(number, keys))
+        self._writer.note(game, game.so_far)
+        if game.over:
+            self._number, self._kept = -1, self._record(game)
+            name = self._kept.stem if self._kept else None
+            self._send(encode(type="ended", game=number, name=name, **game.result()))
+
+    def _record(self, game: EnvironmentGame | None) -> Path | None:
+        """Write a game as far as it was played; its path, None if there is nothing to record."""
+        if game is None:
+            return None
+        if not game.played:
+            self._writer.forget(game)
+            return None
+        path = self._writer.write(game.episode(), game)
+        if self._next is not None:
+            self._next.after_game()
+        return path
 
 
 class Coaches:
@@ -158,43 +239,7 @@ def coached_games(settings: LocalPageSettings, policy: "Policy", folder: Path) -
     return info, Recorded(path.name, origin, None)
 
 
-def frames_a_second(policy: "Policy") -> float:
-    """Frames that a coached game of a policy plays a second, unless settings give another number."""
-    if policy.environment.capabilities.keys:
-        return float(FRAMES_A_SECOND)
-    env = policy.environment.make()
-    env.close()
-    return float(env.metadata.get("render_fps") or FRAMES_A_SECOND)
-
-
-def decisions_a_second(settings: LocalPageSettings, env: Env) -> float:
-    """Decisions a second that a person plays: as set, or as the environment is shown, `FASTEST` at most."""
-    fps = settings.fps if isinstance(settings, EnvironmentPageSettings) else None
-    return fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
-
-
-def _server(
-    settings: EnvironmentPageSettings | RecorderPageSettings, folder: Path, info: DatasetInfo, env: Env, keys: KeyMap,
-    new_game: Callable[[], EnvironmentGame], coach: Mapping[str, object] | None = None,
-    next_command: NextCommand | None = None,
-) -> EnvironmentServer:  # fmt: skip
-    """The server of an environment's page, once it has drawn itself. coach: sent to the page where a policy plays,
-    which never waits."""
-    with info.environment.refusing():
-        env.reset(seed=0)
-        env.render()
-    environment = {
-        "id": info.environment.id,
-        "fps": decisions_a_second(settings, env),
-        "keys": keys.keys,
-        "help": keys.help(),
-        "waits": coach is None and keys.default is None,
-    }
-    return EnvironmentServer(
-        Library(folder, {}, read_environment_entry),
-        new_game,
-        {"player": settings.player, "environment": environment, "coach": coach},
-        settings.port,
-        num_keys=len(keys.keys),
-        next_command=next_command,
-    )
+def decisions_a_second(env: Env) -> float:
+    """Decisions a second that a person plays unless they set another number: as the environment is shown, `FASTEST` at
+    most."""
+    return min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)

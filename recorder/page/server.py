@@ -1,123 +1,210 @@
-"""The server of an environment's page: its answers to GET requests, and the game that is played on it."""
+"""The page of `qwop-play` with a recorder behind it, which writes the games that are played on it."""
 
-from collections.abc import Callable
+import html
+import json
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
 from websockets.sync.server import ServerConnection
 
-from ...common.content_types import TYPES, content_type
-from ...envs.pictures.scene import SCRIPTS
-from ...play.site import SCRIPTS as PLAY
-from ..next_command import NextCommand
-from . import messages
-from .environment_game import EnvironmentGame
+from ...common.command_line import clone_next
+from ...common.content_types import TYPES
+from ...common.errors import BadInput
+from ...common.show_page import forwarding, open_page
+from ...datasets.folder import episode_files
+from ...datasets.from_keys import replay_episode
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.pictures.frame_rows import rows_of_replay
+from ...play.server import Answer, LocalServer
+from ...play.site import files
+from ..game_writer import GameWriter
+from ..source import Source
 from .library import Library
-from .local_server import Answer, LocalServer
-from .messages import Back, Discard, HandOver, Keys, Start
+from .messages import Discard, Message, RefusedGame, encode, parse
 
 STATIC = Path(__file__).parent / "static"
 
-STYLES = PLAY / "page.css", Path(__file__).parent.parent / "play" / "static" / "coach.css"
-"""Looks of the page of `qwop-play`, and of a coached game there, which this one shares."""
+USUAL_PORT = 8767
+"""The browser keeps games that it could not send, by the page's address, so the port should be the same every day."""
+
+ENOUGH = 10
+"""Games after which the command that learns from them is named."""
+
+_TO_LEAVE = 1.0
+"""Seconds that a page that has just closed may still hold its place."""
+
+Send = Callable[[str | bytes], None]
 
 
-class EnvironmentServer(LocalServer):
-    """Serves the page of an environment, and records every game once it has ended.
+class Session(Protocol):
+    """The games of one page, from its connection to the end of that."""
 
-    When the page disconnects, its unfinished game is recorded as far as it got. One page plays, because there is one
-    environment: many cannot be drawn on several threads.
+    def receive(self, message: Message) -> None:
+        """Handle a message; ValueError for one that no page sends, RefusedGame for a game that cannot be recorded."""
 
-    new_game: starts a game. settings: sent to the page. num_keys: keys of the game. next_command: named once there are
-    enough games.
+    def refuse(self, game: str) -> None:
+        """Forget a game of the browser, which was refused."""
+
+    def leave(self) -> None:
+        """Record the games under way, as far as they were played."""
+
+
+class NextCommand:
+    """The command that learns from the games in a folder, once there are enough of them. report: prints a line."""
+
+    def __init__(self, folder: Path, report: Callable[[str], None]) -> None:
+        self._folder, self._report = folder, report
+        self._named = self.command is not None
+
+    @property
+    def command(self) -> str | None:
+        """The command, once there are enough games."""
+        if not self._folder.is_dir() or len(episode_files(self._folder)) < ENOUGH:
+            return None
+        return clone_next(self._folder).removeprefix("next: ")
+
+    def after_game(self) -> str | None:
+        """Report and return the command after the game with which there are enough; None after every other one."""
+        if self._named or (command := self.command) is None:
+            return None
+        self._named = True
+        self._report(f"{ENOUGH} games are recorded; when you have enough, learn from them with: {command}")
+        return command
+
+
+class RecorderServer:
+    """Serves the page, and writes its games.
+
+    open_session: the session of a page, which sends by the first argument and writes into the second. settings: made
+    for each page that is opened. report: prints a line for the user. more: files besides those of `qwop-play`.
+    environment: the page of an environment, on which one page at a time plays, because there is one environment.
     """
 
     def __init__(
-        self,
-        library: Library,
-        new_game: Callable[[], EnvironmentGame],
-        settings: dict[str, Any],
-        port: int,
-        *,
-        num_keys: int,
-        next_command: NextCommand | None = None,
-    ) -> None:
-        self._library, self._new_game, self._num_keys = library, new_game, num_keys
-        self._next = next_command
-        self._settings = {**settings, "folder": str(library.folder)}
-        super().__init__(port, max_pages=1)
+        self, library: Library, open_session: Callable[[Send, GameWriter], Session],
+        settings: Callable[[], Mapping[str, Any]], port: int, report: Callable[[str], None], *,
+        more: Mapping[str, bytes] | None = None, environment: bool = False,
+    ) -> None:  # fmt: skip
+        self._library, self._open_session, self._settings, self._report = library, open_session, settings, report
+        self._files = {file.name: file.read_bytes() for file in STATIC.iterdir()} | dict(more or {})
+        self._environment = environment
+        self._playing = threading.BoundedSemaphore()
+        self._making = threading.Lock()
+        self._server = LocalServer(
+            self._answer, port, 0 if environment else USUAL_PORT,
+            session=self._play, private=True, setting="source.port",
+        )  # fmt: skip
+        self.address = self._server.address
+        self._games: GameWriter | None = None
 
-    def answer(self, path: str) -> Answer | None:
+    def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None) -> Source:
+        """The page as a source. close: called once the server has stopped."""
+        pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
+
+        def play(games: GameWriter) -> None:
+            self.start(games)
+            if open_browser:
+                open_page(self.address)
+            games.wait()
+
+        def finish() -> list[Episode]:
+            try:
+                self.stop()
+            finally:
+                close()
+            return []
+
+        notes = [
+            f"play at {self.address}",
+            *filter(None, [forwarding(self.address)]),
+            "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
+        ]
+        return Source(info, play=play, notes=notes, finish=finish)
+
+    def start(self, games: GameWriter) -> None:
+        """Serve in threads, and write the games there."""
+        self._games = games
+        self._server.start()
+
+    def stop(self) -> None:
+        """Close all connections, once their games under way are written as far as they were played."""
+        self._server.stop()
+
+    def _answer(self, path: str) -> Answer | None:
         match path.split("/"):
             case [""]:
-                return self._static("index.html")
-            case ["settings.json"]:
-                return Answer.of_json(self._settings)
+                return Answer.file("index.html", self._page())
             case ["games.json"]:
-                return Answer.of_json(self._library.to_json())
-            case [name]:
-                return self._static(name)
-        return None
+                return Answer.file(path, encode(games=self._library.to_json()).encode())
+            case ["games", collection, name] if name.endswith((".json", ".bin")):
+                return self._game(collection, name)
+        return Answer.file(path, self._files[path] if path in self._files else self._site().get(path))
 
-    def _static(self, name: str) -> Answer | None:
-        # Looked up among the files that there are, so that no name leads out of the folder.
-        own = [file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES]
-        file = {file.name: file for file in (*own, *STYLES)}.get(name)
-        return None if file is None else Answer(file.read_bytes(), content_type(name))
+    def _site(self) -> dict[str, bytes]:
+        with self._making:  # a page asks for ten files at once, and the first call takes a second
+            return files()
 
-    def session(self, connection: ServerConnection) -> None:
-        """Receive the keys of one page's games, and send their pictures."""
-        game: EnvironmentGame | None = None  # also after its end, from which the person can go back
-        kept: Path | None = None  # of the game that has ended
-        number = -1
+    def _page(self) -> bytes:
+        """The page of `qwop-play`, with its recorder's settings."""
+        settings = json.dumps({"folder": str(self._library.folder), **self._settings()})
+        head, page = f'<meta name="recorder" content="{html.escape(settings)}">', self._site()["index.html"]
+        if self._environment:
+            head += '<link rel="stylesheet" href="coach.css"><link rel="stylesheet" href="environment.css">'
+            page = page.replace(b'src="main.js"', b'src="environment.js"')
+        return page.replace(b"</head>", f"{head}\n</head>".encode(), 1)
+
+    def _game(self, collection: str, name: str) -> Answer | None:
+        """A game's keys, or the rows of its frames."""
+        stem, kind = name.rsplit(".", 1)
         try:
-            for message in connection:
-                match messages.parse(message, self._num_keys):
-                    case Start(new):
-                        left, game, number, kept = game, self._new_game(), new, None
-                        self._leave(left)
-                        self._show(connection, game, number)
-                    case Back(new) if game is not None and (kept is None or kept.exists()):
-                        number, kept = new, None
-                        line = game.go_back()
-                        self._show(connection, game, number)
-                        if line is not None:
-                            self.write(line, game)
-                    case HandOver(of) if game is not None and of == number:
-                        game.hand_over()
-                        self._tell(connection, game, number)
-                    case Keys(of, keys) if game is not None and of == number:
-                        connection.send(game.advance(number, keys))
-                        self.games.note(game, game.so_far)
-                        self._tell(connection, game, number)
-                        if game.over:
-                            number, kept = -1, self._leave(game)
-                            connection.send(self._end(game, kept, of))
-                    case Discard(name):
-                        connection.send(self._library.answer_discard(name))
-        finally:
-            self._leave(game)
-
-    def _end(self, game: EnvironmentGame, path: Path | None, number: int) -> str:
-        return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
-
-    def _show(self, connection: ServerConnection, game: EnvironmentGame, number: int) -> None:
-        connection.send(game.first(number))
-        self._tell(connection, game, number)
-
-    def _tell(self, connection: ServerConnection, game: EnvironmentGame, number: int) -> None:
-        """Tell the page who has control, if that has changed."""
-        if (news := game.news(number)) is not None:
-            connection.send(news)
-
-    def _leave(self, game: EnvironmentGame | None) -> Path | None:
-        """Write a game as far as it was played; its path, None if there is nothing to record."""
-        if game is None:
+            game = self._library.game(collection, stem)
+            if kind == "bin":
+                rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
+                return Answer.file(name, rows.tobytes())
+        except (KeyError, BadInput, OSError):
             return None
-        if not game.played:
-            self.games.forget(game)
-            return None
-        path = self.write(game.episode(), game)
-        if self._next is not None:
-            self._next.after_game()
-        return path
+        # Unless the game began on a page that had just been loaded, its keys alone are not the game.
+        keys = game.keys_of_frames.tolist() if game.start is None else None
+        return Answer(encode(keys=keys).encode(), TYPES[".json"])
+
+    def _play(self, connection: ServerConnection) -> None:
+        """Serve one page's connection."""
+        if not self._environment:
+            self._receive(connection)
+        elif self._playing.acquire(timeout=_TO_LEAVE):
+            try:
+                self._receive(connection)
+            finally:
+                self._playing.release()
+        else:
+            connection.close(1013, "another page plays already")
+
+    def _receive(self, connection: ServerConnection) -> None:
+        games = self._games
+        assert games is not None
+        session = self._open_session(connection.send, games)
+        try:
+            try:
+                for message in connection:
+                    self._handle(connection, message, session)
+            finally:
+                session.leave()
+        except BadInput:
+            if not games.over:  # else the command reports it
+                raise
+
+    def _handle(self, connection: ServerConnection, message: str | bytes, session: Session) -> None:
+        try:
+            match parse(message):
+                case Discard(name=name):
+                    connection.send(self._library.answer_discard(name))
+                case other:
+                    session.receive(other)
+        except RefusedGame as refused:
+            session.refuse(refused.game)
+            self._report(f"a game of the page is refused ({refused}); it stays in the browser, in the page's list")
+            connection.send(encode(type="refused", game=refused.game, reason=str(refused)))

@@ -39,7 +39,7 @@ def play(games: int, folder: Path) -> None:
     keys = key_map(env, info.actions, {}, None)
     writer = DatasetWriter(folder, info)
     for _ in range(games):
-        game = EnvironmentGame(env, keys, info, "me", 0.05)
+        game = EnvironmentGame(env, keys.action, info, "me", 0.05)
         while not game.over:
             world: Any = env.unwrapped
             game.advance(

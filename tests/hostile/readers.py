@@ -65,7 +65,7 @@ def read_dataset(folder: Path, out: Path) -> None:
         if episode.keys is not None and dataset.info.environment.id == "QWOP-v1":
             replay_episode(episode)
     dataset.steps()
-    Library(folder, {}).to_json()
+    Library(folder).to_json()
 
 
 def read_keys_file(path: Path, out: Path) -> None:

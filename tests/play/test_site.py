@@ -2,9 +2,7 @@
 
 import http.client
 import re
-import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 from qwop.commands import play as main
 from qwop.common.errors import BadInput
-from qwop.play.server import HOST, page_server
+from qwop.play.server import HOST, LocalServer, page_server
 from qwop.play.site import acting_part, files, write_site
 from qwop.policies.champion import policy_path
 from safetensors.numpy import load
@@ -97,35 +95,37 @@ def test_wrong_settings_are_refused_in_a_line(run_command: Callable[..., Any], a
 
 
 @pytest.fixture
-def server() -> Iterator[ThreadingHTTPServer]:
-    with page_server(files(), 0) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield made
-        made.shutdown()
+def server() -> Iterator[LocalServer]:
+    made = page_server(files(), 0)
+    made.start()
+    yield made
+    made.stop()
 
 
-def answer(server: ThreadingHTTPServer, path: str, host: str | None = None) -> tuple[int, bytes, str | None]:
-    connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
+def answer(server: LocalServer, path: str, host: str | None = None) -> tuple[int, bytes, str | None]:
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=10)
     connection.request("GET", path, headers={} if host is None else {"Host": host})
     found = connection.getresponse()
     return found.status, found.read(), found.headers["Content-Type"]
 
 
-def test_the_page_is_served_to_its_own_address_alone(server: ThreadingHTTPServer) -> None:
+def test_the_page_is_served_to_its_own_address_alone(server: LocalServer) -> None:
     assert answer(server, "/")[:2] == (200, files()["index.html"])
     assert answer(server, "/engine.wasm?x=1")[2] == "application/wasm"
     assert answer(server, "/tiles/lane.png")[2] == "image/png"
     for path in ("/../pyproject.toml", "/%2e%2e/pyproject.toml", "/nothing", "/tiles/"):
         assert answer(server, path)[0] == 404
-    for host in ("localhost", f"LOCALHOST:{server.server_port}", "127.0.0.1:9", "[::1]:8000"):  # of a forwarded port
+    for host in ("localhost", f"LOCALHOST:{server.port}", "127.0.0.1:9", "[::1]:8000"):  # of a forwarded port
         assert answer(server, "/", host=host)[0] == 200, host
     for host in ("", "example.org", "127.0.0.1.example.org", "localhost.example.org:80", "a@localhost", "localhost:x"):
         status, said, _ = answer(server, "/", host=host)
         assert (status, b"open http://127.0.0.1" in said) == (403, True), host
 
 
-def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refused(server: ThreadingHTTPServer) -> None:
-    with page_server({}, 0) as second, page_server({}, 0) as third:
-        assert len({server.server_port, second.server_port, third.server_port}) == 3
-    with pytest.raises(BadInput, match=f"port={server.server_port}: cannot be opened"):
-        page_server({}, server.server_port)
+def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refused(server: LocalServer) -> None:
+    second, third = page_server({}, 0), page_server({}, 0)
+    assert len({server.port, second.port, third.port}) == 3
+    second.stop()
+    third.stop()
+    with pytest.raises(BadInput, match=f"port={server.port}: cannot be opened"):
+        page_server({}, server.port)

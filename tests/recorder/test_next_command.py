@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from qwop.commands import record
-from qwop.recorder.next_command import ENOUGH, NextCommand
+from qwop.recorder.page.server import ENOUGH, NextCommand
 from qwop.recorder.settings import RecorderPageSettings, RecordSettings
 
 

@@ -50,6 +50,7 @@ export class Keyboard {
   // bits: of the game's keys, by their names.
   constructor(target, bits = BITS) {
     const names = Object.keys(bits);
+    this.bits = bits;
     this.held = new Map(); // what is pressed -> { bit, name, code }, so that its release clears the bit that it set
     this.others = new Set(); // names of keys without a code that are not the game's
     this.changes = [{ time: 0, mask: 0, pressed: 0 }];

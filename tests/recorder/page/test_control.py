@@ -1,7 +1,7 @@
 """Control in each frame."""
 
 from qwop.datasets.control import PERSON, POLICY
-from qwop.recorder.page.control import Control
+from qwop.recorder.page.environment_game import Control
 
 
 def actors(control: Control, *held: int) -> list[int | None]:

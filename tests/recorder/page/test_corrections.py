@@ -1,14 +1,12 @@
 """Policies that play in the recorder's process, and a person who corrects them on the page of their environment."""
 
 import json
-import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import gymnasium
 import numpy as np
@@ -29,9 +27,9 @@ from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.main import open_source
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import repeats_games
-from qwop.recorder.page.environment_source import open_corrections
+from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 
 def untrained(spec: EnvironmentSpec, observation: ObservationSpec | None = None, actions: int = 2) -> Policy:
@@ -40,13 +38,17 @@ def untrained(spec: EnvironmentSpec, observation: ObservationSpec | None = None,
     return Policy(ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1)), spec, observation)
 
 
+def number_of(held: int) -> int | None:
+    """The action that is held as its number plus 1."""
+    return held - 1 if held else None
+
+
 def game_of(
     env: gymnasium.Env[Any, Any], policy: Policy, back: int, info: DatasetInfo | None = None, **more: Any
 ) -> EnvironmentGame:
-    """A game of an environment whose actions are held as their number plus 1."""
     info = info or DatasetInfo(policy.environment, policy.observation, policy.actions)
     coach = Coach(policy, "a policy", Origin(seed=0), count().__next__, 2, back, np.random.default_rng(0))
-    return EnvironmentGame(env, None, info, "me", 0.05, coach=coach, seed=5, **more)
+    return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, seed=5, **more)
 
 
 def play(game: EnvironmentGame, *held: int) -> None:
@@ -206,48 +208,30 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
 class Page:
     """Does what the page does, without a browser."""
 
-    def __init__(self, address: str) -> None:
-        host = urlsplit(address)
-        url = f"ws://{host.netloc}{host.path}play"
-        self.socket: ClientConnection = connect(url, origin=f"http://{host.netloc}")  # type: ignore[arg-type]
-        self.number, self.control, self.total = 0, {"person": False, "waiting": False}, 0.0
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket, self.number, self.control, self.total = socket, 0, (False, False), 0.0
         self.ended: dict[str, Any] | None = None
 
     def send(self, kind: str, **more: Any) -> None:
-        """Send a message, and take what is said until nothing comes."""
+        """Send a message, and take what is said until nothing comes. control: if the person has it, if it waits."""
         self.number += kind in ("start", "back")
         self.socket.send(json.dumps({"type": kind, "game": self.number, **more}))
-        try:
+        with suppress(TimeoutError):
             while True:
                 message = self.socket.recv(timeout=0.3)
                 if isinstance(message, bytes):
-                    self.total = float(np.frombuffer(message[:12], "<f4")[2])
-                elif (said := json.loads(message))["type"] == "control":
-                    self.control = {name: said[name] for name in ("person", "waiting")}
-                elif said["type"] == "ended":
+                    _, _, total, person, waiting = np.frombuffer(message[:20], "<f4").tolist()
+                    self.total, self.control = total, (person == 1, waiting == 1)
+                elif (said := json.loads(message))["type"] == "ended":
                     self.ended = said
-        except TimeoutError:
-            pass
 
     def keys(self, *held: int) -> None:
         self.send("keys", keys=held)
 
 
-@contextmanager
-def recording(folder: Path, policy: Path) -> Iterator[Page]:
-    """The page of a recording that ends as the context does."""
-    settings = EnvironmentPageSettings(id="CartPole-v1", policy=str(policy), open=False, back=0.1)
-    source = open_source(settings, folder)
-    (address,) = re.findall(r"http://\S+", source.notes[0])
-    games = GameWriter(DatasetWriter(folder, source.info))
-    threading.Thread(target=source.record, args=[games], daemon=True).start()
-    page = Page(address)
-    try:
-        yield page
-    finally:
-        page.socket.close()
-        assert [*source.finish()] == []
-        games.close()
+@pytest.fixture
+def recording(make_recorder: Callable[..., Any], cartpole: Path) -> Any:
+    return make_recorder(EnvironmentPageSettings(id="CartPole-v1", policy=str(cartpole), open=False, back=0.1))
 
 
 @pytest.fixture
@@ -255,34 +239,35 @@ def cartpole(tmp_path: Path) -> Path:
     return save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("CartPole-v1")))
 
 
-def test_control_goes_back_and_forth_over_the_connection(
-    tmp_path: Path, cartpole: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_control_goes_back_and_forth_over_the_connection(recording: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     may_write, write = threading.Event(), GameWriter.write
     monkeypatch.setattr(GameWriter, "write", lambda *given: may_write.wait(60) and write(*given))
-    with recording(tmp_path / "data", cartpole) as page:
+    with recording.page() as socket:
+        page = Page(socket)
         page.send("start")
         page.keys(0, 0, 0)
-        assert page.control == {"person": False, "waiting": False}
+        assert page.control == (False, False)
         page.keys(1, 2, 1)
-        assert page.control["person"]
+        assert page.control == (True, False)
         assert page.total == 6
         page.send("back")  # before the line that is left is written
-        assert page.control == {"person": False, "waiting": True}
+        assert page.control == (False, True)
         assert page.total == 3
         may_write.set()
         page.keys(0, 0)
-        assert page.control["waiting"]
+        assert page.control == (False, True)
         page.send("hand over")
+        assert page.control == (True, False)
         page.keys(1)
-        assert page.control == {"person": True, "waiting": False}
-    games = open_dataset(tmp_path / "data")
+    recording.stop()
+    games = open_dataset(recording.folder)
     assert [None if game.branch is None else game.branch.step for game in games] == [None, 3]
-    assert not [*(tmp_path / "data").glob("aside/under-way-*")]
+    assert not [*recording.folder.glob("aside/under-way-*")]
 
 
-def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(tmp_path: Path, cartpole: Path) -> None:
-    with recording(tmp_path / "data", cartpole) as page:
+def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(recording: Any) -> None:
+    with recording.page() as socket:
+        page = Page(socket)
         page.send("start")
         page.keys(*[1] * 30)
         assert page.ended is not None
@@ -293,16 +278,17 @@ def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(tmp_pat
         total = page.total
         page.socket.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
         assert json.loads(page.socket.recv(timeout=10))["type"] == "discarded"
-        assert not [*tmp_path.rglob("*.partial")]  # a killed recorder's successor would record it again
+        # A killed recorder's successor would record it again.
+        assert not [*recording.folder.rglob("*.partial")]
         page.send("back")
         assert page.total == total
         page.send("start")
         assert page.total == 0
-    assert len([*(tmp_path / "data").glob("episodes/episode-*.parquet")]) == 1
+    recording.wait_for_games(1)
 
 
 def test_another_environment_than_the_policys_is_refused(tmp_path: Path, cartpole: Path) -> None:
     with pytest.raises(BadInput, match=r"give source\.id=QWOP-v1"):
-        open_corrections(EnvironmentPageSettings(id="CartPole-v1", policy="champion"), tmp_path / "data", "")
+        open_environment(EnvironmentPageSettings(id="CartPole-v1", policy="champion"), tmp_path / "data")
     with pytest.raises(BadInput, match=r"plays CartPole-v1\(\), not QWOP; give source=environment"):
         open_source(RecorderPageSettings(policy=str(cartpole)), tmp_path / "data")

@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,6 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import KeyMap, key_map
 from qwop.recorder.page.environment_source import open_environment
-from qwop.recorder.page.library import Library, read_environment_entry
-from qwop.recorder.page.server import EnvironmentServer
 from qwop.recorder.settings import EnvironmentPageSettings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
@@ -31,30 +29,19 @@ LEFT, RIGHT = 1, 2
 FIRE, ATARI_RIGHT = 2, 4  # bits, in the order of the environment's keys
 
 
-def served(id: str, folder: Path) -> tuple[EnvironmentServer, DatasetInfo, gymnasium.Env[Any, Any]]:
-    spec = EnvironmentSpec(id)
-    env = spec.make(render_mode="rgb_array")
-    info = DatasetInfo(spec, *spec.interface())
-    keys = key_map(env, info.actions, {}, None)
-    library = Library(folder, {}, read_environment_entry)
-    server = EnvironmentServer(
-        library, lambda: EnvironmentGame(env, keys, info, "me", 0.05), {}, 0, num_keys=len(keys.keys)
-    )
-    return server, info, env
+def settings_of(id: str) -> EnvironmentPageSettings:
+    return EnvironmentPageSettings(id=id, open=False)
 
 
 @pytest.fixture
-def cartpole(make_recorder: Callable[..., Any], tmp_path: Path) -> Iterator[Any]:
-    server, info, env = served("CartPole-v1", tmp_path / "dataset")
-    recorder = make_recorder(tmp_path / "dataset", server, info)
-    yield recorder
-    recorder.stop()
-    env.close()
+def cartpole(make_recorder: Callable[..., Any]) -> Any:
+    return make_recorder(settings_of("CartPole-v1"))
 
 
 def picture(data: Any) -> tuple[int, int, float, bytes]:
-    game, last, total = np.frombuffer(data[:12], "<f4")
-    return int(game), int(last), float(total), data[12:]
+    game, last, total, person, waiting = np.frombuffer(data[:20], "<f4")
+    assert (person, waiting) == (1, 0)
+    return int(game), int(last), float(total), data[20:]
 
 
 def start(connection: ClientConnection, number: int) -> bytes:
@@ -70,7 +57,7 @@ def send(connection: ClientConnection, number: int, keys: list[int]) -> tuple[in
 
 
 def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_play_it_again(cartpole: Any) -> None:
-    with cartpole.play() as connection:
+    with cartpole.page() as connection:
         assert Image.open(BytesIO(start(connection, 1))).size == (600, 400)
         shown = send(connection, 1, [RIGHT] * 40)
         ended = json.loads(connection.recv(timeout=10))
@@ -88,7 +75,7 @@ def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_p
 
 
 def test_without_a_default_action_the_game_waits_for_a_key(cartpole: Any) -> None:
-    with cartpole.play() as connection:
+    with cartpole.page() as connection:
         start(connection, 1)
         assert send(connection, 1, [0, 0, 0]) == (1, 3, 0.0, b"")
         assert send(connection, 1, [LEFT, 0])[:3] == (1, 5, 1.0)
@@ -97,7 +84,7 @@ def test_without_a_default_action_the_game_waits_for_a_key(cartpole: Any) -> Non
 
 
 def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated(cartpole: Any) -> None:
-    with cartpole.play() as connection:
+    with cartpole.page() as connection:
         start(connection, 1)
         start(connection, 2)
         send(connection, 2, [LEFT] * 3)
@@ -111,32 +98,32 @@ def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated
 
 
 def test_games_are_listed_and_discarded(cartpole: Any) -> None:
-    with cartpole.play() as connection:
+    with cartpole.page() as connection:
         start(connection, 1)
         send(connection, 1, [RIGHT] * 40)
         ended = json.loads(connection.recv(timeout=10))
-        listed = json.loads(cartpole.get(cartpole.address.path + "games.json")[1])
-        assert listed["best"] == listed["games"][0]
-        assert (listed["best"]["name"], listed["best"]["total"]) == (ended["name"], ended["total"])
+        listed = json.loads(cartpole.get("games.json")[1])
+        (game,) = listed["games"]
+        assert (game["name"], game["total"], game["steps"]) == (ended["name"], ended["total"], ended["steps"])
         connection.send(json.dumps({"type": "discard", "name": ended["name"]}))
         assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
-    assert json.loads(cartpole.get(cartpole.address.path + "games.json")[1])["games"] == []
+    assert json.loads(cartpole.get("games.json")[1])["games"] == []
 
 
 def test_the_page_and_its_parts_are_served_and_nothing_else(cartpole: Any) -> None:
-    path = cartpole.address.path
-    status, page = cartpole.get(path)
+    status, page = cartpole.get("")
     assert status == 200
+    assert b'src="environment.js"' in page
     for name in re.findall(rb'(?:href|src)="([\w.]+)"', page):
-        assert cartpole.get(path + name.decode())[0] == 200, name
+        assert cartpole.get(name.decode())[0] == 200, name
     for other in ("nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "tiles/x.png"):
-        assert cartpole.get(path + other)[0] == 404, other
+        assert cartpole.get(other)[0] == 404, other
 
 
 def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any) -> None:
-    with cartpole.play() as connection:
+    with cartpole.page() as connection:
         start(connection, 1)
-        with cartpole.play() as second, pytest.raises(ConnectionClosed, match="1013"):
+        with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
         connection.send(json.dumps({"type": "keys", "game": 1, "keys": [4]}))
         with pytest.raises(ConnectionClosed, match="1008"):
@@ -144,40 +131,33 @@ def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(ca
 
 
 @pytest.mark.needs(module="Box2D")
-def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
-    server, info, env = served("LunarLander-v3", tmp_path)
-    recorder = make_recorder(tmp_path, server, info)
-    try:
-        with recorder.play() as connection:
-            start(connection, 1)
-            send(connection, 1, [LEFT] * 2)
-            while not [*recorder.folder.glob("episodes/episode-000000-*")]:
-                connection.send(json.dumps({"type": "keys", "game": 1, "keys": [0] * 20}))
-                connection.recv(timeout=10)
-    finally:
-        recorder.stop()
-        env.close()
-    (episode,) = open_dataset(tmp_path)
+def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Callable[..., Any]) -> None:
+    recorder = make_recorder(settings_of("LunarLander-v3"))
+    with recorder.page() as connection:
+        start(connection, 1)
+        send(connection, 1, [LEFT] * 2)
+        while not [*recorder.folder.glob("episodes/episode-000000-*")]:
+            connection.send(json.dumps({"type": "keys", "game": 1, "keys": [0] * 20}))
+            connection.recv(timeout=10)
+    (episode,) = open_dataset(recorder.folder)
     assert episode.actions[:3].tolist() == [1, 1, 0]
     assert episode.terminated
 
 
 @pytest.mark.needs(module="ale_py")
-def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
-    server, info, env = served("ALE/Breakout-v5", tmp_path)
-    recorder = make_recorder(tmp_path, server, info)
-    try:
-        with recorder.play() as connection:
-            start(connection, 1)
-            send(connection, 1, [FIRE] * 2 + [0] * 8 + [ATARI_RIGHT] * 5)
-    finally:
-        recorder.stop()
-    (episode,) = open_dataset(tmp_path)
+def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any]) -> None:
+    recorder = make_recorder(settings_of("ALE/Breakout-v5"))
+    with recorder.page() as connection:
+        start(connection, 1)
+        send(connection, 1, [FIRE] * 2 + [0] * 8 + [ATARI_RIGHT] * 5)
+    recorder.wait_for_games(1)
+    (episode,) = open_dataset(recorder.folder)
+    env = EnvironmentSpec("ALE/Breakout-v5").make()
     assert episode.actions.tolist() == [1] * 2 + [0] * 8 + [2] * 5
     seen = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
     env.close()
     np.testing.assert_array_equal(episode.observations, seen)
-    (file,) = tmp_path.glob("episodes/episode-*.parquet")
+    (file,) = recorder.folder.glob("episodes/episode-*.parquet")
     assert file.stat().st_size < episode.observations.nbytes / 20
 
 
@@ -288,7 +268,7 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(settings: dict[str, A
     env = CheckedEnvironment(Failing("rgb_array", **settings), "Any-v0()", NONE)
     info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
     lines: list[str] = []
-    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None), info, "me", 0.05, lines.append)
+    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05, lines.append)
     game.advance(1, [1] * 9)
     episode = game.episode()
     assert game.over
@@ -323,38 +303,34 @@ def test_grey_pictures_are_shown(channels: tuple[int, ...], tmp_path: Path) -> N
     finally:
         gymnasium.registry.pop("Grey-v0")
     info = DatasetInfo(EnvironmentSpec("Grey-v0"), ObservationSpec((2,)), 2)
-    _, _, _, image = picture(EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None), info, "me", 0.05).first(1))
+    _, _, _, image = picture(EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05).shown(1))
     np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(image))), np.arange(64).reshape(8, 8))
 
 
 class Closing(Failing):
-    """Can be reset twice."""
+    """Can be reset three times."""
 
     resets = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self.resets += 1
-        if self.resets > 2:
+        if self.resets > 3:  # the first by the recorder
             raise RuntimeError("モーター" * 30)
         return super().reset(seed=seed)
 
 
 def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
-    make_recorder: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_recorder: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gymnasium.register("Closing-v0", Closing, disable_env_checker=True)
     try:
-        server, info, _ = served("Closing-v0", tmp_path / "dataset")
-        recorder = make_recorder(tmp_path / "dataset", server, info)
-        try:
-            with recorder.play() as connection:
-                start(connection, 1)
-                start(connection, 2)
-                connection.send(json.dumps({"type": "start", "game": 3}))
-                with pytest.raises(ConnectionClosed, match=r"environment Closing-v0.*its reset failed"):
-                    connection.recv(timeout=10)
-        finally:
-            recorder.stop()
+        recorder = make_recorder(settings_of("Closing-v0"))
+        with recorder.page() as connection:
+            start(connection, 1)
+            start(connection, 2)
+            connection.send(json.dumps({"type": "start", "game": 3}))
+            with pytest.raises(ConnectionClosed, match=r"environment Closing-v0.*its reset failed"):
+                connection.recv(timeout=10)
     finally:
         gymnasium.registry.pop("Closing-v0")
     assert "environment Closing-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
@@ -363,7 +339,6 @@ def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
 def test_a_reward_may_be_an_array_of_one_number() -> None:
     info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
     env = CheckedEnvironment(Failing("rgb_array", reward=np.array([2.5])), "Any-v0()", NONE)
-    keys = KeyMap({frozenset("a"): 1}, None)
-    game = EnvironmentGame(env, keys, info, "me", 0.05)
+    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05)
     game.advance(1, [1] * 5)
     assert game.episode().rewards.tolist() == [1, 1, 1, 2.5, 1]

@@ -53,7 +53,7 @@ def test_keys_of_a_multi_binary_combine_as_on_a_keyboard() -> None:
     assert keys.keys == ["0", "1"]
     assert [keys.action(held) for held in range(4)] == [0, 1, 2, 3]
     info = DatasetInfo(EnvironmentSpec("Keyboard-v0"), *EnvironmentSpec("Keyboard-v0").interface())
-    game = EnvironmentGame(env, keys, info, "me", 0.05)
+    game = EnvironmentGame(env, keys.action, info, "me", 0.05)
     game.advance(1, [1, 0, 3, 2])
     assert env.unwrapped.taken == [[1, 0], [0, 0], [1, 1], [0, 1]]  # type: ignore[attr-defined]
     assert game.episode().actions.tolist() == [1, 0, 3, 2]

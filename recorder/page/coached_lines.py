@@ -15,16 +15,19 @@ from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTION_KEYS
 from ...envs.qwop.replay import Replay
+from ...play.site import acting_part
 from ...policies.champion import policy_path
 from ...policies.files import load_policy
 from ...policies.policy import Policy, choose
 from ...policies.threads import use_one_thread
-from ..page.environment_source import coached_games, open_corrections
-from ..page.library import Library
-from ..page.messages import Decision, Line
+from ..game_writer import GameWriter
 from ..settings import RecorderPageSettings
 from ..source import Recorded, Source, recorded_games
-from .server import PlayServer
+from .browser_games import BrowserGames, BrowserSession
+from .environment_source import coached_games, open_environment
+from .library import Library
+from .messages import Decision, Line
+from .server import RecorderServer, Send
 
 TOLERANCE = 1e-5
 """Largest difference between a probability of the page and PyTorch's, which adds in another order."""
@@ -48,20 +51,29 @@ def open_coached(settings: RecorderPageSettings, folder: Path, news: str) -> Sou
             "source.id"
         )
     if policy.network.architecture not in IN_PAGE or policy.observation.is_image:
-        return open_corrections(settings, folder, news)
+        return open_environment(settings, folder, news)
     info, games = coached_games(settings, policy, folder)
     lines = Lines(policy, info, games, folder)
     policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
+    report, library = plain_console().print, Library(folder)
+    browser_games = BrowserGames(info, settings.epsilon, library, report, lines)
+    visits = itertools.count(lines.first)
     coach = {
         "policy": games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,
         "idle": settings.max_idle_frames, "news": news,
     }  # fmt: skip
-    page = {"player": settings.player, "ghost": "none", "coach": coach}
-    server = PlayServer(
-        Library(folder, {}), info, settings.epsilon, page, settings.port, plain_console().print, lines,
-        policy_path(settings.policy),
-    )  # fmt: skip
-    return server.source(info, settings.open)
+
+    def shown() -> dict[str, object]:
+        # What the browser keeps is for a recorder with the same policy and settings.
+        dataset = f"{folder.resolve()} with {games}"
+        own = {"dataset": dataset, "next": None, "coach": {**coach, "key": [lines.seed, next(visits)]}}
+        return {"player": settings.player, "ghost": "none", **own}
+
+    def session(send: Send, writer: GameWriter) -> BrowserSession:
+        return BrowserSession(browser_games, send, writer, None)
+
+    more = {"policy.safetensors": acting_part(policy_path(settings.policy))}
+    return RecorderServer(library, session, shown, settings.port, report, more=more).source(info, settings.open)
 
 
 class Lines:
@@ -102,7 +114,11 @@ class Lines:
             raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
         behaviour = made.behaviour_probabilities.copy()
         for row in np.flatnonzero(actors == POLICY).tolist():
-            _require_keys(row, decisions[row], keys[bounds[row] : bounds[row + 1]])
+            if (
+                decisions[row].action is None
+                or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[decisions[row].action]).any()
+            ):
+                raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
             behaviour[row] = self._drawn_with(line, decisions[row], odds[row], asked[row])
         return replace(
             made,
@@ -145,8 +161,3 @@ def uniform_number(seed: int, line: Line, number: int) -> float:
     """The uniform number, in [0, 1), of a draw in a game of a page, from a counter-based generator."""
     generator = np.random.Philox(key=[seed, line.page], counter=[number, line.game, 0, 0])
     return float(np.random.Generator(generator).random())
-
-
-def _require_keys(row: int, decision: Decision, keys: NDArray[np.uint8]) -> None:
-    if (keys != ACTION_KEYS[decision.action]).any():
-        raise BadInput(f"its decision {row + 1} has other keys than the policy's action")

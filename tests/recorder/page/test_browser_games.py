@@ -12,8 +12,8 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.recorder.game_writer import GameWriter
+from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame, Recorded
 from qwop.recorder.page.library import Library
-from qwop.recorder.play.received import ReceivedGame, Receiver
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 KEYS = [0] * 5 + [5] * 20 + [10] * 15
@@ -25,12 +25,19 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def receiver(tmp_path: Path, said: list[str]) -> Receiver:
-    return made(tmp_path, said)
+def receiver(tmp_path: Path, said: list[str]) -> "Receiver":
+    return Receiver(tmp_path, said)
 
 
-def made(folder: Path, said: list[str]) -> Receiver:
-    return Receiver(INFO, 0.05, Library(folder, {}), GameWriter(DatasetWriter(folder, INFO)).write, said.append)
+class Receiver(BrowserGames):
+    """Games of the browser into a folder."""
+
+    def __init__(self, folder: Path, said: list[str]) -> None:
+        super().__init__(INFO, 0.05, Library(folder), said.append)
+        self._writer = GameWriter(DatasetWriter(folder, INFO))
+
+    def keep(self, game: ReceivedGame, sha256: str | None = None) -> Recorded:
+        return self.record(game, self._writer, sha256)
 
 
 def received(game: Any, frames: int | None = None, **more: Any) -> ReceivedGame:
@@ -39,7 +46,7 @@ def received(game: Any, frames: int | None = None, **more: Any) -> ReceivedGame:
 
 def test_a_game_is_recorded_with_its_keys(receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]) -> None:
     game = game_of(KEYS)
-    assert receiver.record(received(game, tempo=0.5), game.sha256).name[:14] == "episode-000000"
+    assert receiver.keep(received(game, tempo=0.5), game.sha256).name[:14] == "episode-000000"
     (episode,) = open_dataset(tmp_path)
     np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
     assert (episode.player, episode.source, episode.outcome) == ("ada", "page at 0.5 times the pace", "stopped")
@@ -51,9 +58,9 @@ def test_a_game_that_is_sent_again_is_recorded_once(
 ) -> None:
     game = game_of(KEYS)
     for _ in range(2):  # the second receiver finds the game in the dataset
-        receiver = made(tmp_path, [])
+        receiver = Receiver(tmp_path, [])
         for frames in (None, 20, None):
-            assert receiver.record(received(game, frames, file=file)).name[:14] == "episode-000000"
+            assert receiver.keep(received(game, frames, file=file)).name[:14] == "episode-000000"
     assert len(open_dataset(tmp_path)) == 1
 
 
@@ -61,8 +68,8 @@ def test_more_of_a_game_takes_the_place_of_its_beginning(
     receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
     game = game_of(KEYS)
-    assert receiver.record(received(game, 20)).name[:14] == "episode-000000"
-    assert receiver.record(received(game), game.sha256).name[:14] == "episode-000001"
+    assert receiver.keep(received(game, 20)).name[:14] == "episode-000000"
+    assert receiver.keep(received(game), game.sha256).name[:14] == "episode-000001"
     (episode,) = open_dataset(tmp_path)
     np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
     assert len(list((tmp_path / ASIDE).glob("episode-*-discarded.aside"))) == 1  # nothing recorded is deleted
@@ -72,18 +79,18 @@ def test_other_games_with_the_same_keys_are_other_games(
     receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
     for number in (1, 2):
-        receiver.record(received(game_of(KEYS, number)))
+        receiver.keep(received(game_of(KEYS, number)))
     assert len(open_dataset(tmp_path)) == 2
 
 
 def test_a_game_without_a_key_is_not_recorded(receiver: Receiver, game_of: Callable[..., Any]) -> None:
-    assert receiver.record(received(game_of([0] * 9))).name is None
+    assert receiver.keep(received(game_of([0] * 9))).name is None
 
 
 def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
     receiver: Receiver, said: list[str], tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
-    found = receiver.record(received(game_of(KEYS)), "0" * 64)
+    found = receiver.keep(received(game_of(KEYS)), "0" * 64)
     assert (found.name, found.problem) == (None, "the browser played it otherwise than the simulator does")
     assert list(tmp_path.glob("*.parquet")) == []
     (path,) = (tmp_path / ASIDE).glob("differing-*")
@@ -97,7 +104,7 @@ def test_a_game_that_went_on_in_the_browser_after_its_end_is_kept_apart(
 ) -> None:
     game = received(game_of([4] * 200))  # falls
     game.frames += b"\4\4"
-    assert receiver.record(game).problem is not None
+    assert receiver.keep(game).problem is not None
 
 
 def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_of: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.play.coached_kills 50
+"""SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.page.coached_kills 50
 
 A real browser takes over, hands over and goes back by key events. Before each kill, and each time that it goes back,
 the clock that the page shows is read. In the end every line is an episode, in the order of play and as long as its

@@ -26,10 +26,8 @@ export class RecordedGames {
     this.connection = new Connection(
       () => { this.connected(true); this.resend(); },
       (message) => this.receive(message),
-      (stopped, refused) => {
+      ({ stopped }) => {
         this.connected(false);
-        const blamed = refused && this.outbox.blamed();
-        if (blamed) this.setApart(blamed, "its message is of no use to the recorder");
         if (stopped) this.shown({ said: "The recorder has stopped. Games that you play now stay in this browser. Start it again and open the address that it prints." });
       },
     );

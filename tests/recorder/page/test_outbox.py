@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import qwop.recorder.play.server as server
+import qwop.recorder.page.server as server
 from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
 from qwop.play.site import SCRIPTS
 
@@ -60,9 +60,3 @@ def test_the_games_of_another_dataset_and_what_is_no_game_stay_as_they_are() -> 
     assert found["steps"] == [whole(B), []]
     assert found["waiting"] == ["other"]
     assert found["names"] == sorted(f"qwop.unsent.{name}" for name in [*others, A])
-
-
-def test_a_game_whose_message_closes_the_connection_is_found_and_set_apart() -> None:
-    found = in_node("closed", {A: entry(1), B: entry(2)}, 3)
-    assert found["blamed"] == [None, A, B]
-    assert found["names"] == [f"qwop.apart.{A}", f"qwop.apart.{B}"]

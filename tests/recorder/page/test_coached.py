@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import qwop.recorder.play.server as server
+import qwop.recorder.page.server as server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode
 from qwop.datasets.control import PERSON, POLICY
@@ -22,9 +22,9 @@ from qwop.play.site import SCRIPTS, acting_part
 from qwop.policies.champion import policy_path
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import choose
+from qwop.recorder.page.coached_lines import Lines, uniform_number
 from qwop.recorder.page.environment_source import coached_games
 from qwop.recorder.page.messages import Begin, Frames, Line, parse
-from qwop.recorder.play.coached import Lines, uniform_number
 from qwop.recorder.settings import RecorderPageSettings
 
 from ...envs.web.runners import NODE, call, program_of
@@ -71,11 +71,11 @@ class Coached:
         frames = parse_of({"type": "frames", "at": 0, **pick(line, "game", "frames", "decisions")})
         assert isinstance(begin, Begin)
         assert isinstance(frames, Frames)
-        assert begin.line is not None
+        assert begin.place is not None
         keys = np.array(line["frames"], dtype=np.uint8)
         played = GameStart().session().play(keys)
         return self.lines.episode(
-            begin.game, begin.line, frames.decisions, keys, played, player=begin.player, epsilon=0.05
+            begin.game, begin.place, frames.decisions, keys, played, player=begin.player, epsilon=0.05
         )
 
 
@@ -202,7 +202,9 @@ def test_a_greedy_action_is_the_most_probable_one_of_pytorch(tmp_path: Path) -> 
 def test_draws_are_those_of_numpy_and_choices_those_of_the_policies() -> None:
     counters = [[0, 0], [1, 0], [0, 1], [12_345, 678]]
     for key in ([0, 0], [7, 3], [2**32 - 1, 2**31]):
-        wanted = [uniform_number(key[0], Line(key[1], game, None, 0), number) for number, game in counters]
+        wanted = [
+            uniform_number(key[0], Line(page=key[1], game=game, of=None, step=0), number) for number, game in counters
+        ]
         assert in_node("draws", key, counters) == wanted
     random = np.random.default_rng(1)
     odds = random.dirichlet(np.full(11, 0.2), size=200).astype(np.float32)

@@ -6,18 +6,16 @@ import json
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
+from qwop.play import server
 from qwop.play.server import LOOPBACK
-from qwop.recorder.page import local_server
+from qwop.recorder.settings import RecorderPageSettings
 from websockets.exceptions import ConnectionClosed
-
-from .conftest import Recorder
 
 KEYS = [5] * 20 + [10] * 10
 
@@ -154,23 +152,6 @@ def test_messages_that_no_page_sends_end_their_connection_and_no_other_game(
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
 
 
-def test_no_more_pages_than_the_limit_play_at_once(recorder: Any, game_of: Callable[..., Any]) -> None:
-    with ExitStack() as opened:
-        players = [
-            Player(opened.enter_context(recorder.page()), game_of(KEYS, number))
-            for number in range(local_server.MAX_PAGES)
-        ]
-        more = opened.enter_context(recorder.page())
-        with pytest.raises(ConnectionClosed) as closed:
-            more.recv(timeout=10)
-        assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == 1013
-        for player in players:
-            player.check()
-    with recorder.page() as again:
-        Player(again, game_of(KEYS, 99)).check()
-
-
 @pytest.mark.parametrize("host", ["localhost", "localhost:8123", "127.0.0.1:1", "[::1]:8123"])
 def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str) -> None:
     path, own = recorder.address.path, f"http://{host}"
@@ -186,29 +167,26 @@ def test_a_page_of_a_forwarded_port_is_served_and_plays(recorder: Any, host: str
 @pytest.fixture
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PING_SECONDS", "SEND_SECONDS"):
-        monkeypatch.setattr(local_server, name, 0.2)
+        monkeypatch.setattr(server, name, 0.2)
 
 
 @pytest.mark.usefixtures("short_times")
 def test_a_page_that_falls_asleep_loses_its_connection_without_a_word(
-    tmp_path: Path, game_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    make_recorder: Callable[..., Any], game_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    recorder, game = Recorder(tmp_path / "dataset"), game_of(KEYS)
-    try:
-        with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as asleep:
-            asleep.sendall(opening(recorder.address))
-            for message in (game.begin(), game.part(0)):
-                asleep.sendall(frame(message.encode()))
-            recorder.wait_for_games(1)
-    finally:
-        recorder.stop()
+    recorder, game = make_recorder(), game_of(KEYS)
+    with socket.create_connection((recorder.address.hostname, recorder.address.port), timeout=10) as asleep:
+        asleep.sendall(opening(recorder.address))
+        for message in (game.begin(), game.part(0)):
+            asleep.sendall(frame(message.encode()))
+        recorder.wait_for_games(1)
     assert caplog.records == []
 
 
-def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, tmp_path: Path) -> None:
+def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, make_recorder: Any) -> None:
     assert recorder.address.hostname == "127.0.0.1"
     with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
-        Recorder(tmp_path / "two", recorder.address.port)
+        make_recorder(RecorderPageSettings(open=False, port=recorder.address.port))
 
 
 def test_a_game_that_cannot_be_written_ends_the_recording(
@@ -222,5 +200,4 @@ def test_a_game_that_cannot_be_written_ends_the_recording(
     player.connection.send(player.game.end())
     with pytest.raises(ConnectionClosed):
         player.connection.recv(timeout=10)
-    with pytest.raises(BadInput, match="the disk is full"):
-        recorder.games.wait()
+    recorder.wait_until(lambda: recorder.failure == "the disk is full", "ended")

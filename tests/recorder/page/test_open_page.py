@@ -8,7 +8,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
-from qwop.recorder.play.server import open_page
+from qwop.recorder.page.browser_games import open_page
 from qwop.recorder.settings import RecorderPageSettings
 
 

@@ -8,7 +8,6 @@ import { ACTION_KEYS } from "./policy.js";
 import { Run } from "./run.js";
 
 const [POLICY, PERSON] = [0, 1]; // actors, as the dataset has them
-const SLOWER = [1, 2, 4]; // lengths of a frame that slow motion goes through
 
 // Decides who acts. A pressed key gives control to the person; some frames without a key give it back.
 export class Control {
@@ -51,7 +50,7 @@ export class CoachedRun extends Run {
   // coach: { policy, key, count, release, back, greedy, idle, light }. count: number of the game among those of this page.
   constructor(module, keyboard, ghost, now, tempo, coach) {
     super(module, keyboard, ghost, now, tempo);
-    Object.assign(this, { module, coach, policy: coach.policy, slower: 1, early: 0, looked: now });
+    Object.assign(this, { module, coach, policy: coach.policy, early: 0, looked: now });
     this.control = new Control(Math.round(coach.release * FRAMES_A_SECOND));
     this.late = this.policy.lag ? this.game.observeStart(this.policy.kind).slice() : null;
     this.decisions = [];
@@ -154,12 +153,8 @@ export class CoachedRun extends Run {
 
   handOver() { this.control.handOver(this.keyboard.mask); }
 
-  // Goes through the speeds; returns how much slower than the game's the new one is.
-  slow(now) {
-    this.slower = SLOWER[(SLOWER.indexOf(this.slower) + 1) % SLOWER.length];
-    this.live.setFrame(this.pausedAt ?? now, (FRAME / this.tempo) * this.slower);
-    return this.slower;
-  }
+  // slower: the length of a frame from now on, of the game's.
+  setSpeed(now, slower) { this.live.setFrame(this.pausedAt ?? now, (FRAME / this.tempo) * slower); }
 
   rows(now) {
     const [own, other] = super.rows(now);

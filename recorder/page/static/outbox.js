@@ -24,14 +24,13 @@ export class Outbox {
     this.queue = []; // games to send again, one at a time, as [game, its digest]
     this.current = null; // the one that was sent and not answered
     this.refusals = new Map(); // why the game under way was refused, which is set apart once it is over
-    this.careful = false; // true once a message was refused that named no game: until all is sent, only one is on its way
   }
 
   // Begins a game; returns its twelve digits. place: of a line of a coached game, whose decisions come with its frames.
   begin(player, tempo, file = null, game = random(), place = undefined) {
     const begun = Math.max(Date.now(), ...this.kept().map(([, entry]) => entry.begun + 1)); // also after a clock is set back
     this.keep(game, { dataset: this.dataset, begun, page, player, tempo, file, place, frames: [], sha256: null });
-    if (!this.careful) this.announce(game, { player, tempo, file, place });
+    this.announce(game, { player, tempo, file, place });
     return game;
   }
 
@@ -95,14 +94,6 @@ export class Outbox {
     return written;
   }
 
-  // The recorder has refused a message and said of no game. Returns the game that it was about, once that is known: when
-  // it was on its way alone.
-  blamed() {
-    const alone = this.careful ? this.current : null;
-    this.careful = true;
-    return alone;
-  }
-
   // All games that are kept, in the order in which they began: [game, entry]. Entries of another form are left as they are.
   kept() {
     const whole = ({ dataset, begun }) => typeof dataset === "string" && Number.isFinite(begun);
@@ -120,7 +111,7 @@ export class Outbox {
       if (entry.dataset !== this.dataset) {
         waiting.add(entry.dataset);
       } else if (game === running()) {
-        if (this.careful || this.refusals.has(game)) this.sent.delete(game);
+        if (this.refusals.has(game)) this.sent.delete(game);
         else this.announce(game, entry);
       } else if (entry.page === page || !alive.has(entry.page)) {
         if (frameless(entry)) forget(PLACE + game); // its page ended before the first frame
@@ -135,10 +126,7 @@ export class Outbox {
   next() {
     const [game, sha256] = this.queue.shift() ?? [null];
     this.current = game;
-    if (game === null) {
-      this.careful = false;
-      return;
-    }
+    if (game === null) return;
     const entry = read(PLACE + game, null);
     if (!areKeys(entry?.frames)) return this.next(); // another page has sent it
     this.announce(game, entry);

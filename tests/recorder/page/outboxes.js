@@ -47,16 +47,3 @@ export async function answered(module, kept, answers) {
   }
   return { steps, waiting, names: names(), apart: apart().map(([game, { reason }]) => [game, reason]) };
 }
-
-// The connection is closed because of a message, again and again: the games that are blamed.
-export async function closed(module, kept, times) {
-  const { outbox } = opened(kept);
-  const blamed = [];
-  for (let time = 0; time < times; time += 1) {
-    await outbox.resend(close, () => null);
-    const game = outbox.blamed();
-    blamed.push(game);
-    if (game) outbox.refuse(game, "why", null);
-  }
-  return { blamed, names: names() };
-}

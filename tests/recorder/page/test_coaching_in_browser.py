@@ -12,7 +12,7 @@ from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.verify import verify
 
 from ...play.page import lift, open_browser, touch
-from ..page.recording_page import RecordingPage
+from .recording_page import RecordingPage
 
 pytestmark = pytest.mark.needs(module="selenium")
 

@@ -1,4 +1,4 @@
-"""Kills of the browser, the recorder and the connection while games run: python -m tests.recorder.play.kills 100
+"""Kills of the browser, the recorder and the connection while games run: python -m tests.recorder.page.kills 100
 
 A real browser plays by key events, and something is killed at a random moment. Before each kill the clock that the page
 shows is read. In the end the dataset has every game once, at least as long as its clock was, and each one replays.

@@ -2,12 +2,11 @@
 
 const AGAIN = [500, 1000, 2000, 4000]; // ms between attempts
 const OPEN = 1; // WebSocket.OPEN, also where a filter has taken WebSocket away
-const GOING_AWAY = 1001;
-const REFUSED = [1003, 1007, 1008, 1009]; // a message was of no use: another kind, damaged, forbidden, too long
+const [GOING_AWAY, TRY_LATER] = [1001, 1013];
 
 export class Connection {
-  // opened(): called whenever there is a connection. received(message). lost(stopped, refused): stopped if the recorder has
-  // ended, refused if it has refused a message.
+  // opened(): called whenever there is a connection. received(message): an object, or an ArrayBuffer. lost({ stopped, full }):
+  // stopped if the recorder has ended, full if other pages play.
   constructor(opened, received, lost) {
     Object.assign(this, { opened, received, lost, attempts: 0, socket: null });
     this.connect();
@@ -25,16 +24,17 @@ export class Connection {
       setTimeout(() => this.closed());
       return;
     }
-    this.socket.addEventListener("open", () => {
+    this.socket.binaryType = "arraybuffer";
+    this.socket.addEventListener("open", () => this.opened());
+    this.socket.addEventListener("message", ({ data }) => {
       this.attempts = 0;
-      this.opened();
+      this.received(typeof data === "string" ? JSON.parse(data) : data);
     });
-    this.socket.addEventListener("message", ({ data }) => this.received(JSON.parse(data)));
     this.socket.addEventListener("close", ({ code }) => this.closed(code));
   }
 
   closed(code) {
-    this.lost(code === GOING_AWAY, REFUSED.includes(code));
+    this.lost({ stopped: code === GOING_AWAY, full: code === TRY_LATER });
     setTimeout(() => this.connect(), AGAIN[Math.min(this.attempts, AGAIN.length - 1)]);
     this.attempts += 1;
   }

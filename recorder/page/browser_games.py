@@ -1,0 +1,248 @@
+"""`source=page`: games that the browser's own engine plays, on the page of `qwop-play`, sent here as they are played.
+
+Each is played again by the simulator before it is written, and recorded once however often it is sent.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...common.progress import plain_console
+from ...datasets.folder import ASIDE, read_info
+from ...datasets.from_keys import episode_from_keys
+from ...datasets.origin import Origin
+from ...datasets.reader import open_dataset
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.qwop.keys_file import write_keys
+from ...envs.qwop.session import GameStart, Replay
+from ..game_writer import GameWriter
+from ..settings import RecorderPageSettings
+from ..source import Source, info_for
+from .library import Library
+from .messages import Begin, Decision, End, Frames, Line, Message, RefusedGame, encode
+from .server import NextCommand, RecorderServer, Send
+
+if TYPE_CHECKING:
+    from .coached_lines import Lines  # which loads PyTorch
+
+
+def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> Source:
+    """A person plays QWOP on the page, or corrects a policy there; the games are recorded as they end.
+
+    news: a line that the page of a policy shows. BadInput for invalid settings.
+    """
+    if settings.policy is not None:
+        from .coached_lines import open_coached  # only here: a person's recording starts sooner without PyTorch
+
+        return open_coached(settings, folder, news)
+    info = info_for(settings, folder)
+    others: dict[str, Path] = {}
+    ghost = settings.ghost
+    if ghost not in ("embedded", "best", "none"):
+        if not read_info(Path(ghost)).environment.capabilities.keys:
+            raise BadInput(f"source.ghost={ghost}: holds no games of QWOP")
+        others["other"], ghost = Path(ghost), "other"
+    GameStart().session().play([0])  # loads the engine now, rather than after the first game
+    report = plain_console().print
+    library, next_command = Library(folder, others), NextCommand(folder, report)
+    games = BrowserGames(info, settings.epsilon, library, report)
+
+    def shown() -> dict[str, object]:
+        dataset = str(folder.resolve())
+        return {"player": settings.player, "ghost": ghost, "dataset": dataset, "next": next_command.command}
+
+    def session(send: Send, writer: GameWriter) -> BrowserSession:
+        return BrowserSession(games, send, writer, next_command)
+
+    return RecorderServer(library, session, shown, settings.port, report).source(info, settings.open)
+
+
+@dataclass
+class ReceivedGame:
+    """A game as far as the page has sent it. game: its twelve digits. file: where it comes from, if not played here.
+    line, decisions: of a coached game."""
+
+    game: str
+    player: str
+    tempo: float = 1.0
+    file: str | None = None
+    line: Line | None = None
+    frames: bytearray = field(default_factory=bytearray)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def add(self, at: int, frames: bytes, decisions: Sequence[Decision] = ()) -> bool:
+        """Append frames that begin at number `at`, without those that are there; False if some before are missing.
+        decisions: that begin in these frames."""
+        if at > len(self.frames):
+            return False
+        self.decisions += [one for one in decisions if one.frame >= len(self.frames)]
+        self.frames += frames[len(self.frames) - at :]
+        return True
+
+    @property
+    def keys(self) -> NDArray[np.uint8]:
+        """uint8 [n]."""
+        return np.frombuffer(bytes(self.frames), np.uint8)
+
+    @property
+    def source(self) -> str:
+        if self.file is not None:
+            return self.file
+        return "page" if self.tempo == 1 else f"page at {self.tempo:g} times the pace"
+
+    def replay(self) -> Replay | None:
+        """The simulator's replay; None if it ends before the keys do."""
+        played = GameStart().session().play(self.keys)
+        return played if len(played.states) > len(self.frames) else None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """name: of the episode; None if there is none. problem: why the game is kept apart."""
+
+    name: str | None = None
+    problem: str | None = None
+
+
+class BrowserGames:
+    """Makes episodes of the games of all pages, and writes each once.
+
+    A game whose states are not the browser's to the last bit is kept apart, as a file of keys. Where more of a game was
+    played since it was recorded, the longer one takes its place.
+
+    report: prints a line for the user. lines: of a policy that is corrected on the page.
+    """
+
+    def __init__(
+        self, info: DatasetInfo, epsilon: float, library: Library, report: Callable[[str], None],
+        lines: "Lines | None" = None,
+    ) -> None:  # fmt: skip
+        self._info, self._epsilon, self._library, self._report, self._lines = info, epsilon, library, report, lines
+        self._lock = threading.Lock()
+        self._names = _recorded_names(library.folder)
+
+    def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> Recorded:
+        """Record a game as far as it was received. sha256: of all its states, if the page knows. RefusedGame for a
+        coached game whose decisions are not its policy's."""
+        keys = game.keys
+        if not keys.any():
+            return Recorded()
+        with self._lock:
+            before = self._recorded(game.game)
+            if before is not None and _begins_with(before.keys_of_frames, keys):
+                return Recorded(self._names[game.game])
+            played = game.replay()
+            if played is None or (sha256 is not None and played.sha256 != sha256):
+                return self._keep_apart(game)
+            try:
+                episode = self._episode(game, played)
+            except BadInput as error:
+                raise RefusedGame(game.game, str(error)) from None
+            path = writer.write(episode, game.game)
+            if before is not None and _begins_with(keys, before.keys_of_frames):
+                self._library.discard(self._names[game.game])
+            self._names[game.game] = path.stem
+            return Recorded(path.stem)
+
+    def so_far(self, game: ReceivedGame) -> Episode | None:
+        """A game under way, None if it has no key, or keys after its end; called in another thread."""
+        game = replace(game, frames=bytearray(game.frames), decisions=[*game.decisions])
+        played = game.replay()
+        return None if played is None or not game.keys.any() else self._episode(game, played)
+
+    def _episode(self, game: ReceivedGame, played: Replay) -> Episode:
+        if game.line is not None:
+            if self._lines is None:
+                raise BadInput("a policy plays in it; record it with the same source.policy")
+            return self._lines.episode(
+                game.game, game.line, game.decisions, game.keys, played, player=game.player, epsilon=self._epsilon
+            )
+        origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
+        return episode_from_keys(
+            game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,
+            origin=origin,
+        )  # fmt: skip
+
+    def _recorded(self, game: str) -> Episode | None:
+        """The episode of a game; None if it is not in the dataset."""
+        try:
+            return self._library.game("own", self._names[game]) if game in self._names else None
+        except (KeyError, BadInput, OSError):  # discarded, or damaged
+            return None
+
+    def _keep_apart(self, game: ReceivedGame) -> Recorded:
+        problem = "the browser played it otherwise than the simulator does"
+        path = self._library.folder / ASIDE / f"differing-{game.game}.txt"
+        write_keys(path, game.keys, f"{game.player}: {problem}")
+        self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
+        return Recorded(problem=problem)
+
+
+class BrowserSession:
+    """The games of one page. When it disconnects, its unfinished game is recorded as far as it got, and the page sends
+    it again if it comes back."""
+
+    def __init__(self, games: BrowserGames, send: Send, writer: GameWriter, next_command: NextCommand | None) -> None:
+        self._games, self._send, self._writer, self._next = games, send, writer, next_command
+        self._under_way: dict[str, ReceivedGame] = {}
+
+    def receive(self, message: Message) -> None:
+        """Handle a message. Those about games that were refused are passed over."""
+        match message:
+            case Begin(game=game, player=player, tempo=tempo, file=file, place=line):
+                self._under_way.setdefault(game, ReceivedGame(game, player, tempo, file, line))
+            case Frames(game=game, at=at, frames=frames, decisions=decisions):
+                received = self._under_way.get(game)
+                if received is not None and received.add(at, bytes(frames), decisions):
+                    self._writer.note(game, partial(self._games.so_far, received))
+            case End(game=game, frames=count, sha256=sha256):
+                if (received := self._under_way.get(game)) is None:
+                    return
+                if len(received.frames) != count:
+                    raise RefusedGame(game, f"{len(received.frames)} of its {count} frames have come")
+                found = self._games.record(received, self._writer, sha256)
+                self.refuse(game)
+                self._send(encode(type="recorded", game=game, name=found.name, problem=found.problem))
+                if self._next is not None and (command := self._next.after_game()) is not None:
+                    self._send(encode(type="next", command=command))
+            case _:
+                raise ValueError("not a message of this page")
+
+    def refuse(self, game: str) -> None:
+        """Forget a game."""
+        self._under_way.pop(game, None)
+        self._writer.forget(game)
+
+    def leave(self) -> None:
+        """Record the games under way. One that is refused stays in the browser."""
+        for game in [*self._under_way.values()]:
+            with suppress(BadInput, RefusedGame):
+                self._games.record(game, self._writer)
+                self._writer.forget(game.game)
+
+
+def _recorded_names(folder: Path) -> dict[str, str]:
+    """Names of the episodes whose game the page may send again, by the game."""
+    try:
+        dataset = open_dataset(folder)
+    except (BadInput, OSError):  # none recorded yet
+        return {}
+    found = {}
+    for index, path in enumerate(dataset.files):
+        origin = dataset.metadata(index)["origin"]
+        game = origin.get("page_game") or origin.get("sha256")
+        if game is not None:
+            found[game] = path.stem
+    return found
+
+
+def _begins_with(whole: NDArray[np.uint8], start: NDArray[np.uint8]) -> bool:
+    return len(start) <= len(whole) and np.array_equal(whole[: len(start)], start)

@@ -1,0 +1,250 @@
+// Games of any Gymnasium environment: the recorder plays them, and this page shows its pictures at a speed that suits a person.
+
+import { Connection } from "./connection.js";
+import { bind } from "./controls.js";
+import { $, element, numberOf } from "./elements.js";
+import { Keyboard } from "./keyboard.js";
+import { Light, welcome } from "./light.js";
+import { dayOf, List } from "./list.js";
+import { LiveGame, MOST_AHEAD } from "./live_game.js";
+import { View } from "./view.js";
+
+const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
+const HEADER = 5; // numbers before a picture
+const LETTERS = { r: "restart", l: "list", escape: "pause", backspace: "back", t: "handOver", m: "slow" };
+const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
+const MOST_LARGE = 4; // buttons on either side
+
+const settings = JSON.parse(document.querySelector("meta[name=recorder]").content);
+const { environment, coach } = settings;
+
+// A key's name as events have it.
+const nameIn = (key) => (key === "Space" ? " " : key.toLowerCase());
+
+const labelOf = (key) => GLYPHS[key] ?? key.toUpperCase();
+
+// A button for each key, half of them under each thumb.
+function showButtons() {
+  const sides = [...document.querySelectorAll(".keys")];
+  const half = Math.ceil(environment.keys.length / sides.length);
+  sides.forEach((side, number) => {
+    side.classList.toggle("many", half > MOST_LARGE);
+    side.replaceChildren(...environment.keys.slice(number * half, (number + 1) * half).map((key) => {
+      const cap = element("button", labelOf(key), { tabIndex: -1, ariaLabel: key });
+      cap.dataset.key = nameIn(key);
+      return cap;
+    }));
+  });
+}
+
+// The keys and what they do, as a list.
+function keyHelp() {
+  const list = element("ul", "", { className: "key-help" });
+  for (const [keys, action] of environment.help) {
+    const item = list.appendChild(element("li", ""));
+    item.append(...keys.map((key) => element("kbd", key === "Space" ? key : labelOf(key))), action.toLowerCase());
+  }
+  return list;
+}
+
+// The pictures of one game.
+class Pictures {
+  constructor(number) { Object.assign(this, { number, live: null, picture: null, last: 0, total: 0 }); }
+
+  async receive(data) {
+    const [, last, total, person, waiting] = new Float32Array(data, 0, HEADER);
+    this.live?.receive(last, [null]);
+    this.total = total;
+    light?.show({ person: person === 1, waiting: waiting === 1 });
+    if (data.byteLength === 4 * HEADER) return;
+    const picture = await createImageBitmap(new Blob([data.slice(4 * HEADER)], { type: "image/png" }));
+    if (last >= this.last) Object.assign(this, { picture, last }); // else it was decoded late
+  }
+
+  begin(now) {
+    this.live = new LiveGame((keys) => connection.send({ type: "keys", game: this.number, keys }), keyboard, now, frameLength(), MOST_AHEAD);
+    this.live.receive(0, [null]);
+  }
+
+  draw() {
+    const { picture } = this;
+    const canvas = $("view");
+    const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    view.write("metres", `return ${this.total.toFixed(1)}`);
+    if (!picture) return;
+    const scale = Math.min(width / picture.width, height / picture.height);
+    const [w, h] = [picture.width * scale, picture.height * scale];
+    const context = canvas.getContext("2d");
+    context.imageSmoothingEnabled = picture.width > SMALL;
+    context.clearRect(0, 0, width, height);
+    context.drawImage(picture, (width - w) / 2, (height - h) / 2, w, h);
+  }
+}
+
+showButtons();
+document.body.classList.add("pictures");
+document.title = `${environment.id}: play and record`;
+$("view").setAttribute("aria-label", `Picture of ${environment.id}`);
+$("nothing").textContent = "No games yet: each is recorded as you play.";
+const where = element("span", `recording into ${settings.folder}`, { className: "where", title: `recording into ${settings.folder}` });
+document.querySelector("footer").append(where);
+const help = keyHelp();
+$("choices").before(help);
+
+const bits = Object.fromEntries(environment.keys.map((key, index) => [nameIn(key), 1 << index]));
+const keyboard = new Keyboard(window, bits);
+const light = coach && new Light(coach, "M");
+const view = new View(null);
+const list = new List({ discard });
+let games = [];
+let game = new Pictures(0);
+let starting = false; // until the first picture of the game, or that of an earlier state, is there
+let ended = null; // the last game's result, as the recorder reported it
+
+const state = () => document.body.dataset.state;
+const frameLength = () => (1000 / environment.fps) * (light?.slower ?? 1);
+
+function card(title, detail, choices, helps = false) {
+  help.hidden = !helps;
+  view.card(title, detail, choices);
+}
+
+// --- the recorder ---
+
+const connection = new Connection(prepare, (message) => (message instanceof ArrayBuffer ? onPicture(message) : onMessage(message)), ({ stopped, full }) => {
+  game.live = null;
+  view.state("lost");
+  if (stopped) card("The recorder has stopped", "Every game is in the dataset, as far as it was played.", []);
+  else if (full) card("Too many pages", "Another page plays here already: close it.", []);
+  else card("Connection lost", "Connecting to the recorder again …", []);
+});
+
+function onPicture(data) {
+  if (new Float32Array(data, 0, 1)[0] === game.number) game.receive(data);
+}
+
+async function onMessage(message) {
+  if (message.type === "ended" && message.game === game.number) {
+    if (game.live) game.live.over = true;
+    await refresh();
+    if (message.game !== game.number) return; // gone back, or begun anew, while the list was loaded
+    ended = message;
+    over();
+  } else if (message.type === "discarded") {
+    await refresh();
+    if (ended?.name !== message.name) return;
+    ended = { ...ended, name: null, discarded: true };
+    if (state() === "over") over();
+  } else if (message.type === "not discarded") {
+    view.toast(`It stays in the dataset: ${message.reason}.`);
+  }
+}
+
+// Loads the list; where that fails, the one that was loaded before stays.
+async function refresh() {
+  try {
+    const found = (await (await fetch("games.json")).json()).games;
+    games = found.reverse().map(({ name, total, steps, outcome, created, player }) => ({
+      file: name, name: player, number: numberOf(name), total, day: dayOf(Date.parse(created)),
+      about: `${player}: return ${total.toFixed(1)} in ${steps} steps, ${outcome}`,
+    }));
+  } catch (error) {
+    console.warn("the list of games cannot be loaded", error);
+  }
+  const best = games.reduce((one, other) => (one && one.total >= other.total ? one : other), null);
+  list.show({ own: games, guests: [], builtin: [], board: [], best, chosen: null });
+  view.write("best", best ? `best return ${best.total.toFixed(1)}` : "");
+}
+
+// --- games ---
+
+function request(type) {
+  ended = null;
+  game = new Pictures(game.number + 1);
+  connection.send({ type, game: game.number });
+}
+
+// Starts a new game, which does not move yet.
+function prepare() {
+  request("start");
+  starting = false;
+  view.state("ready");
+  const waits = environment.waits ? "The game waits while no key is down. " : "";
+  const words = coach ? welcome(coach) : [environment.id, `${waits}Press any key of the game to start.`];
+  card(...words, [["Start", begin, true]], true);
+}
+
+function begin() {
+  if (!connection.open) return;
+  list.toggle(false);
+  if (state() !== "ready") request("start");
+  play();
+}
+
+function play() {
+  starting = true;
+  view.state("playing");
+  document.activeElement?.blur();
+}
+
+function goBack() {
+  request("back");
+  play();
+}
+
+function over() {
+  view.state("over");
+  const { outcome, total, steps, problem, name, discarded } = ended;
+  const title = `${problem ?? (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;
+  const choices = [[name ? "Keep and play again (R)" : "Play again (R)", begin, true]];
+  if (coach?.back && !discarded) choices.push(["Go back (Backspace)", goBack]);
+  if (name) choices.push(["Discard (X)", () => discard({ file: name })]);
+  card(title, name ? `Recorded as game ${numberOf(name)}.` : discarded ? "Discarded." : "Not recorded.", choices);
+}
+
+function discard({ file }) { connection.send({ type: "discard", name: file }); }
+
+function pause() {
+  if (state() !== "playing" || !game.live || game.live.over) return;
+  view.state("paused");
+  card("Paused", "The clock stands still.", [["Go on (Esc)", () => view.state("playing"), true], ["Start again (R)", begin]]);
+}
+
+const coaching = coach && {
+  back: () => { if (coach.back && (["playing", "paused"].includes(state()) || (state() === "over" && !ended.discarded))) goBack(); },
+  handOver: () => { if (state() === "playing" && !game.live?.over) connection.send({ type: "hand over", game: game.number }); },
+  slow: () => { light.slow(); game.live?.setFrame(performance.now(), frameLength()); },
+};
+
+bind(keyboard, {
+  start: begin,
+  restart: begin,
+  pause() {
+    if (list.open) list.toggle(false);
+    else if (state() === "paused") view.state("playing");
+    else pause();
+  },
+  list() {
+    pause();
+    refresh(); // going back has left games, too
+    list.toggle(!list.open);
+  },
+  discard: () => { if (ended.name) discard({ file: ended.name }); },
+  open() {}, // files are none of an environment's
+  ...coaching,
+}, LETTERS);
+window.addEventListener("blur", pause);
+
+requestAnimationFrame(function frame(now) {
+  requestAnimationFrame(frame);
+  if (starting && game.picture) {
+    game.begin(now);
+    starting = false;
+  }
+  if (state() !== "paused") game.live?.tick(now);
+  for (const cap of view.caps) cap.classList.toggle("down", Boolean(keyboard.mask & bits[cap.dataset.key]));
+  game.draw();
+});
+await refresh();

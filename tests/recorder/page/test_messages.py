@@ -1,0 +1,73 @@
+"""Messages of the page to its recorder."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from qwop.recorder.page.messages import MOST_FRAMES, Decision, RefusedGame, parse
+
+GAME = "0123456789ab"
+BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
+FRAMES = {"type": "frames", "game": GAME, "at": 3, "frames": [1, 15]}
+PLACE = {"page": 1, "game": 0, "of": None, "step": 0}
+ODDS = [1, *[0.0] * 10]
+END = {"type": "end", "game": GAME, "frames": 9, "sha256": "0" * 64}
+
+
+def test_every_message_is_read() -> None:
+    begin = {**BEGIN, "file": "a.txt", "place": {**PLACE, "of": GAME}}
+    decisions = [[3, 0, 10, 7, ODDS], [4, 1, None, None, ODDS], [5, 0, 0, None, ODDS]]
+    for message in (
+        BEGIN, {**BEGIN, "tempo": 0.25}, {**BEGIN, "tempo": 1}, begin, {**FRAMES, "decisions": decisions}, END,
+        {"type": "discard", "name": "x"}, {"type": "start", "game": 1}, {"type": "back", "game": 2},
+        {"type": "hand over", "game": 2**24}, {"type": "keys", "game": 0, "keys": [0, 2**16 - 1]},
+    ):  # fmt: skip
+        found = parse(json.dumps(message)).model_dump(mode="json", exclude_unset=True)
+        assert found == json.loads(json.dumps(message))
+    assert parse(json.dumps({**FRAMES, "decisions": decisions})).decisions[0] == Decision(3, 0, 10, 7, tuple(ODDS))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({**BEGIN, "game": "../../etc/pas"}, "game"),
+        ({**BEGIN, "game": GAME.upper()}, "game"),
+        ({**BEGIN, "player": ""}, "player: string should have at least 1 character"),
+        ({**BEGIN, "player": None}, "player"),
+        ({**BEGIN, "player": "x" * 101}, "player: string should have at most 100 characters"),
+        ({**BEGIN, "tempo": 0}, "tempo"),
+        ({**BEGIN, "tempo": 2}, "tempo"),
+        ({**BEGIN, "file": ""}, "file"),
+        ({**BEGIN, "file": 1}, "file"),
+        ({**BEGIN, "more": 1}, "more"),
+        ({**FRAMES, "at": -1}, "at"),
+        ({**FRAMES, "at": 300_000}, "at"),
+        ({**FRAMES, "frames": [16]}, "frames.0"),
+        ({**FRAMES, "frames": [True]}, "frames.0"),
+        ({**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, "frames"),
+        ({**FRAMES, "decisions": 5}, "decisions"),
+        ({**FRAMES, "decisions": [[3, 0, 11, 7, ODDS]]}, "decisions.0.2"),
+        ({**FRAMES, "decisions": [[3, 2, None, None, ODDS]]}, "decisions.0.1"),
+        ({**FRAMES, "decisions": [[3, 0, 2, -1, ODDS]]}, "decisions.0.3"),
+        ({**FRAMES, "decisions": [[3, 0, 2, 7, ODDS[1:]]]}, "decisions.0.4"),
+        ({**FRAMES, "decisions": [[3, 0, 2, 7, ["1", *ODDS[1:]]]]}, "decisions.0.4.0"),
+        ({**FRAMES, "decisions": [3]}, "decisions.0"),
+        ({**BEGIN, "place": 5}, "place"),
+        ({**BEGIN, "place": {**PLACE, "of": "x"}}, "place.of"),
+        ({**BEGIN, "place": {**PLACE, "step": -1}}, "place.step"),
+        ({**END, "frames": 0}, "frames"),
+        ({**END, "sha256": "0"}, "sha256"),
+    ],
+)
+def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, reason: str) -> None:
+    with pytest.raises(RefusedGame, match=f"^{re.escape(reason)}") as refused:
+        parse(json.dumps(message))
+    assert refused.value.game == message["game"]
+
+
+@pytest.mark.parametrize("message", [{**END, "game": 1}, {"type": "begin"}, {"type": "x"}, [], 1, "\ud83d"])
+def test_anything_else_is_not_a_message(message: Any) -> None:
+    with pytest.raises(ValueError, match=r"not a message of the page|half a character") as refused:
+        parse(json.dumps(message))
+    assert not isinstance(refused.value, RefusedGame)
