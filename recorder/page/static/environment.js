@@ -115,6 +115,7 @@ function card(title, detail, choices, helps = false) {
 
 const connection = new Connection(prepare, (message) => (message instanceof ArrayBuffer ? onPicture(message) : onMessage(message)), ({ stopped, full }) => {
   game.live = null;
+  document.body.dataset.recorder = "lost";
   view.state("lost");
   if (stopped) card("The recorder has stopped", "Every game is in the dataset, as far as it was played.", []);
   else if (full) card("Too many pages", "Another page plays here already: close it.", []);
@@ -170,6 +171,7 @@ function request(type) {
 function prepare() {
   request("start");
   starting = false;
+  document.body.dataset.recorder = "connected";
   view.state("ready");
   const waits = environment.waits ? "The game waits while no key is down. " : "";
   const words = coach ? welcome(coach) : [environment.id, `${waits}Press any key of the game to start.`];
