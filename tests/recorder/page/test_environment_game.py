@@ -259,7 +259,7 @@ class Failing(gymnasium.Env[Any, Any]):
         ({"observation": "seen"}, "its observation is <U4"),
         ({"reward": np.inf}, "its reward is inf, expected a finite number"),
         ({"reward": np.ones(3)}, "its reward is .*, expected a finite number"),
-        ({"reward": "much"}, "its reward is 'much', expected a finite number"),
+        ({"reward": "much"}, "its reward is much, expected a finite number"),
         ({"reward": None}, "of the environment"),
     ],
     ids=repr,
