@@ -6,35 +6,59 @@ from html import escape
 from pathlib import Path
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em;
-  overflow-wrap: break-word; }
+:root { color-scheme: light dark; --paper: #fff; --text: #242c3c; --quiet: #5a6478; --soft: #f4f6f9; --line: #e3e8f0;
+  --mark: #e8f1fb; --shade: #f6dfc8; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #14181f; --text: #e2e6ee; --quiet: #9ca6b8; --soft: #212732; --line: #343c4a; --mark: #1e3450;
+    --shade: #4a3520; }
+  figure polyline, figure g, figcaption span, svg.tree line { filter: brightness(1.5); }
+}
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--text); background: var(--paper); max-width: 1100px;
+  margin: 1.4em auto; padding: 0 1em; overflow-wrap: break-word; }
 h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
-p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }
+p.note { color: var(--quiet); margin: .2em 0 .6em; font-size: 14px; }
 .scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 10px; margin: .6em 0 1em; }
-.tiles div { background: #f4f6f9; border-radius: 10px; padding: .5em .9em .6em; color: #5a6478; font-size: 14px; }
-.tiles b { display: block; font-size: 1.6em; line-height: 1.3; font-weight: 650; color: #242c3c; white-space: nowrap; }
+.tiles div { background: var(--soft); border-radius: 10px; padding: .5em .9em .6em; color: var(--quiet);
+  font-size: 14px; }
+.tiles b { display: block; font-size: 1.6em; line-height: 1.3; font-weight: 650; color: var(--text);
+  white-space: nowrap; }
 video { display: block; max-width: 100%; max-height: 80vh; margin: .4em 0; }
 table { border-collapse: collapse; }
-td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e8f0; }
+td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 table.facts { width: 100%; } table.facts td, table.facts th { overflow-wrap: anywhere; }
-table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
+table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: var(--quiet); }
 table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums;
   font-size: 13.5px; }
-table.figures td:first-child, table.figures th:first-child { text-align: left; color: #5a6478; }
-tr.marked td { background: #e8f1fb; }
-pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
+table.figures td:first-child, table.figures th:first-child { text-align: left; color: var(--quiet); }
+table.heat td { color: #242c3c; }
+tr.marked td { background: var(--mark); }
+pre { background: var(--soft); padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 .legend span { white-space: nowrap; }
 .legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px 14px;
+  align-items: end; }
+figure { margin: 0; } .charts > figure:only-child { max-width: 640px; }
+figcaption { font-size: 14px; font-weight: 600; }
+figcaption div { font-size: 13px; font-weight: 400; } figcaption span { margin-right: 10px; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font: 13.5px system-ui, sans-serif; fill: var(--quiet); }
+svg .title { font-weight: 600; font-size: 15px; fill: var(--text); }
+svg .grid { stroke: var(--line); stroke-width: 0.7; }
+svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+svg polygon { fill-opacity: 0.16; stroke: none; }
+svg .band { font-size: 12.5px; } svg .shaded { fill: var(--shade); }
+svg .plain { fill: var(--soft); stroke: var(--paper); }
 @media (max-width: 560px) {
   td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
   table.figures th, table.figures td:first-child { white-space: normal; }
   table.figures td:first-child { min-width: 7em; }
 }
 """
+"""Style of pages and charts (a grid of them has the class `charts`), light or dark as the system is."""
 
 
 def page(title: str, body: str, style: str = "") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby, product
 
-from ..common.charts import STYLE, Interval, Points, line_chart
+from ..common.charts import Interval, Points, line_chart
 from ..common.page import figures, page
 from .results import Rows, by_environment
 from .runs import Plain
@@ -70,7 +70,7 @@ def page_of(title: str, rows: Rows, tables: Sequence[Table], notes: Sequence[str
             parts.append(f'<h2>{escape(environment)}: live play</h2><div class="charts">{drawn}</div>')
             parts.append('<p class="note">Means over seeds, as far as all have played; shaded: 95 % intervals.</p>')
     parts += [f"<h2>{escape(name)}</h2><pre>{escape(lines)}</pre>" for name, lines in _commands(rows).items()]
-    return page(title, "".join(parts), STYLE)
+    return page(title, "".join(parts))
 
 
 def markdown_of(rows: Rows, tables: Sequence[Table], notes: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from pydantic import Field
 
-from ..common.charts import STYLE, Points, line_chart, shares_below
+from ..common.charts import Points, line_chart, shares_below
 from ..common.command import Command, to_yaml
 from ..common.command_line import clone_next, command_line
 from ..common.errors import BadInput
@@ -79,7 +79,7 @@ def document(dataset: Dataset, games: int, made_by: str) -> str:
         key_raster(clips[:RASTERS]).quantize(128, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         data = base64.b64encode(file.getvalue()).decode()
         parts.append(f'<div class="scroll"><img class="raster" alt="Keys" src="data:image/png;base64,{data}"></div>')
-    return page(title, "".join([*parts, made_by]), STYLE)
+    return page(title, "".join([*parts, made_by]))
 
 
 def clips_of(dataset: Dataset) -> list[Clip]:

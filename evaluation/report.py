@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Points, line_chart, shares_below
 from ..common.page import facts, figures, origin, page, tiles, video
 from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay
@@ -46,7 +45,7 @@ def evaluation_page(
         _games(evaluation.results),
         origin(made_by, settings),
     ]
-    return page(f"{name}: evaluation", "".join(parts), CHART_STYLE)
+    return page(f"{name}: evaluation", "".join(parts))
 
 
 def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], made_by: str, settings: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import line_chart
 from ..common.command import REPORT, to_yaml
 from ..common.command_line import command_line
@@ -26,7 +25,7 @@ MOST_POINTS = 150
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
 
-STYLE = f"""{CHART_STYLE} {TREE_STYLE}
+STYLE = f"""{TREE_STYLE}
 td b.agent {{ display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 6px; }}
 table.heat td {{ min-width: 34px; padding: 4px 5px; text-align: center; font-size: 12px; border: 1px solid #fff; }}
 table.heat th {{ font-size: 12px; font-weight: 500; padding: 4px 5px; border: 0; writing-mode: vertical-rl;

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Points, line_chart
 from ..common.command_line import next_command, unused
 from ..common.files import beside, write_atomic
@@ -66,7 +65,7 @@ def pretraining_page(
         named = {_played(one): one.judged for one in games}
         parts.append(f'<div class="charts">{"".join(charts(named))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
-    return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
+    return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]))
 
 
 def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Band, line_chart
 from ...common.command import CONFIGURATION, REPORT
 from ...common.files import write_atomic
@@ -66,7 +65,7 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
     if made_by or shown:
         parts.append(origin(made_by, shown))
-    return write_atomic(folder / REPORT, page(title, "".join(parts), CHART_STYLE))
+    return write_atomic(folder / REPORT, page(title, "".join(parts)))
 
 
 def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
