@@ -2,9 +2,11 @@
 
 import errno
 import json
+import math
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -43,31 +45,26 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise _cannot(error, path, expected) from None
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
-        kind = kinds.get(stat.S_IFMT(found.st_mode), "a device or socket, not a file")
+        kind = kinds.get(stat.S_IFMT(status.st_mode), "a device or socket, not a file")
         raise CannotBeRead(f"{path}: {kind}; {expected}")
     with os.fdopen(descriptor, "rb") as file:
-        _require_size(path, found.st_size, most, expected)
-        yield file, found.st_size
-
-
-def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> bytes:
-    """Read all of an opened file, of at most `most` bytes."""
-    try:
-        data = file.read()
-    except OSError as error:
-        raise _cannot(error, path, expected) from None
-    _require_size(path, len(data), most, expected)  # it may grow meanwhile
-    return data
+        _require_size(path, status.st_size, most, expected)
+        yield file, status.st_size
 
 
 def read_bytes(path: Path, most: int, expected: str) -> bytes:
     """Read a whole file of at most `most` bytes; BadInput, ending with what was `expected`, for anything else."""
     with open_regular(path, most, expected) as (file, _):
-        return content_of(file, path, most, expected)
+        try:
+            content = file.read()
+        except OSError as error:
+            raise _cannot(error, path, expected) from None
+    _require_size(path, len(content), most, expected)  # it may grow meanwhile
+    return content
 
 
 def read_text(path: Path, most: int, expected: str) -> str:
@@ -132,12 +129,12 @@ def parse_yaml(text: str) -> dict[str, Any]:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise ValueError(f"an alias in line {event.start_mark.line + 1}")
-        made = yaml.load(text, Loader=get_yaml_loader())
+        document = yaml.load(text, Loader=get_yaml_loader())
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(quoted(error, 200)) from None
-    if not isinstance(made, dict | None):
+    if not isinstance(document, dict | None):
         raise ValueError("not a mapping of names to values")
-    return made or {}
+    return document or {}
 
 
 def whole_number(value: object, name: str, most: int) -> int:
@@ -157,17 +154,16 @@ def reason(error: Exception) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen = set[str]()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"{quoted(twice)} stands twice in it")
-    return made
+    return values
 
 
 def _float(text: str) -> float:
     value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value):
         raise ValueError(f"{quoted(text)} is too large a number")
     return value
 
@@ -186,5 +182,5 @@ def _cannot(error: OSError | ValueError, path: Path, expected: str) -> CannotBeR
 
 def _require_size(path: Path, size: int, most: int | None, expected: str) -> None:
     if most is not None and size > most:
-        shown = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
-        raise CannotBeRead(f"{path}: {shown}; {expected}")
+        sizes = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
+        raise CannotBeRead(f"{path}: {sizes}; {expected}")

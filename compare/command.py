@@ -61,23 +61,23 @@ def run(settings: CompareSettings) -> None:
     from .main import compare  # with PyTorch
 
     names, out = ("seeds", "against", "goal", "title"), Path(settings.out)
-    asked = _rows_of(settings.rows, names) if settings.rows is not None else {}
-    asked |= {name: one for name in names if (one := getattr(settings, name)) is not None}
-    rows = {**asked.pop("rows", {}), **settings.row}
+    options = _rows_of(settings.rows, names) if settings.rows is not None else {}
+    options |= {name: one for name in names if (one := getattr(settings, name)) is not None}
+    rows = {**options.pop("rows", {}), **settings.row}
     if not rows:
         raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or rows=FILE.yaml")
     with exclusive_lock(out, "out"):
         require_no_other_run(out, CompareSettings, WRITES)
         try:
-            found = compare(rows, jobs=settings.jobs, out=out, **asked)
+            comparison = compare(rows, jobs=settings.jobs, out=out, **options)
         except KeyboardInterrupt:
             print("stopped; the same command goes on with the runs that are missing")
             raise
         write_atomic(out / CONFIGURATION, to_yaml(settings))
-    print(found.markdown.partition("```")[0].rstrip(), f"\nreport: {out / 'report.html'}", sep="\n")
-    if failed := found.results["failed"]:
-        name, last = next(iter(failed.items()))
-        raise BadInput(f"{name} failed: {last}; {len(failed)} in all, which the same command tries again")
+    print(comparison.markdown.partition("```")[0].rstrip(), f"\nreport: {out / 'report.html'}", sep="\n")
+    if failures := comparison.results["failed"]:
+        name, last = next(iter(failures.items()))
+        raise BadInput(f"{name} failed: {last}; {len(failures)} in all, which the same command tries again")
 
 
 def finetune(settings: FinetuneSettings) -> None:
@@ -96,11 +96,11 @@ def _rows_of(path: str, names: Sequence[str]) -> dict[str, Any]:
     """The content of a file of rows; BadInput for anything else."""
     text = read_text(Path(path), MEGABYTE, "expected a file of rows")
     try:
-        found = parse_yaml(text)
+        document = parse_yaml(text)
     except ValueError as error:
         raise BadInput(f"rows={path}: {error}") from None
-    if unknown := found.keys() - {"rows", *names}:
+    if unknown := document.keys() - {"rows", *names}:
         raise BadInput(f"{path}: {quoted(sorted(unknown)[0])} is unknown; expected rows, {', '.join(names)}")
-    if not isinstance(found.get("rows"), dict):
+    if not isinstance(document.get("rows"), dict):
         raise BadInput(f"{path}: no rows; expected rows by name, each a command line or folders of finished runs")
-    return found
+    return document

@@ -63,25 +63,26 @@ def compare(
     """
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if out is None else out)
-        asked = {name: commands_of(name, row, seeds) for name, row in rows.items()}
-        planned = jobs_of({name: row for name, row in asked.items() if _is_command(row[0][0])}, folder)
-        for name, every in planned.items():
+        lines_of_rows = {name: commands_of(name, row, seeds) for name, row in rows.items()}
+        jobs_of_rows = jobs_of({name: row for name, row in lines_of_rows.items() if _is_command(row[0][0])}, folder)
+        for name, every in jobs_of_rows.items():
             with naming(name):
                 require_commands(every)
-        failed = run_missing([job for every in planned.values() for job in every], jobs)
-        places = {name: lines for name, (lines, _) in asked.items()}
+        failures = run_missing([job for every in jobs_of_rows.values() for job in every], jobs)
+        places = {name: lines for name, (lines, _) in lines_of_rows.items()}
         places |= {
-            name: [str(job.folder) for job in every if job.folder not in failed] for name, every in planned.items()
+            name: [str(job.folder) for job in every if job.folder not in failures]
+            for name, every in jobs_of_rows.items()
         }
         compared = {name: read_row(name, one) for name, one in places.items() if one and not name.startswith(NOT_SHOWN)}
     if not compared:
-        raise BadInput(f"nothing to compare: {next(iter(failed.values()), 'give rows')}")
+        raise BadInput(f"nothing to compare: {next(iter(failures.values()), 'give rows')}")
     lines, milestones = [*lines_of(compared, against, goal)], [*milestones_of(compared, goal)]
-    last_lines = {place.name: last for place, last in failed.items()}
+    last_lines = {place.name: last for place, last in failures.items()}
     notes = [*(f"Failed: {name}: {last}" for name, last in last_lines.items()), *notes_of(compared, lines)]
     tables = [*tables_of(lines, milestones)]
     curves = [pd.DataFrame(run.log).assign(row=name, seed=run.seed) for name, runs in compared.items() for run in runs]
-    found = Comparison(
+    comparison = Comparison(
         pd.DataFrame(lines).drop(columns="values"),
         {
             "lines": lines,
@@ -94,11 +95,11 @@ def compare(
         markdown_of(compared, tables, notes),
     )
     if out is not None:
-        write_atomic(folder / "results.json", dumps(found.results, indent=1) + "\n")
-        write_atomic(folder / "table.md", found.markdown)
-        write_atomic(folder / "curves.csv", found.curves.to_csv(index=False))
-        write_atomic(folder / REPORT, found.page)
-    return found
+        write_atomic(folder / "results.json", dumps(comparison.results, indent=1) + "\n")
+        write_atomic(folder / "table.md", comparison.markdown)
+        write_atomic(folder / "curves.csv", comparison.curves.to_csv(index=False))
+        write_atomic(folder / REPORT, comparison.page)
+    return comparison
 
 
 def commands_of(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[str], list[int]]:
@@ -106,9 +107,9 @@ def commands_of(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[s
     if isinstance(row, Mapping):
         if unknown := sorted(row.keys() - {"command", "settings", "seeds"}):
             raise BadInput(f"{name}: {quoted(unknown[0])} is unknown; expected command, settings and seeds")
-        seeds, given = row.get("seeds", seeds), row.get("settings", {})
+        seeds, settings = row.get("seeds", seeds), row.get("settings", {})
         *before, last = [one] if isinstance(one := row.get("command", "qwop-finetune"), str) else one
-        row = [*before, shlex.join([*shlex.split(last), *(override(key, value) for key, value in given.items())])]
+        row = [*before, shlex.join([*shlex.split(last), *(override(key, value) for key, value in settings.items())])]
     lines = [*row] if isinstance(row, Sequence) and not isinstance(row, str) else [row]
     numbers = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     if not lines or not all(isinstance(line, str) and line for line in lines):
@@ -124,6 +125,12 @@ def _is_command(line: str) -> bool:
 
 def _plain(run: Run) -> Plain:
     """A run without its log, its games and the settings of these."""
-    names = ("seed", "environment", "command", "decisions", "chosen", "made")
-    figures = {kind: figures_of(found) for kind, found in run.figures.items()}
-    return {"folder": str(run.folder), **{name: getattr(run, name) for name in names}, **figures}
+    names = ("seed", "environment", "command", "decisions")
+    figures = {kind: figures_of(summary) for kind, summary in run.figures.items()}
+    return {
+        "folder": str(run.folder),
+        **{name: getattr(run, name) for name in names},
+        "chosen": run.is_best,
+        "made": run.origins,
+        **figures,
+    }

@@ -53,7 +53,7 @@ def notes_of(rows: Rows, lines: Sequence[Plain]) -> Iterator[str]:
         yield f"A single seed has no interval and says little about the next one: {', '.join(single)}."
     if any(line.get("paired") is False for line in lines):
         yield "Differences marked * are of unpaired runs: the rows share fewer than two seeds."
-    if any(run.chosen for runs in rows.values() for run in runs):
+    if any(run.is_best for runs in rows.values() for run in runs):
         yield (
             "Some runs kept the best of several evaluations, by these very games, so their figures are a little too "
             "good; qwop-evaluate with another seed plays fresh ones."
@@ -66,8 +66,8 @@ def page_of(title: str, rows: Rows, tables: Sequence[Table], notes: Sequence[str
     parts += [f"<h2>{escape(heading)}</h2>{figures(names, cells)}" for heading, names, cells in tables]
     parts += [f'<p class="note">{escape(note)}</p>' for note in notes]
     for environment, group in by_environment(rows).items():
-        if drawn := "".join(_charts(group)):
-            parts.append(f'<h2>{escape(environment)}: live play</h2><div class="charts">{drawn}</div>')
+        if charts := "".join(_charts(group)):
+            parts.append(f'<h2>{escape(environment)}: live play</h2><div class="charts">{charts}</div>')
             parts.append('<p class="note">Means over seeds, as far as all have played; shaded: 95 % intervals.</p>')
     parts += [f"<h2>{escape(name)}</h2><pre>{escape(lines)}</pre>" for name, lines in _commands(rows).items()]
     return page(title, "".join(parts))

@@ -30,13 +30,13 @@ MARKS = {
 
 def by_environment(rows: Rows) -> dict[str, dict[str, Sequence[Run]]]:
     """The rows of each environment: only these can be compared. BadInput for a row with several environments."""
-    found: dict[str, dict[str, Sequence[Run]]] = {}
+    groups: dict[str, dict[str, Sequence[Run]]] = {}
     for name, runs in rows.items():
         first, *others = dict.fromkeys(run.environment for run in runs)
         if others:
             raise BadInput(f"{name}: has runs of {first} and of {others[0]}; give each environment a row of its own")
-        found.setdefault(first, {})[name] = runs
-    return found
+        groups.setdefault(first, {})[name] = runs
+    return groups
 
 
 def lines_of(rows: Rows, against: str | None = None, goal: float | None = None) -> Iterator[Plain]:
@@ -62,9 +62,9 @@ def lines_of(rows: Rows, against: str | None = None, goal: float | None = None) 
                 if ours:
                     line |= _ends("mean", mean(ours)) | _ends("iqm", interquartile_mean(ours))
                 if row != control and ours and theirs:
-                    paired, gap = difference(by_seed, values[control])
+                    is_paired, gap = difference(by_seed, values[control])
                     better = (theirs, ours) if key == "median_seconds" else (ours, theirs)
-                    line |= {"against": control, "paired": paired, **_ends("difference", gap)}
+                    line |= {"against": control, "paired": is_paired, **_ends("difference", gap)}
                     line |= _ends("improvement", improvement(*better))
                 yield line
 
@@ -84,10 +84,10 @@ def milestones_of(rows: Rows, goal: float | None = None) -> Iterator[Plain]:
             firsts: dict[str, list[Plain]] = {row: [] for row in group}
             for row, run in ((row, run) for row, runs in group.items() for run in runs):
                 firsts[row] += [one for one in run.log if low <= one.get(column, nan) <= high][:1]
-            for row, found in firsts.items() if any(firsts.values()) else ():
-                line = {"environment": environment, "milestone": mark, "row": row, "reached": len(found)}
-                columns = [[one[name] for one in found] for name in ("decisions", "time/seconds")]
-                decisions, seconds = (float(np.median(column)) if found else None for column in columns)
+            for row, firsts_of_row in firsts.items() if any(firsts.values()) else ():
+                line = {"environment": environment, "milestone": mark, "row": row, "reached": len(firsts_of_row)}
+                columns = [[one[name] for one in firsts_of_row] for name in ("decisions", "time/seconds")]
+                decisions, seconds = (float(np.median(column)) if firsts_of_row else None for column in columns)
                 yield {**line, "seeds": len(group[row]), "decisions": decisions, "seconds": seconds}
 
 
@@ -96,8 +96,8 @@ def _value(run: Run, games: str, key: str, goal: float | None) -> list[float]:
     figures = run.figures.get(games, {})
     if key == "solved" and goal is not None and "games" in figures:
         return [float(np.mean([one["reward"] >= goal for one in figures["games"]]))]
-    shown = figures.get(key) is not None and not (key == "mean_return" and "mean_metres" in figures)
-    return [float(figures[key])] if shown else []
+    applies = figures.get(key) is not None and not (key == "mean_return" and "mean_metres" in figures)
+    return [float(figures[key])] if applies else []
 
 
 def _ends(name: str, estimate: Estimate) -> Plain:

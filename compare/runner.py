@@ -25,7 +25,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import file_name, make_missing, write_atomic
 from ..finetune.reports.run_log import METRICS
-from .runs import Plain, made_by, note_of
+from .runs import Plain, read_note, note_of
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 GIVEN = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")
@@ -50,21 +50,21 @@ def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) 
     In a command line {seed}, {run} (the run's folder), {out} and the names of rows above are replaced: these by the
     folder of their run with this seed, or of their first run.
     """
-    found: dict[str, list[Job]] = {}
+    jobs_of_rows: dict[str, list[Job]] = {}
     for row, (lines, seeds) in rows.items():
-        found[row] = []
+        jobs_of_rows[row] = []
         for seed in seeds:
             above = {
                 name: next((one for one in jobs if one.seed == seed), jobs[0]).folder
-                for name, jobs in found.items()
+                for name, jobs in jobs_of_rows.items()
                 if jobs
             }
             folder = out / f"{file_name(row)}-{seed}"
             names = {**above, "seed": seed, "run": folder, "out": out}
             commands = tuple(tuple(_words(line, {name: str(one) for name, one in names.items()})) for line in lines)
             after = frozenset(one for name, one in above.items() if f"{{{name}}}" in " ".join(lines))
-            found[row].append(Job(seed, folder, tuple(lines), commands, after))
-    return found
+            jobs_of_rows[row].append(Job(seed, folder, tuple(lines), commands, after))
+    return jobs_of_rows
 
 
 def require_commands(jobs: Sequence[Job]) -> None:
@@ -83,9 +83,9 @@ def _words(line: str, names: Mapping[str, str]) -> list[str]:
         ]
     except ValueError as error:
         raise BadInput(f"{line}: {error}") from None
-    given = {word.partition("=")[0] for word in words}
+    names_of_line = {word.partition("=")[0] for word in words}
     own = {"seed": names["seed"], "out": names["run"]} if words[0] in GIVEN else {}
-    return [*words, *(f"{name}={value}" for name, value in own.items() if name not in given)]
+    return [*words, *(f"{name}={value}" for name, value in own.items() if name not in names_of_line)]
 
 
 def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
@@ -95,7 +95,7 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     that other commands made.
     """
     for job in jobs:
-        if (before := made_by(job.folder)) and before["row"] != [*job.row]:
+        if (before := read_note(job.folder)) and before["row"] != [*job.row]:
             raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
     mine: list[int | None] = [*os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else [None]
     cores: SimpleQueue[int | None] = SimpleQueue()
@@ -106,14 +106,14 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
 
     def carry_out(job: Job) -> str | None:
         """Run the commands that are not done; the last line of one that fails."""
-        if failed := [folder.name for folder in job.after if waiting[folder].result() is not None]:
-            return f"needs {failed[0]}, which failed"
-        note, made = note_of(job.folder), made_by(job.folder) or {"seed": job.seed, "row": [*job.row], "done": []}
+        if failures := [folder.name for folder in job.after if waiting[folder].result() is not None]:
+            return f"needs {failures[0]}, which failed"
+        note, record = note_of(job.folder), read_note(job.folder) or {"seed": job.seed, "row": [*job.row], "done": []}
         make_missing(note.parent)
         core = cores.get()
         try:
-            for words in job.commands[len(made["done"]) :]:
-                began, line = time.monotonic(), [*_program(words[0]), *words[1:], *_resumed(words)]
+            for words in job.commands[len(record["done"]) :]:
+                began, line = time.monotonic(), [*_program(words[0]), *words[1:], *_resumption(words)]
                 with (output := note.with_suffix(".txt")).open("wb") as file:
                     environment = {**os.environ, **ONE_THREAD}
                     process = subprocess.Popen(
@@ -126,10 +126,10 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
                         os.sched_setaffinity(process.pid, {core})
                     code = process.wait()
                 if code:
-                    said = output.read_text(encoding="utf-8", errors="replace").split("\n")
-                    return next((line.strip() for line in reversed(said) if line.strip()), f"exit code {code}")
-                made["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
-                write_atomic(note, dumps(made, indent=1) + "\n")
+                    lines = output.read_text(encoding="utf-8", errors="replace").split("\n")
+                    return next((line.strip() for line in reversed(lines) if line.strip()), f"exit code {code}")
+                record["done"].append({"command": shlex.join(words), "seconds": time.monotonic() - began, **origin()})
+                write_atomic(note, dumps(record, indent=1) + "\n")
         finally:
             cores.put(core)
         return None
@@ -138,9 +138,9 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     try:
         for job in jobs:
             waiting[job.folder] = pool.submit(carry_out, job)
-        for folder, done in waiting.items():
-            print(f"{folder.name}: {done.result() or 'done'}", flush=True)
-        return {folder: last for folder, done in waiting.items() if (last := done.result()) is not None}
+        for folder, future in waiting.items():
+            print(f"{folder.name}: {future.result() or 'done'}", flush=True)
+        return {folder: last for folder, future in waiting.items() if (last := future.result()) is not None}
     finally:
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -153,7 +153,7 @@ def _program(name: str) -> list[str]:
     return [sys.executable] if name == "python" else [str(Path(sysconfig.get_path("scripts")) / name)]
 
 
-def _resumed(words: Sequence[str]) -> list[str]:
+def _resumption(words: Sequence[str]) -> list[str]:
     folder = next((Path(word.removeprefix("out=")) for word in words if word.startswith("out=")), Path())
     resumes = words[0] in ("qwop-finetune", "qwop-population") and "resume=true" not in words
     return ["resume=true"] if resumes and ((folder / METRICS).exists() or any(folder.glob("checkpoints/*"))) else []
@@ -162,8 +162,8 @@ def _resumed(words: Sequence[str]) -> list[str]:
 @cache
 def origin() -> Plain:
     """The day, version, machine and, in a checkout, commit of what runs now."""
-    root, found = Path(__file__).resolve().parents[1], {"day": date.today().isoformat(), "software": version("qwop")}
+    root, facts = Path(__file__).resolve().parents[1], {"day": date.today().isoformat(), "software": version("qwop")}
     if (root / ".git").exists():
         git = ["git", "-C", str(root), "describe", "--always", "--dirty"]
-        found["commit"] = subprocess.run(git, capture_output=True, text=True).stdout.strip()
-    return found | {"machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores"}
+        facts["commit"] = subprocess.run(git, capture_output=True, text=True).stdout.strip()
+    return facts | {"machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores"}

@@ -32,7 +32,7 @@ class Run:
     """A finished run.
 
     figures: of its final policy's games by their kind, as `Evaluation.summary` has them. decisions: until that policy.
-    chosen: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning. made:
+    is_best: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning. origins:
     the commands, times and machine, where `qwop-compare` ran them.
     """
 
@@ -43,9 +43,9 @@ class Run:
     settings: Plain
     command: str
     decisions: int = 0
-    chosen: bool = False
+    is_best: bool = False
     log: Sequence[Plain] = ()
-    made: Sequence[Plain] = ()
+    origins: Sequence[Plain] = ()
 
 
 def read_row(name: str, places: Sequence[str]) -> list[Run]:
@@ -54,8 +54,8 @@ def read_row(name: str, places: Sequence[str]) -> list[Run]:
     Where some have equal seeds, as evaluations do, the number that ends each folder's name stands for it. BadInput
     where no folder is found, one holds no finished run, or two hold the same run.
     """
-    found = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)))
-    folders = [one for one in found if one.is_dir() and one.name != NOTES]  # a pattern may name all of `out`
+    matches = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)))
+    folders = [one for one in matches if one.is_dir() and one.name != NOTES]  # a pattern may name all of `out`
     if not folders:
         raise BadInput(f"{name}={','.join(places)}: no such folder; expected those of finished runs, or a command line")
     runs = [read_run(folder) for folder in folders]
@@ -79,7 +79,7 @@ def read_run(folder: Path) -> Run:
     command: Command[Any]
     last: Mapping[str, Any] = {}
     figures: dict[str, Mapping[str, Any]]
-    chosen = False
+    is_best = False
     if (folder / EVALUATION).exists():
         command, last = evaluate, _document(folder / EVALUATION)
         figures = {GREEDY if last.get("settings", {}).get("greedy") else DRAWN: last}
@@ -91,23 +91,23 @@ def read_run(folder: Path) -> Run:
     elif (folder / REPORT).exists() and (folder / METRICS).exists():
         command, every = finetune, [read_evaluation(path) for path in folder.glob("phases/*.json")]
         last = max(every, key=lambda one: one["decisions"], default={})
-        if chosen := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
+        if is_best := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
             last = best_policy(folder, folder / START).figures
         figures = {GREEDY: last, DRAWN: last.get("drawn", {})}
     else:
         raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")
     if not any("mean_return" in one for one in figures.values()):
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
-    made, path = made_by(folder), folder / CONFIGURATION
+    note, path = read_note(folder), folder / CONFIGURATION
     settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
     with naming(path):
-        line = "" if made else command_line(command.program, read(command.settings, settings), without=OWN)
+        line = "" if note else command_line(command.program, read(command.settings, settings), without=OWN)
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(
-        folder, made.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures, settings,
-        "\n".join(made.get("row", [line])), last.get("decisions", log[-1]["decisions"] if log else 0), chosen, log,
-        made.get("done", ()),
+        folder, note.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures, settings,
+        "\n".join(note.get("row", [line])), last.get("decisions", log[-1]["decisions"] if log else 0), is_best, log,
+        note.get("done", ()),
     )  # fmt: skip
 
 
@@ -116,11 +116,11 @@ def note_of(folder: Path) -> Path:
     return folder.parent / NOTES / f"{folder.name}.json"
 
 
-def made_by(folder: Path) -> Plain:
+def read_note(folder: Path) -> Plain:
     """The note beside a run: the row's command lines, the commands that are done, and the seed; empty without one."""
     return _document(note_of(folder)) if note_of(folder).exists() else {}
 
 
 def _document(path: Path) -> Plain:
-    found: Plain = read_json(path, 64 * MEGABYTE, "remove it")
-    return found
+    document: Plain = read_json(path, 64 * MEGABYTE, "remove it")
+    return document

@@ -25,8 +25,8 @@ def mean(values: Sequence[float]) -> Estimate:
 
 def interquartile_mean(values: Sequence[float]) -> Estimate:
     """The mean without the lowest and the highest quarter of the seeds, ⌊n/4⌋ at each end: the mean below four."""
-    cut = len(values) // 4
-    return _estimate(lambda x: np.sort(x, axis=-1)[..., cut : len(values) - cut].mean(axis=-1), values)
+    quarter = len(values) // 4
+    return _estimate(lambda x: np.sort(x, axis=-1)[..., quarter : len(values) - quarter].mean(axis=-1), values)
 
 
 def difference(row: Mapping[int, float], other: Mapping[int, float]) -> tuple[bool, Estimate]:
@@ -57,8 +57,8 @@ def mean_curve(curves: Sequence[Sequence[tuple[float, float]]], points: int = 60
     first, last = max(curve[0][0] for curve in curves), min(curve[-1][0] for curve in curves)
     places = np.linspace(first, last, points) if last > first else np.array([last])
     every = np.array([np.interp(places, *np.transpose(curve)) for curve in curves])
-    drawn = np.random.default_rng(0).integers(0, len(curves), (RESAMPLES, len(curves)))
-    shares = np.stack([(drawn == seed).mean(axis=1) for seed in range(len(curves))], axis=1)
+    draws = np.random.default_rng(0).integers(0, len(curves), (RESAMPLES, len(curves)))
+    shares = np.stack([(draws == seed).mean(axis=1) for seed in range(len(curves))], axis=1)
     return list(map(tuple, np.stack([places, every.mean(axis=0), *_ends(shares @ every)], axis=1).tolist()))
 
 

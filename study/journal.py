@@ -1,6 +1,5 @@
 """A study's journal: Optuna's record of trials in one file, shared by several processes and robust against kills."""
 
-import math
 import os
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from optuna.study import Study, StudyDirection
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_bytes
-from .results import VALUES
 from .sampler import MedianPruner, RepeatableTpe
 from .settings import MAXIMISE, MEDIAN, StudySettings
 
@@ -53,7 +51,6 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
         study = optuna.create_study(
             storage=storage, sampler=sampler, pruner=pruner, study_name=NAME, direction=best, load_if_exists=True
         )
-        _check(study, settings)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError) as error:
         raise _no_journal(path, f"{type(error).__name__}: {error}") from None
     return study
@@ -71,21 +68,6 @@ def _drop_unfinished_line(path: Path) -> None:
         with path.open("rb+") as file:
             file.truncate(whole)
             os.fsync(file.fileno())
-
-
-def _check(study: Study, settings: StudySettings) -> None:
-    """Raise ValueError for values in the journal that are not numbers, or of another space."""
-    names = {one.name for one in settings.space}
-    for trial in study.get_trials(deepcopy=False):
-        figures = trial.user_attrs.get(VALUES, [])
-        if not set(trial.params) <= names or not all(map(_is_figure, figures)):
-            raise ValueError(f"trial {trial.number} has other values")
-    if not all(figure is None or _is_figure(figure) for figure in study.user_attrs.values()):
-        raise ValueError("a fresh run has no figure")
-
-
-def _is_figure(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _no_journal(path: Path, why: str) -> BadInput:

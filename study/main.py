@@ -22,8 +22,8 @@ from .runs import CommandRun
 from .search import Search
 from .settings import COMMANDS, BudgetSettings, StudyCommandSettings
 
-MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal",)}
-"""Settings that may change when a study is continued."""
+MAY_DIFFER = ("trials", "finalists", "fresh_seeds")
+"""Settings of the budget that may change when a study is continued."""
 
 
 FOLDERS = ("trials", "fresh")
@@ -34,9 +34,9 @@ def run(settings: StudyCommandSettings) -> None:
     """Search, run the finalists with fresh seeds, and write journal, runs, results and report to `out`. Continues an
     existing study; several processes may do so at once.
     """
-    asked, out = settings.study, Path(settings.out)
-    play = CommandRun(COMMANDS[asked.command], asked.settings or (), asked.objective, settings.keep_checkpoints)
-    play.check(asked.space)
+    plan, out = settings.study, Path(settings.out)
+    play = CommandRun(COMMANDS[plan.command], plan.settings or (), plan.objective, settings.keep_checkpoints)
+    play.check(plan.space)
     out.mkdir(parents=True, exist_ok=True)
     if links := [path for name in FOLDERS if (path := out / name).is_symlink()]:
         raise BadInput(f"{links[0]}: a link, behind which nothing is written; give another out")
@@ -46,25 +46,25 @@ def run(settings: StudyCommandSettings) -> None:
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)
-        study = open_journal(out, asked, settings.seed)
+        study = open_journal(out, plan, settings.seed)
     console = plain_console()
     console.file = sys.stdout  # the runs' output goes to files
     with progress_bar("runs", console) as bar:
         task = bar.add_task("searching", total=None)
 
         def show() -> None:
-            results = results_of(study, asked, settings.seed)
-            done, total = runs_of(results, asked.budget)
-            begun = len(results.trials)
-            words = f"trial {begun} of {max(begun, asked.budget.trials)}"
+            results = results_of(study, plan, settings.seed)
+            count, total = runs_of(results, plan.budget)
+            trials = len(results.trials)
+            words = f"trial {trials} of {max(trials, plan.budget.trials)}"
             if results.ranked:
                 words += f", best mean {mean(results.ranked[0].search):.4g}"
-            bar.update(task, completed=done, total=total, description=words)
+            bar.update(task, completed=count, total=total, description=words)
 
         try:
-            search = Search(study, asked, settings.seed, out, play, show)
+            search = Search(study, plan, settings.seed, out, play, show)
             search.run()
-            _require_finalists(results_of(study, asked, settings.seed), out)
+            _require_finalists(results_of(study, plan, settings.seed), out)
             results = search.run_finalists()
         except KeyboardInterrupt:
             bar.console.print("stopped; the same command continues, and repeats only the interrupted run")
@@ -78,29 +78,29 @@ def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
     """The number of finished runs, and an estimate of the total: pruned trials have fewer."""
     fresh = sum(len(one.fresh) for one in results.trials)
     running = [one for one in results.trials if one.state == RUNNING]
-    left = budget.repeats * (len(running) + max(0, budget.trials - len(results.trials)))
-    left += budget.fresh_seeds * (min(budget.finalists, budget.trials) if left else len(results.finalists)) - fresh
-    done = fresh + sum(len(one.search) for one in results.trials)
-    return done, done + left - sum(len(one.search) for one in running)
+    remaining = budget.repeats * (len(running) + max(0, budget.trials - len(results.trials)))
+    finalists = min(budget.finalists, budget.trials) if remaining else len(results.finalists)
+    remaining += budget.fresh_seeds * finalists - fresh
+    count = fresh + sum(len(one.search) for one in results.trials)
+    return count, count + remaining - sum(len(one.search) for one in running)
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
     """Raise BadInput if `out` holds a study with other settings, except those that may differ."""
     before = read_settings(out / CONFIGURATION)
     now = to_plain(settings)
-    for given in (before, now):
-        for part, names in MAY_DIFFER.items():
-            study: Any = given.get("study")
-            for name in names if isinstance(study, dict) and isinstance(study.get(part), dict) else ():
-                study[part].pop(name, None)
+    for plain in (before, now):
+        study: Any = plain.get("study")
+        for name in MAY_DIFFER if isinstance(study, dict) and isinstance(study.get("budget"), dict) else ():
+            study["budget"].pop(name, None)
     for name in ("seed", "study"):
         require_same(before.get(name), now[name], name, out)
 
 
 def _require_finalists(results: StudyResults, out: Path) -> None:
     if not results.finalists:
-        failed = next((one.error for one in reversed(results.trials) if one.error), "all were given up")
-        raise BadInput(f"{out}: no trial has all its runs ({failed}); give another out, or more trials")
+        reason = next((one.error for one in reversed(results.trials) if one.error), "all were given up")
+        raise BadInput(f"{out}: no trial has all its runs ({reason}); give another out, or more trials")
 
 
 def _print(console: Console, results: StudyResults, play: CommandRun, page: Path) -> None:
@@ -112,12 +112,6 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
         lines.append(
             f"best: trial {winner.number}, {mean(winner.fresh_values):.4g} ± {standard_error(winner.fresh_values):.2g} "
             f"over {len(winner.fresh)} fresh seeds (in the search {mean(winner.search):.4g})"
-        )
-    single = results.single_runs
-    if single is not None:
-        lines.append(
-            f"first runs of {single.threshold:.4g} or better: {len(single.winners)}; trials of these whose other runs "
-            f"reach it on average: {len(single.lasting)}"
         )
     lines.append(f"report: {page}")
     if winner is not None:

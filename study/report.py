@@ -1,5 +1,4 @@
-"""`report.html` and `study.json` of a study: the result, its uncertainty, and the conclusions that single runs would
-have suggested."""
+"""`report.html` and `study.json` of a study: the result and its uncertainty."""
 
 import json
 import math
@@ -47,7 +46,7 @@ def write_report(
     write_atomic(out / RESULTS, json.dumps(to_json(results), indent=1, allow_nan=False) + "\n")
     path = write_atomic(out / STUDY, to_yaml(settings.study))
     objective, title = settings.study.objective, f"qwop-study: {out}"
-    failed = [(str(one.number), one.error) for one in results.trials if one.state == FAILED]
+    failures = [(str(one.number), one.error) for one in results.trials if one.state == FAILED]
     again = ["qwop-study", f"study={path}", f"seed={settings.seed}", "out=runs/again"]
     parts = (
         f"<h1>{escape(title)}</h1>",
@@ -55,14 +54,12 @@ def write_report(
         "<h2>The finalists, with fresh seeds</h2>",
         _table(results, results.finalists),
         _note(FRESH),
-        "<h2>Single runs</h2>",
-        _single_runs(results),
         _compared(out, results),
         "<h2>The search</h2>",
         _table(results, results.ranked[:SHOWN]),
         _note(f"The best of {len(results.ranked)} complete trials; {RESULTS} has all of them."),
         _pictures(study, results, objective.figure),
-        f"<h2>Trials that failed</h2>{figures(('trial', 'by'), failed)}" if failed else "",
+        f"<h2>Trials that failed</h2>{figures(('trial', 'by'), failures)}" if failures else "",
         origin(shlex.join(again), to_yaml(settings)),
     )
     return write_atomic(out / REPORT, page(title, "".join(parts)))
@@ -70,27 +67,20 @@ def write_report(
 
 def to_json(results: StudyResults) -> dict[str, object]:
     """All results as plain data."""
-    single, winner = results.single_runs, results.winner
+    winner = results.winner
     return {
         "winner": None if winner is None else winner.number,
         "finalists": [one.number for one in results.finalists],
-        "single_runs": None
-        if single is None
-        else {
-            "threshold": single.threshold,
-            "winners": [one.number for one in single.winners],
-            "lasting": [one.number for one in single.lasting],
-        },
         "trials": [_trial_json(results, one) for one in results.trials],
     }
 
 
 def _trial_json(results: StudyResults, trial: TrialResult) -> dict[str, object]:
-    found: dict[str, Any] = {"number": trial.number, "state": trial.state, "values": dict(trial.values)}
-    found["search"] = dict(zip(map(str, results.search_seeds(trial)), trial.search, strict=True))
+    row: dict[str, Any] = {"number": trial.number, "state": trial.state, "values": dict(trial.values)}
+    row["search"] = dict(zip(map(str, results.search_seeds(trial)), trial.search, strict=True))
     if trial.fresh:
-        found["fresh"] = dict(zip(map(str, results.fresh_seeds(trial)), trial.fresh, strict=True))
-    return found | ({"error": trial.error} if trial.error else {})
+        row["fresh"] = dict(zip(map(str, results.fresh_seeds(trial)), trial.fresh, strict=True))
+    return row | ({"error": trial.error} if trial.error else {})
 
 
 def in_words(values: Sequence[float]) -> str:
@@ -107,15 +97,15 @@ def _summary(results: StudyResults, settings: StudyCommandSettings, play: Comman
     states = [one.state for one in results.trials]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     runs = sum(len(one.search) for one in results.trials)
-    said = f"{len(states)} trials of up to {settings.study.budget.repeats} runs ({counts}), {runs} runs in all."
+    summary = f"{len(states)} trials of up to {settings.study.budget.repeats} runs ({counts}), {runs} runs in all."
     winner = results.winner
     if winner is None:
-        return f"<p>{escape(said)} No finalist has all its fresh runs.</p>"
-    said += (
+        return f"<p>{escape(summary)} No finalist has all its fresh runs.</p>"
+    summary += (
         f" Best with {len(winner.fresh)} fresh seeds: trial {winner.number}, {in_words(winner.fresh_values)}; in the "
         f"search it had {in_words(winner.search)}."
     )
-    return f"<p>{escape(said)}</p><pre>{escape(shlex.join(play.words(winner.values, 0)))}</pre>"
+    return f"<p>{escape(summary)}</p><pre>{escape(shlex.join(play.words(winner.values, 0)))}</pre>"
 
 
 def _table(results: StudyResults, trials: Sequence[TrialResult]) -> str:
@@ -133,8 +123,8 @@ def _table(results: StudyResults, trials: Sequence[TrialResult]) -> str:
 
 def _each(seeds: Sequence[int], values: Sequence[float | None]) -> str:
     """Each seed with its figure."""
-    found = ("failed" if value is None else f"{value:.4g}" for value in values)
-    return ", ".join(f"{seed}: {figure}" for seed, figure in zip(seeds, found, strict=True))
+    figures_of_seeds = ("failed" if value is None else f"{value:.4g}" for value in values)
+    return ", ".join(f"{seed}: {figure}" for seed, figure in zip(seeds, figures_of_seeds, strict=True))
 
 
 def _is_number(value: str) -> bool:
@@ -142,18 +132,6 @@ def _is_number(value: str) -> bool:
         return math.isfinite(float(value))
     except ValueError:
         return False
-
-
-def _single_runs(results: StudyResults) -> str:
-    single = results.single_runs
-    if single is None:
-        return "<p>No trial has a second run to compare with its first.</p>"
-    better = "or more" if results.sign > 0 else "or less"
-    said = (
-        f"First runs of {single.threshold:.4g} {better}: {len(single.winners)}. Of these trials, those whose other "
-        f"runs, with other seeds, reach it on average: {len(single.lasting)}. In the others the first run was luck."
-    )
-    return f"<p>{escape(said)}</p>"
 
 
 def _compared(out: Path, results: StudyResults) -> str:

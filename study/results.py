@@ -1,4 +1,4 @@
-"""Results of a study: each trial's runs, the finalists' fresh runs, the winner, and single runs that proved lucky."""
+"""Results of a study: each trial's runs, the finalists' fresh runs, and the winner."""
 
 import math
 from collections.abc import Sequence
@@ -41,11 +41,6 @@ class TrialResult:
         """Figures of the fresh runs that did not fail."""
         return tuple(value for value in self.fresh if value is not None)
 
-    @property
-    def others(self) -> tuple[float, ...]:
-        """All runs but the first, to check the first by."""
-        return self.search[1:] + self.fresh_values
-
 
 def mean(values: Sequence[float]) -> float:
     """The mean; NaN of nothing."""
@@ -63,21 +58,20 @@ class StudyResults:
 
     trials: tuple[TrialResult, ...]
     sign: int
-    finalists_wanted: int
-    fresh_wanted: int
-    goal: float | None = None
+    finalist_count: int
+    fresh_count: int
     seed: int = 0
 
     @property
     def ranked(self) -> list[TrialResult]:
         """The trials with all their runs, the best mean of the search first; of equals, the older first."""
-        found = [one for one in self.trials if one.state == COMPLETE]
-        return sorted(found, key=lambda one: (-self.sign * mean(one.search), one.number))
+        complete = [one for one in self.trials if one.state == COMPLETE]
+        return sorted(complete, key=lambda one: (-self.sign * mean(one.search), one.number))
 
     @property
     def finalists(self) -> list[TrialResult]:
         """The best trials of the search, which are run again."""
-        return self.ranked[: self.finalists_wanted]
+        return self.ranked[: self.finalist_count]
 
     @property
     def winner(self) -> TrialResult | None:
@@ -86,22 +80,10 @@ class StudyResults:
         None until every finalist has all its fresh runs, or if all of them failed.
         """
         finalists = self.finalists
-        if any(len(one.fresh) < self.fresh_wanted for one in finalists):
+        if any(len(one.fresh) < self.fresh_count for one in finalists):
             return None
         good = [one for one in finalists if None not in one.fresh]
         return max(good, key=lambda one: (self.sign * mean(one.fresh_values), -one.number), default=None)
-
-    @property
-    def single_runs(self) -> "SingleRuns | None":
-        """The best first runs and the means of their trials' other runs; None without trials of two runs or more."""
-        checked = [one for one in self.trials if one.search and one.others]
-        if not checked:
-            return None
-        first = sorted((one.search[0] for one in checked), key=lambda value: -self.sign * value)
-        threshold = self.goal if self.goal is not None else first[: self.finalists_wanted][-1]
-        winners = [one for one in checked if self.sign * (one.search[0] - threshold) >= 0]
-        lasting = [one for one in winners if self.sign * (mean(one.others) - threshold) >= 0]
-        return SingleRuns(threshold, tuple(winners), tuple(lasting))
 
     def search_seeds(self, trial: TrialResult) -> list[int]:
         """Seeds of a trial's runs in the search."""
@@ -112,23 +94,12 @@ class StudyResults:
         return [fresh_seed(self.seed, trial.number, run) for run in range(len(trial.fresh))]
 
 
-@dataclass(frozen=True)
-class SingleRuns:
-    """Trials whose first run reached the threshold, and those of them whose other runs do so on average."""
-
-    threshold: float
-    winners: tuple[TrialResult, ...]
-    lasting: tuple[TrialResult, ...]
-
-
 def results_of(study: Study, settings: StudySettings, seed: int) -> StudyResults:
     """Read the results from the journal."""
     budget = settings.budget
     fresh = study.user_attrs
     trials = [_result(one, settings.space, fresh) for one in study.get_trials(deepcopy=False)]
-    return StudyResults(
-        tuple(trials), settings.objective.sign, budget.finalists, budget.fresh_seeds, settings.objective.goal, seed
-    )
+    return StudyResults(tuple(trials), settings.objective.sign, budget.finalists, budget.fresh_seeds, seed)
 
 
 def fresh_key(trial: int, run: int) -> str:
@@ -137,14 +108,14 @@ def fresh_key(trial: int, run: int) -> str:
 
 
 def _result(trial: FrozenTrial, space: Sequence[Parameter], fresh: dict[str, Any]) -> TrialResult:
-    drawn = all(one.name in trial.params for one in space)
+    is_complete = all(one.name in trial.params for one in space)
     runs: list[float | None] = []
     while (key := fresh_key(trial.number, len(runs))) in fresh:
         runs.append(fresh[key])
     return TrialResult(
         trial.number,
         STATES.get(trial.state, RUNNING),
-        in_words(space, trial.params) if drawn else {},
+        in_words(space, trial.params) if is_complete else {},
         tuple(trial.user_attrs.get(VALUES, ())),
         tuple(runs),
         str(trial.user_attrs.get(WHY, "")),

@@ -58,8 +58,8 @@ class CommandRun:
         if not folder.exists():
             self._run(values, seed, folder)
         if (folder / ERROR).exists():
-            said = (folder / ERROR).read_text(encoding="utf-8").strip().splitlines()
-            raise RunFailed(said[-1] if said else "failed")
+            lines = (folder / ERROR).read_text(encoding="utf-8").strip().splitlines()
+            raise RunFailed(lines[-1] if lines else "failed")
         try:
             return figure_of(folder, self._objective)
         except RunFailed as error:
@@ -68,8 +68,8 @@ class CommandRun:
 
     def words(self, values: Values, seed: int) -> list[str]:
         """The command line of a run, in any folder."""
-        given = [f"{name}={value}" for name, value in values.items()]
-        return [self._command.program, *self._settings, *given, f"seed={seed}"]
+        changes = [f"{name}={value}" for name, value in values.items()]
+        return [self._command.program, *self._settings, *changes, f"seed={seed}"]
 
     def check(self, space: Sequence[Parameter]) -> None:
         """BadInput, naming the key of the study, for settings that the command does not have or does not accept."""
@@ -104,8 +104,8 @@ class CommandRun:
                     shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
                     why = quoted(error, 200) or "out of memory"
                     raise BadInput(f"{folder}: {why}; the same command goes on with this run") from error
-                said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
-                write_atomic(unfinished / ERROR, said.rstrip() + "\n")
+                reason = str(error) if isinstance(error, BadInput) else traceback.format_exc()
+                write_atomic(unfinished / ERROR, reason.rstrip() + "\n")
         if not self._keep:
             for name in LARGE:
                 shutil.rmtree(unfinished / name, ignore_errors=True)
@@ -116,19 +116,19 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     """The figure of a finished run; RunFailed if the file or figure is missing or not a number."""
     path = folder / objective.file
     try:
-        found = read_json(path, LARGEST_RESULT, "the command writes no such file")
+        node = read_json(path, LARGEST_RESULT, "the command writes no such file")
     except NotReadNow:  # the machine's fault
         raise
     except BadInput as error:
         raise RunFailed(str(error)) from None
     for name in objective.figure.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            has = ", ".join(found) if isinstance(found, Mapping) else quoted(found)
+        if not isinstance(node, Mapping) or name not in node:
+            has = ", ".join(node) if isinstance(node, Mapping) else quoted(node)
             raise RunFailed(f"{path}: no {objective.figure}; {name} is not among {has}")
-        found = found[name]
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise RunFailed(f"{path}: {objective.figure} is {quoted(found)}, expected a number")
-    return float(found)
+        node = node[name]
+    if isinstance(node, bool) or not isinstance(node, int | float) or not math.isfinite(node):
+        raise RunFailed(f"{path}: {objective.figure} is {quoted(node)}, expected a number")
+    return float(node)
 
 
 def _of_the_machine(error: BaseException | None) -> bool:

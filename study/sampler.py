@@ -40,8 +40,8 @@ class MedianPruner(BasePruner):
         step = trial.last_step
         if step is None:
             return False
-        finished = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        others = [one.intermediate_values[step] for one in finished if step in one.intermediate_values]
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        others = [one.intermediate_values[step] for one in complete if step in one.intermediate_values]
         if len(others) < self._after:
             return False
         here, median = trial.intermediate_values[step], float(np.median(others))

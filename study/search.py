@@ -77,7 +77,7 @@ class Search:
         processes, and return all results."""
         while True:
             results = results_of(self._study, self._settings, self._seed)
-            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
+            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_count]
             if not waiting:
                 return results
             if not any(self._complete(one) for one in waiting):
@@ -86,28 +86,28 @@ class Search:
     @contextmanager
     def _next_trial(self) -> Iterator[Trial | None]:
         """A trial to work on, locked until the context ends; None if no trial is left for this process."""
-        with ExitStack() as held:
+        with ExitStack() as locks:
             with lock_waiting(self._out):  # so that trials do not exceed the budget
-                trial = self._take_over(held) or self._begin(held)
+                trial = self._take_over(locks) or self._begin(locks)
             yield trial
 
-    def _take_over(self, held: ExitStack) -> Trial | None:
+    def _take_over(self, locks: ExitStack) -> Trial | None:
         """Continue a trial whose process died."""
         for number, trial_id in self._running():
             with ExitStack() as claim:
                 if claim.enter_context(claimed(trial_folder(self._out, number))):
                     trial = Trial(self._study, trial_id)
                     if number in dict(self._running()):  # it may just have been finished
-                        held.enter_context(claim.pop_all())
+                        locks.enter_context(claim.pop_all())
                         return trial
         return None
 
-    def _begin(self, held: ExitStack) -> Trial | None:
+    def _begin(self, locks: ExitStack) -> Trial | None:
         """Draw a new point of the space, if the budget allows."""
         if len(self._study.get_trials(deepcopy=False)) >= self._budget.trials:
             return None
         trial = self._study.ask()
-        held.enter_context(claimed(trial_folder(self._out, trial.number)))
+        locks.enter_context(claimed(trial_folder(self._out, trial.number)))
         return trial
 
     def _run_trial(self, trial: Trial) -> None:
@@ -168,5 +168,5 @@ class Search:
 
     def _running(self) -> list[tuple[int, int]]:
         """Numbers and Optuna's ids of the trials that are not over."""
-        found = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        return [(one.number, one._trial_id) for one in found]
+        trials = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        return [(one.number, one._trial_id) for one in trials]

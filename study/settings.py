@@ -33,9 +33,6 @@ class ObjectiveSettings(Settings):
     """The figure's name in the file; dots lead into objects."""
     direction: Literal["maximise", "minimise"] = "maximise"
     """Direction that is better."""
-    goal: float | None = None
-    """Value that counts as solved, used by the report to check single runs. null: the worst of the best first runs, as
-    many as there are finalists."""
 
     def check(self) -> None:
         path = PurePath(self.file)

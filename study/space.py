@@ -36,8 +36,8 @@ class Parameter(Settings):
     """Values of a categorical setting, as on the command line; a list in quotes, '[64, 64]'."""
 
     def check(self) -> None:
-        kind, given = self.type, {name: getattr(self, name) for name in ("low", "high", "choices")}
-        for name, value in given.items():
+        kind, values = self.type, {name: getattr(self, name) for name in ("low", "high", "choices")}
+        for name, value in values.items():
             if value is not None and (name == "choices") is not (kind == CATEGORICAL):
                 raise BadInput(f"{name}={quoted(value)}: not with type={kind}")
             if value is None and (name == "choices") is (kind == CATEGORICAL):

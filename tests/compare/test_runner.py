@@ -143,11 +143,11 @@ def test_an_interrupted_training_is_resumed(monkeypatch: pytest.MonkeyPatch) -> 
     from qwop.compare import runner
 
     words = ("qwop-finetune", "environment=CartPole-v1", "out=tuned")
-    assert runner._resumed(words) == []
+    assert runner._resumption(words) == []
     Path("tuned").mkdir()
     Path("tuned/metrics.jsonl").touch()
-    assert runner._resumed(words) == ["resume=true"]
-    assert runner._resumed(("qwop-pretrain", *words[1:])) == []
+    assert runner._resumption(words) == ["resume=true"]
+    assert runner._resumption(("qwop-pretrain", *words[1:])) == []
 
 
 def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:

@@ -15,7 +15,7 @@ def test_a_training_is_read_with_its_evaluation_log_and_command(finished: Path) 
     evaluation = json.loads((finished / "fast-1/phases/1-alone.json").read_text())
     assert run.figures["greedy"]["mean_return"] == evaluation["mean_return"]
     assert run.figures["drawn"] == evaluation["drawn"]
-    assert (run.seed, run.environment, run.decisions, run.chosen) == (1, "CartPole-v1", 384, False)
+    assert (run.seed, run.environment, run.decisions, run.is_best) == (1, "CartPole-v1", 384, False)
     assert [row["decisions"] for row in run.log] == [128, 256, 384]
     assert "algorithm.learning_rate=0.003" in run.command
     assert "seed=" not in run.command
@@ -30,7 +30,7 @@ def test_a_run_that_keeps_the_best_is_read_with_the_policy_that_it_kept(finished
     start = json.loads((folder / "phases/0-start.json").read_text()) | {"mean_return": 499.0}
     (folder / "phases/0-start.json").write_text(json.dumps(start))
     run = read_run(folder)
-    assert (run.figures["greedy"]["mean_return"], run.decisions, run.chosen) == (499.0, 0, True)
+    assert (run.figures["greedy"]["mean_return"], run.decisions, run.is_best) == (499.0, 0, True)
 
 
 def test_a_pattern_may_name_all_that_a_comparison_left(finished: Path, tmp_path: Path) -> None:

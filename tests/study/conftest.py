@@ -54,7 +54,7 @@ class Bench:
         return [tuple(json.loads(line)) for line in (self.folder / CALLS).read_text().splitlines()]
 
 
-def study_settings(direction: str = "maximise", goal: float | None = None, **budget: Any) -> StudySettings:
+def study_settings(direction: str = "maximise", **budget: Any) -> StudySettings:
     node = {
         "command": "qwop-finetune",
         "settings": ["schedule=live-only"],
@@ -63,7 +63,7 @@ def study_settings(direction: str = "maximise", goal: float | None = None, **bud
             "n": {"type": "int", "low": 1, "high": 64, "log": True},
             "c": {"type": "categorical", "choices": ["relu", "[1, 2]"]},
         },
-        "objective": {"file": "a.json", "figure": "b", "direction": direction, "goal": goal},
+        "objective": {"file": "a.json", "figure": "b", "direction": direction},
         "budget": {"trials": 6, "repeats": 3, "pruner": "none", "random_trials": 3, "finalists": 2, "fresh_seeds": 4}
         | budget,
     }
@@ -87,15 +87,15 @@ def killed_at(tmp_path: Path) -> Callable[..., None]:
     def call(make: Callable[..., Bench], number: int, figure: Callable[..., float] = noisy, **more: Any) -> None:
         marker = tmp_path / "waiting"
         marker.unlink(missing_ok=True)
-        begun = 0
+        count = 0
 
-        def waits(*given: Any) -> float:
-            nonlocal begun
-            begun += 1
-            if begun > number:
+        def waits(*arguments: Any) -> float:
+            nonlocal count
+            count += 1
+            if count > number:
                 marker.touch()
                 time.sleep(600)
-            return figure(*given)
+            return figure(*arguments)
 
         process = multiprocessing.get_context("fork").Process(target=lambda: make(waits, **more).search())
         process.start()

@@ -85,24 +85,24 @@ def test_a_finished_run_is_not_repeated_and_an_unfinished_one_starts_anew(make: 
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ("badly", "ZeroDivisionError: x is nothing"),
         ("input", "x: of no use here"),
         ("silently", "result.json: no such file; the command writes no such file"),
     ],
 )
-def test_a_run_without_a_figure_says_why_every_time(make: Make, tmp_path: Path, how: str, said: str) -> None:
+def test_a_run_without_a_figure_says_why_every_time(make: Make, tmp_path: Path, how: str, message: str) -> None:
     for _ in range(2):
-        with pytest.raises(RunFailed) as failed:
+        with pytest.raises(RunFailed) as failure:
             make(f"how={how}")({}, 0, tmp_path / "run")
-        assert said in str(failed.value)
-        assert "\n" not in str(failed.value)
-    assert said in (tmp_path / "run" / "error.txt").read_text()
+        assert message in str(failure.value)
+        assert "\n" not in str(failure.value)
+    assert message in (tmp_path / "run" / "error.txt").read_text()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"games": {"mean": null}}', "games.mean is null, expected a number"),
         ('{"games": {"mean": true}}', "games.mean is true, expected a number"),
@@ -112,15 +112,15 @@ def test_a_run_without_a_figure_says_why_every_time(make: Make, tmp_path: Path, 
         ("{", "result.json: "),
     ],
 )
-def test_a_file_without_the_figure_is_a_failure(tmp_path: Path, content: str, said: str) -> None:
+def test_a_file_without_the_figure_is_a_failure(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "result.json").write_text(content)
-    with pytest.raises(RunFailed) as failed:
+    with pytest.raises(RunFailed) as failure:
         figure_of(tmp_path, OBJECTIVE)
-    assert said in str(failed.value)
+    assert message in str(failure.value)
 
 
 @pytest.mark.parametrize(
-    ("settings", "space", "said"),
+    ("settings", "space", "message"),
     [
         (["xx=3"], {}, "study.settings: xx: no such setting"),
         (["how=oddly"], {}, "study.settings: how=oddly: expected well,"),
@@ -132,11 +132,11 @@ def test_a_file_without_the_figure_is_a_failure(tmp_path: Path, content: str, sa
     ],
 )
 def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
-    make: Make, settings: list[str], space: dict[str, Any], said: str
+    make: Make, settings: list[str], space: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput) as refusal:
         make(*settings).check(parse_space(space) if space else ())
-    assert str(refused.value).startswith(said)
+    assert str(refusal.value).startswith(message)
 
 
 def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:
@@ -163,8 +163,8 @@ def test_a_fault_that_is_not_the_values_is_a_line_and_the_run_is_repeated(
         outer = RuntimeError("the writer failed")
         outer.__cause__, error = error, outer
     play = make()
-    with monkeypatch.context() as broken:
-        broken.setattr(TOY, "run", Mock(side_effect=error))
+    with monkeypatch.context() as patch:
+        patch.setattr(TOY, "run", Mock(side_effect=error))
         with pytest.raises(BadInput, match=r"run: .*; the same command goes on with this run"):
             play({}, 0, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -175,8 +175,8 @@ def test_a_figure_that_cannot_be_read_at_present_is_no_failure(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = make()
-    with monkeypatch.context() as broken:
-        broken.setattr("qwop.study.runs.read_json", Mock(side_effect=NotReadNow("x: too many open files")))
+    with monkeypatch.context() as patch:
+        patch.setattr("qwop.study.runs.read_json", Mock(side_effect=NotReadNow("x: too many open files")))
         with pytest.raises(NotReadNow):
             play({"x": "0.5"}, 3, tmp_path / "run")
     assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5

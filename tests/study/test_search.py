@@ -21,18 +21,18 @@ Make = Callable[..., Any]
 
 def table(rows: dict[int, list[float]]) -> Callable[..., float]:
     """Figures by trial, in the order of its runs."""
-    left = {trial: list(row) for trial, row in rows.items()}
-    return lambda trial, seed, values: left[trial].pop(0)
+    figures = {trial: list(row) for trial, row in rows.items()}
+    return lambda trial, seed, values: figures[trial].pop(0)
 
 
 def test_every_trial_has_its_repeats_and_counts_by_their_mean(bench: Make) -> None:
-    made = bench()
-    results = made.search()
+    own = bench()
+    results = own.search()
     assert [len(one.search) for one in results.trials] == [3] * 6
-    for one, recorded in zip(results.trials, made.study.trials, strict=True):
+    for one, recorded in zip(results.trials, own.study.trials, strict=True):
         assert recorded.value == pytest.approx(mean(one.search))
         assert recorded.intermediate_values[2] == pytest.approx(mean(one.search[:2]))
-    assert len(set(made.calls)) == 18
+    assert len(set(own.calls)) == 18
 
 
 def test_the_seed_decides_the_study_and_another_gives_another(bench: Make) -> None:
@@ -43,9 +43,9 @@ def test_the_seed_decides_the_study_and_another_gives_another(bench: Make) -> No
 
 def test_the_sampler_learns_where_good_values_are(bench: Make) -> None:
     results = bench(lambda trial, seed, values: float(values["x"]), trials=40, repeats=1).search()
-    drawn = [float(one.values["x"]) for one in results.trials]
-    assert np.mean(drawn[20:]) > np.mean(drawn[:3]) + 0.15
-    assert len(set(drawn)) == len(drawn)
+    points = [float(one.values["x"]) for one in results.trials]
+    assert np.mean(points[20:]) > np.mean(points[:3]) + 0.15
+    assert len(set(points)) == len(points)
 
 
 @pytest.mark.parametrize("runs", [0, 1, 7, 11])
@@ -74,15 +74,15 @@ def test_an_interrupted_search_goes_on(bench: Make) -> None:
 def test_a_disk_that_fails_after_a_trials_end_was_written_is_named(
     bench: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, tell = bench(lambda trial, seed, values: 1.0), Study.tell
+    own, tell = bench(lambda trial, seed, values: 1.0), Study.tell
 
-    def failing(study: Study, *arguments: Any, **named: Any) -> None:
-        tell(study, *arguments, **named)
-        raise OSError(errno.EIO, os.strerror(errno.EIO), str(made.folder / JOURNAL))
+    def failing(study: Study, *arguments: Any, **settings: Any) -> None:
+        tell(study, *arguments, **settings)
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(own.folder / JOURNAL))
 
     monkeypatch.setattr(Study, "tell", failing)
     with pytest.raises(OSError, match=JOURNAL):
-        made.search()
+        own.search()
     monkeypatch.undo()
     assert [one.state for one in bench(lambda trial, seed, values: 1.0).search().trials] == ["complete"] * 6
 
@@ -109,9 +109,9 @@ def test_two_processes_share_a_search(bench: Make) -> None:
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    made = bench(slow, trials=8)
-    assert [one.state for one in made.results.trials] == ["complete"] * 8
-    assert len(made.calls) == len(set(made.calls)) == 24
+    own = bench(slow, trials=8)
+    assert [one.state for one in own.results.trials] == ["complete"] * 8
+    assert len(own.calls) == len(set(own.calls)) == 24
 
 
 def test_a_process_takes_over_the_trial_of_one_that_dies_beside_it(bench: Make, killed_at: Make) -> None:

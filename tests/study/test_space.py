@@ -21,11 +21,11 @@ def test_a_space_comes_back_unchanged() -> None:
 
 def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    drawn = []
+    rows = []
     for _ in range(50):
         trial = study.ask()
-        drawn.append([one.suggest(trial) for one in parse_space(SPACE)])
-    rates, sizes, widths = zip(*drawn, strict=True)
+        rows.append([one.suggest(trial) for one in parse_space(SPACE)])
+    rates, sizes, widths = zip(*rows, strict=True)
     assert all(1e-5 <= float(rate) <= 1e-2 for rate in rates)
     assert sum(float(rate) < 1e-3 for rate in rates) > 20  # two of three decades
     assert all(16 <= int(size) <= 256 for size in sizes)
@@ -33,7 +33,7 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("entry", "message"),
     [
         ({"type": "real"}, "type=real: expected float, int or categorical"),
         ({"low": 1, "high": 2}, "type is not set: expected float, int or categorical"),
@@ -55,11 +55,11 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
         (3, "expected settings"),
     ],
 )
-def test_a_wrong_entry_is_refused_by_its_key(given: Any, said: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        parse_space({"loop.steps": given})
-    assert str(refused.value).startswith("study.space.loop.steps")
-    assert said in str(refused.value)
+def test_a_wrong_entry_is_refused_by_its_key(entry: Any, message: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        parse_space({"loop.steps": entry})
+    assert str(refusal.value).startswith("study.space.loop.steps")
+    assert message in str(refusal.value)
 
 
 def test_an_empty_space_is_refused() -> None:
