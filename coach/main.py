@@ -19,8 +19,7 @@ from ..common.reading import MEGABYTE, read_json
 from ..common.resume import removed_unless_begun
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
-from ..finetune.reports.model_selection import pace
-from ..finetune.reports.phase_evaluator import gain, success
+from ..finetune.figures import gain, pace, success
 from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.threads import use_one_thread

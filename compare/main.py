@@ -15,7 +15,7 @@ from ..common.command import REPORT
 from ..common.command_line import override
 from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
-from ..finetune.reports.phase_evaluator import figures_of
+from ..finetune.figures import figures_of
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of
 from .runner import jobs_of, require_commands, run_missing

@@ -24,7 +24,7 @@ from ..commands import COMMANDS
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import file_name, make_missing, write_atomic
-from ..finetune.reports.run_log import METRICS
+from ..finetune.log import METRICS
 from .runs import Plain, read_note, note_of
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}

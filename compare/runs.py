@@ -12,9 +12,8 @@ from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
 from ..common.reading import MEGABYTE, read_json
 from ..common.settings import read
-from ..finetune.reports.model_selection import best_policy
-from ..finetune.reports.phase_evaluator import read_evaluation
-from ..finetune.reports.run_log import METRICS, read_metrics
+from ..finetune.figures import best_policy, read_evaluation
+from ..finetune.log import METRICS, read_metrics
 
 Plain = dict[str, Any]
 

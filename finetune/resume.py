@@ -11,7 +11,7 @@ from ..common.errors import BadInput, naming
 from ..common.resume import checkpoint_to_resume, require_same, require_same_settings
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_newest
-from .reports.run_log import METRICS
+from .log import METRICS
 from .run import POLICY
 from .schedules.phase import parse_phases
 from .settings import FinetuneSettings

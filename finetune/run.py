@@ -21,8 +21,8 @@ from .display import Progress
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors, require_ray
 from .distributed.settings import RaySettings
-from .reports.phase_evaluator import PhaseEvaluator
-from .reports.run_log import RunLog
+from .evaluation import Evaluations
+from .log import RunLog
 from .schedules.environments import PhaseEnvironments
 from .schedules.schedule import Schedule
 from .settings import FinetuneSettings
@@ -54,7 +54,7 @@ class Run(Generic[A, L]):
     log: RunLog
     out: Path
     teacher: tuple[str, Policy] | None = None
-    evaluations: PhaseEvaluator | None = None
+    evaluations: Evaluations | None = None
     watch: Callable[[Progress], bool | None] = lambda now: None
     stage: int = 0
     begun_at: int = 0

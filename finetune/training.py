@@ -27,12 +27,11 @@ from .advice import length_notes, outside_warning, settings_notes
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .display import Display, Progress
+from .evaluation import FILM, Evaluations
+from .figures import gain, line, verdict
+from .log import RunLog, read_metrics
 from .loop import Loop, build
-from .reports.model_selection import best_policy, finalists
-from .reports.phase_evaluator import FILM, PhaseEvaluator
-from .reports.report import write_report
-from .reports.run_log import RunLog, read_metrics
-from .reports.verdict import verdict
+from .report import write_report
 from .resume import MAY_DIFFER, require_resumable
 from .run import POLICY, START, TEACHER, Run
 from .schedules.environments import phases_in
@@ -76,8 +75,8 @@ class Training:
         run, start, notes = self._prepared(None if resumed is None else resumed[1])
         if start.to_clone is not None:  # see what does not fit before the clone is made
             _rehearse(run)
-        for line in notes:
-            self._display.say(line)
+        for note in notes:
+            self._display.say(note)
         start = start.with_clone(settings.seed)
         run = replace(run, policy=_to_train(start.policy, run.whole))
         loop: Loop | None = None
@@ -127,10 +126,10 @@ class Training:
         notes = [*settings_notes(settings, start.policy.environment.id), *start.notes, *said]
         settings, left_out = _fitting(settings, start.policy.environment.id)
         log = RunLog(self._out, settings.tracker, to_plain(self._settings))
-        evaluations = PhaseEvaluator(
-            self._out, settings.evaluation, settings.evaluation.drawn, log, start.demonstrations, self._display,
-            keeps_best=settings.schedule.keep == BEST,
-        )  # fmt: skip
+        best = settings.schedule.keep == BEST
+        evaluations = Evaluations(
+            self._out, settings.evaluation, log, start.demonstrations, self._display, keeps_best=best
+        )
         run: AnyRun = Run(
             settings, start.policy, start.demonstrations, device, log, self._out, teacher, evaluations, self._progress
         )
@@ -188,35 +187,26 @@ class Training:
         assert evaluations is not None
         kept = None
         if run.whole.schedule.keep == BEST:
-            kept = self._keep_best(evaluations)
+            kept = evaluations.keep_best(out / START)
+            write_atomic(out / POLICY, kept.policy.read_bytes())
         why_not: str | None = "the schedule was over already; add a phase to continue"
         if not over:
             why_not = evaluations.film_best() if self._settings.video else "video=false"
         made_by = command_line("qwop-finetune", self._settings, without=("resume",))
-        report = write_report(out, f"qwop-finetune: {out}", made_by, kept)
+        report = write_report(out, f"qwop-finetune: {out}", made_by, None if kept is None else kept.evaluation.stem)
         say(f"policy: {out / POLICY}\nreport: {report}")
         say(f"no film: {why_not}" if why_not else f"film of its best game: {out / FILM}")
-        for title, said in (("in the end", evaluations.last), ("from start to end", evaluations.gain)):
-            if said is not None:
-                say(f"{title}: {said}")
+        if evaluations.last is not None:
+            say(f"in the end: {line(evaluations.last)}")
         judged: str | None = None
         if evaluations.ends is not None:
+            say(f"from start to end: {gain(*evaluations.ends)}")
             entropies = [row["learner/entropy"] for row in read_metrics(out) if "learner/entropy" in row]
             entropy = entropies[-1] if entropies else None
             judged = verdict(*evaluations.ends, decisions, entropy, evaluations.solved_at)
             say(f"verdict: {judged}")
         say(next_command("qwop-evaluate", policy=out / POLICY))
         return judged
-
-    def _keep_best(self, evaluations: PhaseEvaluator) -> str:
-        """Keep the best policy evaluated; returns the name of its evaluation."""
-        leaders = finalists(self._out, self._out / START)
-        evaluations.add_drawn({one.evaluation: load_policy(one.policy) for one in leaders})
-        kept = best_policy(self._out, self._out / START)
-        write_atomic(self._out / POLICY, kept.policy.read_bytes())
-        evaluations.keep(kept.evaluation, load_policy(kept.policy))
-        self._display.say(f"kept the best policy evaluated: {kept.policy}")
-        return kept.evaluation.stem
 
 
 def _rehearse(run: AnyRun) -> None:

@@ -31,10 +31,10 @@ from .evaluation.commands import CommandGamesSettings
 from .evaluation.evaluate import Evaluation
 from .evaluation.evaluate import evaluate as play_games
 from .finetune.display import Progress
+from .finetune.figures import figures_of, read_evaluation
+from .finetune.log import read_metrics
 from .finetune.loop import Stopped
 from .finetune.main import run as run_finetune
-from .finetune.reports.phase_evaluator import figures_of, read_evaluation
-from .finetune.reports.run_log import read_metrics
 from .finetune.run import POLICY, START
 from .finetune.settings import ScheduleSettings
 from .policies.files import load_policy

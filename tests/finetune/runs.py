@@ -11,9 +11,9 @@ from qwop.datasets.reader import Dataset
 from qwop.envs.qwop.saved import InMemory
 from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.display import Progress
+from qwop.finetune.evaluation import Evaluations
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import Loop
-from qwop.finetune.reports.phase_evaluator import PhaseEvaluator
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import Run
 from qwop.finetune.schedules.phase import Phase, PhaseValues
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
@@ -51,7 +51,7 @@ def make_run(
     schedule = ScheduleSettings(phases=phases, scale=scale)
     chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
     observer, log = observer or Observer(), log or RunLog(folder)
-    cpu, evaluations = torch.device("cpu"), cast(PhaseEvaluator, observer)
+    cpu, evaluations = torch.device("cpu"), cast(Evaluations, observer)
     return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, observer.progress)
 
 

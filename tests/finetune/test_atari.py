@@ -13,8 +13,8 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy

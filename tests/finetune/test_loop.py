@@ -19,8 +19,8 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.display import Progress
 from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import Loop
-from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.networks import Actor

@@ -11,8 +11,8 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy

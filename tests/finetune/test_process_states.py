@@ -11,8 +11,8 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.policy import Policy

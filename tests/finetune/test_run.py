@@ -12,8 +12,8 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import Loop, build
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.policy import Policy
 

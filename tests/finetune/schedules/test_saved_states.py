@@ -18,8 +18,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.agent import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
 from qwop.finetune.schedules.restarts import Restarts
 from qwop.finetune.schedules.saved_states import EVERY, demonstrated_states

@@ -17,9 +17,9 @@ from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.display import Progress
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_returns
+from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import build
 from qwop.finetune.replay.settings import BehaviourSettings
-from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork

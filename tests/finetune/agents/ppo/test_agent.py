@@ -10,8 +10,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.agent import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import Loop, build
-from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.schedules.environments import phase_environments
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE

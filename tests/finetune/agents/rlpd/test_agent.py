@@ -20,11 +20,11 @@ from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.log import RunLog
 from qwop.finetune.loop import Loop
 from qwop.finetune.loop import build as build_loop
 from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.transition_memory import TransitionMemory
-from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.policy import Policy

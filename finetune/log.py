@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.files import write_atomic
-from ...common.reading import MEGABYTE, read_rows
-from ...common.tracker import TENSORBOARD, Tracker, open_tracker
-from ..metrics import Metrics
+from ..common.files import write_atomic
+from ..common.reading import MEGABYTE, read_rows
+from ..common.tracker import TENSORBOARD, Tracker, open_tracker
+from .metrics import Metrics
 
 METRICS = "metrics.jsonl"
 

@@ -13,61 +13,16 @@ from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.reports.phase_evaluator import LIKENESS, PhaseEvaluator, decisions_of, gain, is_worse
-from qwop.finetune.reports.report import write_report
-from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.evaluation import LIKENESS, Evaluations
+from qwop.finetune.figures import gain
+from qwop.finetune.log import RunLog
+from qwop.finetune.report import write_report
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import PhaseEvaluationSettings
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-
-def runner(finishes: int, median: float | None, metres: float, episodes: int = 31) -> dict[str, Any]:
-    return {"finishes": finishes, "episodes": episodes, "median_seconds": median, "mean_metres": metres}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        (runner(20, 47.0, 80.0), runner(31, 45.5, 100.2), "finished 20 of 31 → 31 of 31, median 47.00 → 45.50 s"),
-        (runner(0, None, 3.0), runner(2, 60.0, 33.3), "finished 0 of 31 → 2 of 31, 3.0 → 33.3 m on average"),
-        (
-            {**runner(20, 47.0, 80.0), "drawn": runner(50, 48.0, 80.0, 100)},
-            {**runner(31, 45.5, 100.2), "drawn": runner(90, 46.0, 98.0, 100)},
-            "finished 20 of 31 → 31 of 31, median 47.00 → 45.50 s; "
-            "drawn finished 50 of 100 → 90 of 100, median 48.00 → 46.00 s",
-        ),
-        ({"mean_return": 9.26}, {"mean_return": 200.0}, "mean return 9.3 → 200.0"),
-        ({"mean_return": 0.012}, {"mean_return": 0.49}, "mean return 0.01 → 0.49"),
-    ],
-)
-def test_the_gain_compares_the_end_with_the_start(before: dict[str, Any], after: dict[str, Any], said: str) -> None:
-    assert gain(before, after) == said
-
-
-@pytest.mark.parametrize(
-    ("after", "before", "worse"),
-    [
-        (runner(15, 51.7, 80.0), runner(26, 42.5, 95.0), True),
-        (runner(23, 42.5, 90.0), runner(26, 42.5, 95.0), False),  # a tenth less, but within two standard errors
-        (runner(950, 42.5, 90.0, 1000), runner(999, 42.5, 95.0, 1000), False),  # certain, but a twentieth
-        (
-            {**runner(25, 44.0, 90.0), "drawn": runner(47, 48.0, 80.0, 100)},
-            {**runner(26, 44.0, 90.0), "drawn": runner(85, 48.0, 80.0, 100)},
-            True,
-        ),
-        (runner(31, 42.5, 90.0), runner(0, None, 3.0), False),
-        ({"mean_return": 5.0, "mean_return_interval": [4, 6]}, {"mean_return_interval": [6.5, 9]}, True),
-        ({"mean_return": 5.0, "mean_return_interval": [4, 7]}, {"mean_return_interval": [6.5, 9]}, False),
-        ({"mean_return": 5.0}, {"mean_return": 9.0}, False),  # one game each: nothing is known
-    ],
-)
-def test_a_policy_is_worse_where_chance_does_not_explain_it(
-    after: dict[str, Any], before: dict[str, Any], worse: bool
-) -> None:
-    assert is_worse(after, before) is worse
 
 
 @pytest.mark.parametrize("part", ["q_head", "policy_head", "trunk", "scaler", "nothing"])
@@ -80,8 +35,8 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
         played.append(settings.greedy)
         return evaluate(policy, settings)
 
-    monkeypatch.setattr("qwop.finetune.reports.phase_evaluator.evaluate", counted)
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 2, opened(tmp_path))
+    monkeypatch.setattr("qwop.finetune.evaluation.evaluate", counted)
+    results = made(tmp_path, 2, 2)
     results.add_start(policy)
     assert played == [True, False]
     with torch.no_grad():
@@ -99,7 +54,7 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
 def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_report(
     tmp_path: Path, policy: Policy
 ) -> None:
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
+    results = made(tmp_path, 2, 0)
     results.add_start(policy)
     start = tmp_path / "phases" / "0-start.json"
     told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
@@ -111,7 +66,7 @@ def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_r
     assert "1-alone (clearly worse than 0-start)" in write_report(tmp_path, "a run").read_text()
     again = results.add(1, Phase("later", 1), policy, 160)
     assert "than 0-start" in again
-    keeping = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path), keeps_best=True)
+    keeping = made(tmp_path, 2, 0, keeps_best=True)
     said = keeping.add(2, Phase("polish", 1), policy, 240)
     assert "\nnote: clearly worse than " in said
     assert said.endswith("; in the end the run keeps its best policy")
@@ -120,7 +75,7 @@ def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_r
 def test_a_clone_played_with_sharper_probabilities_than_those_that_learn_is_not_lost(
     tmp_path: Path, policy: Policy
 ) -> None:
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
+    results = made(tmp_path, 2, 0)
     said = results.add_start(replace(policy, sharpness=5.0))
     assert "\nnote: the start draws from sharpened probabilities (to the power of 5); training begins from" in str(said)
     start = tmp_path / "phases" / "0-start.json"
@@ -135,26 +90,31 @@ def policy() -> Policy:
     return Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
 
 
-def opened(folder: Path) -> RunLog:
+def made(folder: Path, episodes: int, drawn: int, *more: Any, **choice: bool) -> Evaluations:
+    """Evaluations of so many greedy and drawn games, and their open log."""
     log = RunLog(folder)
     log.open()
-    return log
+    return Evaluations(folder, PhaseEvaluationSettings(episodes=episodes, drawn=drawn), log, *more, **choice)
+
+
+def ends(results: Evaluations) -> tuple[Any, Any]:
+    assert results.ends is not None
+    return results.ends
 
 
 def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorboard(
     tmp_path: Path, policy: Policy
 ) -> None:
-    log = opened(tmp_path)
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 3, log)
+    results = made(tmp_path, 4, 3)
     assert results.last is None
-    assert results.gain is None
+    assert results.ends is None
     said = results.add_start(policy)
     assert said is not None
     assert said.startswith("start: mean return ")
     assert "; drawn: mean return " in said
-    assert results.gain is None  # nothing to compare it with yet
+    assert results.ends is None  # nothing to compare it with yet
     results.add(0, Phase("only", 1.0), policy, decisions=500)
-    log.close()
+    results._log.close()
     start, only = (json.loads((tmp_path / "phases" / f"{name}.json").read_text()) for name in ("0-start", "1-only"))
     assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
     assert start["mean_return"] == only["mean_return"]
@@ -164,9 +124,9 @@ def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorbo
         assert [point.step for point in points] == [0, 500]
         assert points[1].value == pytest.approx(found["mean_return"])
     # A resumed run has its start from the file.
-    again = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 0, opened(tmp_path))
+    again = made(tmp_path, 4, 0)
     again.add(1, Phase("more", 1.0), policy, decisions=900)
-    assert again.gain == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
+    assert gain(*ends(again)) == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
 
 
 def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
@@ -176,8 +136,9 @@ def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
     for length in (30, 10):
         writer.write(make_episode(length, actions=policy.actions, shape=policy.observation.shape))
     dataset = open_dataset(tmp_path / "demos")
-    observations, actions = decisions_of(dataset)
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path), dataset)
+    observations = np.concatenate([one.observations[:-1] for one in dataset])
+    actions = np.concatenate([one.actions for one in dataset])
+    results = made(tmp_path, 1, 0, dataset)
     results.add_start(policy)
     with torch.no_grad():
         best = policy.network.logits(torch.from_numpy(observations)).argmax(-1).numpy()
@@ -187,7 +148,7 @@ def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
 
 
 def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) -> None:
-    results = PhaseEvaluator(tmp_path, PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path))
+    results = made(tmp_path, 0, 3)
     assert results.add_start(policy) is None
     results.add(0, Phase("only", 1.0), policy, decisions=500)
     assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
@@ -196,7 +157,7 @@ def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) ->
 
 @pytest.mark.parametrize("name", ["walk/run", "/../../walk", "..", "walk\nrun", "後" * 200])
 def test_a_phase_of_any_name_has_its_files_with_the_others(tmp_path: Path, policy: Policy, name: str) -> None:
-    results = PhaseEvaluator(tmp_path / "run", PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path / "log"))
+    results = made(tmp_path / "run", 0, 3)
     results.add(0, Phase(name, 1.0), policy, decisions=500)
     (path,) = (path for path in tmp_path.rglob("*.safetensors"))
     assert path.parent == tmp_path / "run" / "phases"
@@ -207,7 +168,7 @@ def test_a_phase_of_any_name_has_its_files_with_the_others(tmp_path: Path, polic
 def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
     tmp_path: Path, policy: Policy
 ) -> None:
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results = made(tmp_path, 1, 0)
     results.add_start(policy)
     for decisions, within in ((200, True), (400, True), (500, False)):
         results.add(0, Phase("only", 1.0), policy, decisions, within=within)
@@ -218,7 +179,7 @@ def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_wh
 
 
 def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
-    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 2, opened(tmp_path))
+    results = made(tmp_path, 1, 2)
     results.add_start(policy)
     results.add(0, Phase("only", 1.0), policy, 200, within=True)
     path = tmp_path / "phases" / "1-only-200.json"
@@ -228,19 +189,18 @@ def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp
     results.add(0, Phase("only", 1.0), policy, 500)
     last = results.last
     results.add_drawn({path: load_policy(path.with_suffix(".safetensors"))})
-    results.keep(path, load_policy(path.with_suffix(".safetensors")))
     kept = json.loads(path.read_text())
     assert kept["drawn"]["episodes"] == 2
-    assert results.last is not None
+    path.write_text(json.dumps(kept | {"mean_return": 999.0}))  # the best
+    assert results.keep_best(tmp_path / "start.safetensors").evaluation == path
     assert results.last != last
-    assert results.last.startswith(f"mean return {kept['mean_return']:.1f} ")
-    assert results.gain is not None
-    assert f"→ {kept['mean_return']:.1f}; drawn" in results.gain
+    assert results.last is not None
+    assert results.last["mean_return"] == 999.0
+    assert "→ 999.0; drawn" in gain(*ends(results))
 
 
 def test_drawn_games_that_are_played_side_by_side_are_those_of_their_policies(tmp_path: Path) -> None:
-    settings = EvaluationSettings(episodes=1)
-    results, policies = PhaseEvaluator(tmp_path, settings, 2, opened(tmp_path)), {}
+    results, policies = made(tmp_path, 1, 2), {}
     for decisions, action in ((100, 1), (200, 5), (300, 8)):
         policy = load_policy("champion")
         short = {**policy.environment.settings, "time_limit": 3.0}
@@ -251,6 +211,6 @@ def test_drawn_games_that_are_played_side_by_side_are_those_of_their_policies(tm
         policies[tmp_path / "phases" / f"1-only-{decisions}.json"] = policy
     results.add_drawn(policies)
     found = [json.loads(path.read_text())["drawn"] for path in policies]
-    drawn = settings.with_(greedy=False, episodes=2)
+    drawn = EvaluationSettings(greedy=False, episodes=2)
     assert found == [json.loads(json.dumps(evaluate(one, drawn).summary())) for one in policies.values()]
     assert len({one["mean_return"] for one in found}) == 3

@@ -6,13 +6,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ...common.charts import Band, line_chart
-from ...common.command import CONFIGURATION, REPORT
-from ...common.files import write_atomic
-from ...common.page import figures, origin, page, tiles, video
-from ..experience.sequences import SOURCES
-from .phase_evaluator import FILM, LIKENESS, read_evaluation
-from .run_log import read_metrics
+from ..common.charts import Band, line_chart
+from ..common.command import CONFIGURATION, REPORT
+from ..common.files import write_atomic
+from ..common.page import figures, origin, page, tiles, video
+from .evaluation import FILM, LIKENESS
+from .experience.sequences import SOURCES
+from .figures import read_evaluation
+from .log import read_metrics
 
 EVALUATION_COLUMNS = {
     "finishes": "finished",

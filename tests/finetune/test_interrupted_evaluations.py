@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from qwop.evaluation.evaluate import Evaluation, evaluate
+from qwop.finetune import evaluation
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.reports import phase_evaluator
 
 from .runs import assert_same
 
@@ -41,7 +41,7 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
             before.pop(0)()
         return evaluate(*given)
 
-    monkeypatch.setattr(phase_evaluator, "evaluate", evaluated)
+    monkeypatch.setattr(evaluation, "evaluate", evaluated)
     return before
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.finetune.reports.report import phase_bands, write_report
+from qwop.finetune.report import phase_bands, write_report
 
 Row = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from qwop.common.errors import BadInput
 from qwop.finetune.experience.collector import EpisodeStats
-from qwop.finetune.reports.run_log import METRICS, RunLog, read_metrics
+from qwop.finetune.log import METRICS, RunLog, read_metrics
 
 
 def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeStats:

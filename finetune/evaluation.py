@@ -1,0 +1,257 @@
+"""Evaluations of a run: its policy at the start, within and after each phase, and a film of the best game."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..common.cores import cores, use_cores
+from ..common.files import file_name, write_atomic
+from ..datasets.reader import Dataset
+from ..envs.spec import Observations
+from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.film import film
+from ..policies.files import load_policy, save_policy
+from ..policies.policy import Policy
+from .display import Display
+from .figures import START, Candidate, Figures, best_policy, finalists, is_worse, line, read_evaluation, success
+from .log import RunLog
+from .schedules.phase import Phase
+from .settings import PhaseEvaluationSettings
+
+FILM = "best.mp4"
+"""Name of the film of the best game, in the run's folder."""
+
+LONGEST_NAME = 50
+"""Characters of a phase's name in the names of its files, of which systems permit 255 bytes."""
+
+LIKENESS = "player_actions"
+"""Figure of an evaluation: share of the demonstrated decisions whose action is the policy's most probable one."""
+
+MOST_SHOWN = 5000
+"""Most demonstrated decisions to compare a policy with."""
+
+
+class _Judged(NamedTuple):
+    games: Evaluation
+    figures: Figures
+
+
+class Evaluations:
+    """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
+
+    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
+    within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
+    The log's tracker gets the figures, too. Besides the greedy games, `drawn` games with drawn actions are played (not
+    within phases), because a greedy runner may never leave the start. Policies that are marked to be played with drawn
+    actions play greedily too, unless the settings choose. A policy that decides as an earlier one did plays no games.
+    demonstrations: each policy is compared with their player. keeps_best: the run keeps the best policy in the end, not
+    the last one.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: PhaseEvaluationSettings,
+        log: RunLog,
+        demonstrations: Dataset | None = None,
+        display: Display | None = None,
+        *,
+        keeps_best: bool = False,
+    ) -> None:
+        self._run, self._folder = folder, folder / "phases"
+        self._settings = settings.playing(True)
+        self._log, self._demonstrations, self._display = log, demonstrations, display or Display()
+        self._keeps_best = keeps_best
+        self._last: _Judged | None = None
+        self._greedy: dict[str, Evaluation] = {}
+        self._drawn: dict[str, Figures] = {}
+        """Greedy games and figures of drawn ones, by the policy that played them (`_who_plays`)."""
+
+    def add_start(self, policy: Policy) -> str | None:
+        """Evaluate the initial policy; prints and returns a summary, None without games."""
+        if self._settings.episodes == 0:
+            return None
+        self._display.show("evaluating the start")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        said = f"start: {line(self._evaluate('start', policy, self._folder / START, 0).figures)}"
+        if policy.sharpness != 1.0:
+            said += (
+                f"\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); "
+                "training begins from the network's own, whose drawn games may be worse at first"
+            )
+        return self._said(said)
+
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
+        """Save and evaluate the policy after this many decisions; prints and returns a summary.
+
+        within: the phase is not over.
+        """
+        self._display.show(f"evaluating {'in' if within else 'after'} {phase.name}")
+        stem = f"{index + 1}-{file_name(phase.name)[:LONGEST_NAME]}{f'-{decisions}' if within else ''}"
+        path = self._folder / f"{stem}.safetensors"
+        save_policy(path, policy)
+        name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
+        if self._settings.episodes == 0:
+            return self._said(f"{name}: {path}")
+        before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
+        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, before, within=within)
+        said = f"{name}: {line(self._last.figures)}"
+        if (better := self._last.figures.get("worse_than")) is not None:
+            worse = f"clearly worse than {better} ({line(before[better])})"
+            said += (
+                f"\nnote: {worse}; in the end the run keeps its best policy"
+                if self._keeps_best
+                else f"\nwarning: {worse}; the run keeps its last policy, with schedule.keep=best its best one"
+            )
+        return self._said(said)
+
+    def forget_after(self, decisions: int) -> None:
+        """Remove evaluations within phases after this many decisions, for a run resumed from there."""
+        for path in self._folder.glob("*.json"):
+            if read_evaluation(path).get("decisions", 0) > decisions:
+                path.unlink()
+                path.with_suffix(".safetensors").unlink(missing_ok=True)
+
+    def keep_best(self, start: Path) -> Candidate:
+        """Choose the best policy evaluated, which counts as the run's final one; start: file of the initial one.
+
+        The finalists that were evaluated within a phase play their drawn games first.
+        """
+        self.add_drawn({one.evaluation: load_policy(one.policy) for one in finalists(self._run, start)})
+        kept = best_policy(self._run, start)
+        if self._last is None or self._last.figures["decisions"] != kept.figures["decisions"]:
+            self._last = _Judged(self._games(load_policy(kept.policy)), kept.figures)
+        self._said(f"kept the best policy evaluated: {kept.policy}")
+        return kept
+
+    def add_drawn(self, policies: Mapping[Path, Policy]) -> None:
+        """Add the drawn games to evaluations that lack them, because they were made within a phase; on each core one
+        policy plays at a time. policies: by their evaluations."""
+        found = {path: read_evaluation(path) for path in policies}
+        wanted = self._settings.greedy and self._settings.drawn
+        lacking = {path: one for path, one in found.items() if wanted and "drawn" not in one}
+        side_by_side = all(one.environment.capabilities.parallel for one in policies.values())
+        threads = (torch.get_num_threads(),)
+        pool = ThreadPoolExecutor(cores() if side_by_side else 1, "drawn", initializer=_use_one_core, initargs=threads)
+        try:
+            played = [pool.submit(self._drawn_figures, policies[path]) for path in lacking]
+            for (path, figures), drawn in zip(lacking.items(), played, strict=True):
+                self._log.evaluated(figures["decisions"], drawn.result(), "drawn")
+                _write(path, figures | {"drawn": drawn.result()})
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    @property
+    def ends(self) -> tuple[Figures, Figures] | None:
+        """Figures of the initial and of the final policy; None if either is missing."""
+        start = self._folder / START
+        return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
+
+    @property
+    def last(self) -> Figures | None:
+        """Figures of the final policy; None before the first evaluation of a phase."""
+        return None if self._last is None else self._last.figures
+
+    @property
+    def solved_at(self) -> float | None:
+        """Mean return from which the environment counts as solved; None if it has no such threshold."""
+        return None if self._last is None else self._last.games.environment.open().reward_threshold
+
+    def film_best(self) -> str | None:
+        """Write the final policy's best game to `best.mp4`; returns the reason if it cannot."""
+        if self._last is None:
+            return "no game was evaluated"
+        games = self._last.games
+        return film(self._run / FILM, games.best, games.environment, lambda done, of: None)
+
+    def _said(self, said: str) -> str:
+        self._display.say(said)
+        return said
+
+    def _evaluate(
+        self,
+        name: str,
+        policy: Policy,
+        path: Path,
+        decisions: int,
+        before: Mapping[str, Figures] | None = None,
+        *,
+        within: bool = False,
+    ) -> _Judged:
+        """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
+        clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities: training
+        begins from the network's own."""
+        games = self._games(policy)
+        figures: dict[str, Any] = {"phase": name, "decisions": decisions, **games.to_json()}
+        if policy.sharpness != 1.0:
+            figures["sharpness"] = policy.sharpness
+        if self._player is not None and not policy.initial_state(1):
+            observations, actions = self._player
+            figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
+        if self._settings.greedy and self._settings.drawn and not within:
+            figures["drawn"] = self._drawn_figures(policy)
+            self._log.evaluated(decisions, figures["drawn"], "drawn")
+        alike = {name: one for name, one in (before or {}).items() if one.get("sharpness", 1.0) == policy.sharpness}
+        if lost := {name: one for name, one in alike.items() if is_worse(figures, one)}:
+            figures["worse_than"] = max(lost, key=lambda name: success(lost[name]))
+        self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
+        _write(path, figures)
+        return _Judged(games, figures)
+
+    def _games(self, policy: Policy) -> Evaluation:
+        who = _who_plays(policy)
+        if who not in self._greedy:
+            self._greedy[who] = evaluate(policy, self._settings)
+        return self._greedy[who]
+
+    def _drawn_figures(self, policy: Policy) -> Figures:
+        who = _who_plays(policy)
+        if who not in self._drawn:
+            drawn = self._settings.with_(greedy=False, episodes=self._settings.drawn)
+            self._drawn[who] = evaluate(policy, drawn).summary()
+        return self._drawn[who]
+
+    @cached_property
+    def _player(self) -> tuple[Observations, NDArray[np.int64]] | None:
+        """Observations, [n, …], and actions, int64 [n], of at most `MOST_SHOWN` demonstrated decisions, as many of each
+        game, evenly spaced; None without demonstrations."""
+        if self._demonstrations is None:
+            return None
+        each = max(MOST_SHOWN // len(self._demonstrations), 1)
+        observations, actions = [], []
+        for episode in self._demonstrations:
+            chosen = np.linspace(0, len(episode) - 1, min(each, len(episode))).astype(np.int64)
+            observations.append(episode.observations[chosen])
+            actions.append(episode.actions[chosen].astype(np.int64))
+        return np.concatenate(observations), np.concatenate(actions)
+
+
+def _who_plays(policy: Policy) -> str:
+    """Digest of all that a policy's games depend on, apart from the settings of its evaluation."""
+    network = policy.network
+    said = [network.architecture, network.description(), policy.environment.to_json(), policy.sharpness]
+    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for name, tensor in network.state_dict().items():
+        if name.partition(".")[0] not in network.judging:  # a phase that trains the critic alone changes nothing
+            found.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()
+
+
+def _write(path: Path, figures: Figures) -> None:
+    write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+
+
+def _use_one_core(threads: int) -> None:
+    """Prepare a thread that plays the games of one policy. Games that were divided among several would wait for
+    Python's lock at every decision; without a number of threads MKL would take all cores, and the last bits depend on
+    it."""
+    use_cores(1)
+    torch.set_num_threads(threads)

@@ -1,0 +1,220 @@
+"""Figures of a run's evaluations: read from its folder, compared, and the best policy by them.
+
+The figures of an evaluation are those of greedy games; `drawn` holds those of its games with drawn actions.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import BadInput
+from ..common.reading import MEGABYTE, read_json
+
+START = "0-start.json"
+"""Evaluation of the initial policy, in the folder of the phases."""
+
+Figures = Mapping[str, Any]
+
+LOSS = 0.1
+"""Smallest drop in the share of games finished that counts as a loss."""
+
+FASTER, FARTHER = 0.98, 2.0
+"""Ratio of median times below which a policy is clearly faster, and the metres by which one that never finishes gets
+clearly farther."""
+
+NOISE = 0.02
+"""Standard error of a share of 0.96 in 100 games."""
+
+FINALISTS = 4
+"""Most policies that play drawn games for the choice alone."""
+
+RELIABLE = 0.95
+"""Share of finished games from which a policy has little left to learn but pace."""
+
+CERTAIN = 0.1
+"""Entropy in nats below which a policy hardly tries anything but its usual actions."""
+
+MORE = "more decisions (schedule.decisions, or schedule.scale)"
+
+
+def read_evaluation(path: Path) -> dict[str, Any]:
+    """Read the evaluation at a phase's end; BadInput if the file is not one."""
+    document: Any = read_json(path, MEGABYTE, "remove it")
+    if not isinstance(document, dict) or "episodes" not in document:
+        raise BadInput(f"{path}: not an evaluation; remove it")
+    return document
+
+
+def figures_of(evaluation: Figures) -> dict[str, Any]:
+    """The figures of an evaluation, without its games and settings."""
+    return {name: one for name, one in evaluation.items() if not isinstance(one, Mapping) and name != "games"}
+
+
+def success(figures: Figures) -> float:
+    """Share of games finished; without a track, the mean return."""
+    return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
+
+
+def pace(figures: Figures) -> tuple[float, float]:
+    """Sort key of policies that finish alike: lower median time, then metres."""
+    median = figures.get("median_seconds")
+    return -math.inf if median is None else -median, figures.get("mean_metres", 0.0)
+
+
+def is_worse(figures: Figures, before: Figures) -> bool:
+    """True if a policy is clearly worse than an earlier one: it finishes fewer games, greedy or drawn, by a tenth and
+    two standard errors of the difference. Without a track: the intervals of the mean returns do not overlap."""
+    return any(_falls_behind(now, then) for now, then in _greedy_and_drawn(figures, before))
+
+
+def is_better(figures: Figures, before: Figures) -> bool:
+    """True if a policy is clearly better: more games finished, the same ones faster, or farther where none is; without
+    a track, a clearly higher return."""
+    if is_worse(before, figures):
+        return True
+    if "finishes" not in figures or "finishes" not in before or is_worse(figures, before):
+        return False
+    return any(_faster_or_farther(now, then) for now, then in _greedy_and_drawn(figures, before))
+
+
+def _greedy_and_drawn(now: Figures, then: Figures) -> Iterator[tuple[Figures, Figures]]:
+    """Yield the figures of greedy games of two evaluations, then those of drawn games if both have them."""
+    yield now, then
+    if "drawn" in now and "drawn" in then:
+        yield now["drawn"], then["drawn"]
+
+
+def _falls_behind(now: Figures, then: Figures) -> bool:
+    if "finishes" not in now or "finishes" not in then:
+        mine, theirs = now.get("mean_return_interval"), then.get("mean_return_interval")
+        return bool(mine and theirs and mine[1] < theirs[0])
+    games = now["episodes"], then["episodes"]
+    pooled = (now["finishes"] + then["finishes"]) / sum(games)
+    error = math.sqrt(pooled * (1 - pooled) * sum(1 / n for n in games))
+    return success(then) - success(now) > max(LOSS, 2 * error)
+
+
+def _faster_or_farther(now: Figures, then: Figures) -> bool:
+    times = now["median_seconds"], then["median_seconds"]
+    if None not in times and times[0] < FASTER * times[1]:
+        return True
+    return bool(then["finishes"] == 0 and now["mean_metres"] > then["mean_metres"] + FARTHER)
+
+
+def line(figures: Figures) -> str:
+    """The figures in a line."""
+    if "finishes" not in figures:
+        said = f"mean return {_return(figures['mean_return'])}"
+        if interval := figures.get("mean_return_interval"):
+            said += f" ({' … '.join(map(_return, interval))})"
+        said += f" in {figures['episodes']} games"
+    else:
+        said = (
+            f"finished {figures['finishes']} of {figures['episodes']} games, {figures['mean_metres']:.1f} m on average"
+        )
+        if figures["finishes"]:
+            said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
+    return f"{said}; drawn: {line(figures['drawn'])}" if "drawn" in figures else said
+
+
+def gain(before: Figures, after: Figures) -> str:
+    """Describe the difference between two evaluations."""
+    pairs = zip(("", "drawn "), _greedy_and_drawn(before, after), strict=False)
+    return "; ".join(_difference(*pair, kind) for kind, pair in pairs)
+
+
+def _difference(before: Figures, after: Figures, kind: str) -> str:
+    if "finishes" not in before or "finishes" not in after:
+        return f"{kind}mean return {' → '.join(_return(one['mean_return']) for one in (before, after))}"
+    shares = (f"{one['finishes']} of {one['episodes']}" for one in (before, after))
+    said = f"{kind}finished {' → '.join(shares)}"
+    medians = [one["median_seconds"] for one in (before, after)]
+    if None not in medians:
+        return f"{said}, median {medians[0]:.2f} → {medians[1]:.2f} s"
+    return f"{said}, {before['mean_metres']:.1f} → {after['mean_metres']:.1f} m on average"
+
+
+def _return(value: float) -> str:
+    """A return to a digit, or to two where it is a fraction, as a share of games won is."""
+    return f"{value:.{2 if abs(value) <= 1 else 1}f}"
+
+
+def verdict(
+    before: Figures, after: Figures, decisions: int, entropy: float | None, solved_at: float | None = None
+) -> str:
+    """One line about a run of this many decisions, from the evaluations of its first and its final policy.
+
+    entropy: mean entropy of the policy in the last update, nats, if known. solved_at: mean return from which the
+    environment counts as solved, if it has one.
+    """
+    track = "finishes" in after
+    unsolved = solved_at is not None and not track and after["mean_return"] < solved_at
+    if is_better(after, before):
+        reached = f"mean return {_return(after['mean_return'])}, and {solved_at:g} counts as solved" if unsolved else ""
+        return f"learned, but not to the end: {reached}; try {MORE}" if unsolved else "learned"
+    if is_worse(after, before):
+        return "became worse: try a lower algorithm.learning_rate, or schedule.keep=best"
+    if solved_at is not None and not track and not unsolved:
+        return f"stayed as good as it was, which counts as solved (mean return {solved_at:g})"
+    if min(_shares(before), default=0.0) >= RELIABLE:
+        return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
+    if entropy is not None and entropy < CERTAIN and max(_shares(after), default=0.0) <= 0.5:
+        shown = "schedule=person, which shows it the embedded games"
+        return (
+            f"did not learn: its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new; try "
+            f"{shown if track else 'a higher algorithm.entropy_coefficient'}"
+        )
+    other = "schedule" if track else "algorithm"
+    return f"did not learn: {decisions:,} decisions brought no clear gain; try {MORE}, or another {other}"
+
+
+def _shares(figures: Figures) -> list[float]:
+    """Shares of the greedy and of the drawn games that finished; empty without a track."""
+    return [success(one) for one in (figures, figures.get("drawn", {})) if "finishes" in one]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An evaluated policy of a run: its file, its evaluation's file, and the figures."""
+
+    policy: Path
+    evaluation: Path
+    figures: Figures
+
+    @property
+    def drawn(self) -> float:
+        """Share of the drawn games that finished; 0 if none were played."""
+        drawn = self.figures.get("drawn", {})
+        return success(drawn) if "finishes" in drawn else 0.0
+
+
+def finalists(run: Path, start: Path) -> list[Candidate]:
+    """The fastest of the evaluated policies of the run in `run` that lead by their greedy games, fastest first.
+
+    start: file of the initial policy, which is one of those evaluated. Raises BadInput for a file that is not an
+    evaluation.
+    """
+    return sorted(_leaders(run, start), key=lambda one: pace(one.figures), reverse=True)[:FINALISTS]
+
+
+def best_policy(run: Path, start: Path) -> Candidate:
+    """The best evaluated policy of the run in `run`; the earliest of equals. start: as for `finalists`.
+
+    The most greedy games finished count first. Of these policies, those whose drawn finishes come within `NOISE` of
+    the most differ by chance, and the fastest of them is the best.
+    """
+    leaders = _leaders(run, start)
+    most = max(one.drawn for one in leaders)
+    return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: pace(one.figures))
+
+
+def _leaders(run: Path, start: Path) -> list[Candidate]:
+    found = [
+        Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
+        for path in (run / "phases").glob("*.json")
+    ]
+    most = max(success(one.figures) for one in found)
+    leaders = [one for one in found if success(one.figures) == most]
+    return sorted(leaders, key=lambda one: one.figures.get("decisions", 0))

@@ -1,1 +1,0 @@
-"""The log of a run, and the reports drawn from it."""
