@@ -15,8 +15,7 @@ from ...envs.spec import EnvironmentSpec
 from ...envs.vector import VectorEnv, make_vector
 from ...policies.policy import Policy
 from .phase import Phase
-from .restarts import Restarts
-from .saved_states import demonstrated_states
+from .restarts import Restarts, demonstrated_states
 from .teacher_wrapper import Teacher, TeacherWrapper
 
 

@@ -1,17 +1,138 @@
-"""Games that start from saved states of earlier games or of demonstrations, for practice far from the start."""
+"""Games that start from saved ones, of earlier games or of demonstrations, for practice far from the start."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
+from ...datasets.from_keys import states_along
+from ...datasets.reader import Dataset
+from ...datasets.schema import Episode
+from ...envs.engine.batch import DISTANCE
+from ...envs.names import outcome_name
+from ...envs.qwop.env import QWOPEnv
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.spec import Observations
+from ...envs.spec import EnvironmentSpec, Observations
 from ...envs.vector import Infos
 from .phase import RestartSettings
-from .saved_states import PassedStates, SavedState, StatesBeforeFalls, StateSource
+
+CAPACITY = 256
+"""Largest number of saved states of earlier games; beyond it, a new one replaces a random one."""
+
+KEEP_SHARE = 0.25
+"""Probability, for each step in which some game is in the stretch, of saving one of these games."""
+
+NOT_BEFORE, NOT_AFTER = 5, 1
+"""Whole seconds before a fall between which states are kept: enough time to prevent it, and little more."""
+
+EVERY = 10
+"""Frames between two states of a demonstration."""
+
+LEFT = 10.0
+"""Minimum seconds from a state to the game's time limit."""
+
+SavedGame = dict[str, Any]
+"""A game saved by `QWOPVectorEnv.save_game`."""
+
+_BEGUN = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
+
+
+class Starts:
+    """Saved games that a game may start from. These are fixed, such as those of demonstrations, and not part of
+    checkpoints; a game that began from one has its place among them (`origin`)."""
+
+    def __init__(self, games: Sequence[SavedGame]) -> None:
+        self.games = games
+
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Process the current step. ended, whole: bool [n], games that are over, and that began at the real start."""
+
+    def clear(self) -> None:
+        """Discard the games that were collected."""
+
+    def get_state(self) -> dict[str, object]:
+        return {}
+
+    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
+        """Restore a state from `get_state`; `env` plays again what led to the saved games."""
+
+
+class PassedStarts(Starts):
+    """Games between two distances, `metres`, that began at the real start: at most `CAPACITY`, in which a new one
+    replaces a random one. Occasionally a random game among those in the stretch is saved."""
+
+    games: list[SavedGame]
+
+    def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
+        super().__init__([])
+        self._low, self._high = metres
+        self._generator = generator
+
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        rows = np.flatnonzero(~ended & whole & (self._low <= infos["distance"]) & (infos["distance"] < self._high))
+        if len(rows) and self._generator.random() < KEEP_SHARE:
+            self._keep(env.save_game(int(self._generator.choice(rows))))
+
+    def _keep(self, game: SavedGame) -> None:
+        if len(self.games) < CAPACITY:
+            self.games.append(game)
+        else:
+            self.games[int(self._generator.integers(CAPACITY))] = game
+
+    def clear(self) -> None:
+        self.games = []
+
+    def get_state(self) -> dict[str, object]:
+        return {"saved": _to_plain(self.games)}
+
+    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
+        self.games = env.played_again(state["saved"])
+
+
+class StartsBeforeFalls(PassedStarts):
+    """One state a second, `NOT_BEFORE` to `NOT_AFTER` seconds before a fall. The policy fails from these states, so
+    games practise its mistakes."""
+
+    def __init__(self, env: QWOPVectorEnv, metres: tuple[float, ...], generator: np.random.Generator) -> None:
+        super().__init__(metres, generator)
+        self._a_second = max(round(env.task.decisions_per_second), 1)
+        self._recent: list[deque[SavedGame]] = [deque(maxlen=NOT_BEFORE) for _ in range(env.num_envs)]
+        self._steps = np.zeros(env.num_envs, dtype=np.int64)
+
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        self._steps += 1
+        for row in np.flatnonzero(whole & ~ended & (self._steps % self._a_second == 0)):
+            self._recent[row].append(env.save_game(int(row)))
+        for row in np.flatnonzero(ended):
+            if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
+                for game in list(self._recent[row])[:-NOT_AFTER]:
+                    if self._low <= game["numbers"][DISTANCE] < self._high:
+                        self._keep(game)
+            self._recent[row].clear()
+            self._steps[row] = 0
+
+    def clear(self) -> None:
+        super().clear()
+        for recent in self._recent:
+            recent.clear()
+        self._steps[:] = 0
+
+    def get_state(self) -> dict[str, object]:
+        return {**super().get_state(), "recent": [*map(_to_plain, self._recent)], "steps": self._steps.copy()}
+
+    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
+        super().set_state(state, env)
+        self._recent = [deque(env.played_again(recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
+        self._steps[:] = state["steps"]
+
+
+def _to_plain(games: Sequence[SavedGame]) -> list[SavedGame]:
+    """The games for `QWOPVectorEnv.played_again`."""
+    return [{"idle": one["idle"], "commands": one["commands"]} for one in games]
 
 
 class Restarts(VectorWrapper):
@@ -24,19 +145,19 @@ class Restarts(VectorWrapper):
     """
 
     def __init__(
-        self, env: QWOPVectorEnv, settings: RestartSettings, demonstrated: Sequence[SavedState] | None = None
+        self, env: QWOPVectorEnv, settings: RestartSettings, demonstrated: Sequence[SavedGame] | None = None
     ) -> None:
         super().__init__(env)
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(0)
-        self._source: StateSource
+        self._starts: Starts
         if demonstrated is not None:
-            self._source = StateSource(demonstrated)
+            self._starts = Starts(demonstrated)
         elif settings.source == "falls":
-            self._source = StatesBeforeFalls(env, settings.metres, self._generator)
+            self._starts = StartsBeforeFalls(env, settings.metres, self._generator)
         else:
-            self._source = PassedStates(settings.metres, self._generator)
+            self._starts = PassedStarts(settings.metres, self._generator)
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
         self._steps = np.zeros(env.num_envs, dtype=np.int64)
         seconds = settings.seconds
@@ -47,7 +168,7 @@ class Restarts(VectorWrapper):
     ) -> tuple[Any, Infos]:
         if isinstance(seed, int):
             self._generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
-        self._source.clear()
+        self._starts.clear()
         self._restarted[:] = False
         self._steps[:] = 0
         return self._qwop.reset(seed=seed, options=options)
@@ -56,7 +177,7 @@ class Restarts(VectorWrapper):
         observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
         infos["restarted"] = self._restarted.copy()
         done = terminated | truncated
-        self._source.watch(self._qwop, infos, done, ~self._restarted)
+        self._starts.watch(self._qwop, infos, done, ~self._restarted)
         self._steps += 1
         if self._most is not None:
             over = self._restarted & ~done & (self._steps >= self._most)
@@ -64,30 +185,30 @@ class Restarts(VectorWrapper):
                 observations = self._end(over, observations, infos)
                 truncated, done = truncated | over, done | over
         for row in np.flatnonzero(done):
-            candidates = self._source.states
+            candidates = self._starts.games
             self._steps[row] = 0
             self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
             if self._restarted[row]:
                 chosen = candidates[int(self._generator.integers(len(candidates)))]
-                observations[row] = self._qwop.put_game(int(row), chosen.game)
+                observations[row] = self._qwop.put_game(int(row), chosen)
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, object]:
         """State for `set_state`, without the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
-            "source": self._source.get_state(),
+            "starts": self._starts.get_state(),
             "restarted": self._restarted.copy(),
             "steps": self._steps.copy(),
             "generator": self._generator.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        self._source.set_state(state["source"], self._qwop)
+        self._starts.set_state(state["starts"], self._qwop)
         self._restarted[:] = state["restarted"]
         self._steps[:] = state["steps"]
         self._generator.bit_generator.state = state["generator"]
-        return self._qwop.set_state(state["env"], [one.game for one in self._source.states])
+        return self._qwop.set_state(state["env"], self._starts.games)
 
     def _end(self, over: NDArray[np.bool_], observations: Observations, infos: Infos) -> NDArray[Any]:
         """End the games in `over` that are still running after the current step; return all next observations.
@@ -102,3 +223,47 @@ class Restarts(VectorWrapper):
         infos["_final_obs"] = infos["_final_info"] = over | infos.get("_final_obs", False)
         observations, _ = self._qwop.reset(options={"reset_mask": over})
         return observations
+
+
+def demonstrated_states(
+    dataset: Dataset, environment: EnvironmentSpec, metres: tuple[float, ...]
+) -> tuple[SavedGame, ...]:
+    """Replay every episode and save its state every `EVERY` frames between these metres.
+
+    environment: the one in which games will continue; its observations, decision rate and rewards may differ from the
+    dataset's. Raises BadInput if an episode has no keys, or if there is no state between these metres.
+    """
+    env = environment.make(max_idle_frames=0, delay=0.0).unwrapped
+    assert isinstance(env, QWOPEnv)
+    env.reset()
+    low, high = metres
+    latest = env.task.time_limit - LEFT
+    found: list[SavedGame] = []
+    for path, episode in zip(dataset.files, dataset, strict=True):
+        if episode.keys is None:
+            raise BadInput(
+                f"{path}: has no keys to replay, so no game can start from its states; leave out restarts.source, or "
+                "give demonstrations with keys"
+            )
+        for info, game in _states(env, episode):
+            if low <= info["distance"] < high and info["clock"] <= latest:
+                found.append({**game, **_BEGUN, "origin": len(found)})
+    if not found:
+        raise BadInput(
+            f"restarts.metres={list(metres)}: no demonstration in {dataset.folder} passes there {LEFT:g} s before the "
+            f"phase's time limit of {env.task.time_limit:g} s; widen the stretch, or raise time_limit"
+        )
+    return tuple(found)
+
+
+def _states(env: QWOPEnv, episode: Episode) -> Iterator[tuple[dict[str, Any], SavedGame]]:
+    """Yield the info and the saved game every `EVERY` frames of an episode, to the end of the game."""
+    keys = np.concatenate(episode.keys or ())
+    frames = np.arange(EVERY, len(keys), EVERY)
+    # Play the last frame before each state in `env`, so that it updates its observation and infos.
+    for frame, page in zip(frames, states_along(episode, frames - 1), strict=True):
+        env.continue_from(page, keys[: frame - 1])
+        _, _, terminated, _, info = env.advance(int(keys[frame - 1]))
+        if terminated:
+            return
+        yield info, env.save_game()

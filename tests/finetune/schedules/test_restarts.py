@@ -81,9 +81,9 @@ def test_a_reset_forgets_the_states_of_earlier_games() -> None:
     env.reset(seed=1)
     for chosen in actions(60):
         env.step(chosen)
-    assert env.get_state()["source"]["saved"]
+    assert env.get_state()["starts"]["saved"]
     env.reset(seed=1)
-    assert env.get_state()["source"]["saved"] == []
+    assert env.get_state()["starts"]["saved"] == []
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
@@ -101,7 +101,7 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
                 before[row] = {}
             else:
                 before[row][env.env.save_game(row)["reals"].tobytes()] = infos["clock"][row]
-    found = [ages[one.game["reals"].tobytes()] for one in env._source.states]
+    found = [ages[one["reals"].tobytes()] for one in env._starts.games]
     assert len(found) > 20
     assert 1.0 <= min(found) < 1.3
     assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
@@ -117,7 +117,7 @@ def test_games_that_do_not_end_by_a_fall_give_no_states() -> None:
         ended += int((terminated | truncated).sum())
         assert OUTCOMES.index("fell") not in infos["outcome"]
     assert ended > GAMES
-    assert env.get_state()["source"]["saved"] == []
+    assert env.get_state()["starts"]["saved"] == []
 
 
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:

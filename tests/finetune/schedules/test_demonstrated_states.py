@@ -11,6 +11,7 @@ from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
+from qwop.envs.engine.batch import DISTANCE
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
@@ -21,8 +22,7 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build
 from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
-from qwop.finetune.schedules.restarts import Restarts
-from qwop.finetune.schedules.saved_states import EVERY, demonstrated_states
+from qwop.finetune.schedules.restarts import EVERY, Restarts, demonstrated_states
 from qwop.policies.policy import Policy
 
 from ..runs import assert_same, make_run, run_until
@@ -55,8 +55,8 @@ def test_the_states_are_those_of_the_replay_between_these_metres(dataset: Datase
         wanted += [one for one in played[EVERY:-1:EVERY] if 40.0 <= one[0, 0] / 10 < 50.0]
     assert len(states) == len(wanted) > 5
     for state, bodies in zip(states, wanted, strict=True):
-        np.testing.assert_array_equal(state.game["reals"][:84].reshape(14, 6), bodies)
-        assert state.metres == bodies[0, 0] / 10
+        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), bodies)
+        assert state["numbers"][DISTANCE] == bodies[0, 0] / 10
 
 
 def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
@@ -72,17 +72,17 @@ def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
     states = demonstrated_states(dataset, spec, (-100.0, 100.0))
     began = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
     for number, frame in enumerate(range(EVERY, 201, EVERY)):
-        assert_same(states[number].game, {**played[frame], **began, "origin": number})
+        assert_same(states[number], {**played[frame], **began, "origin": number})
 
 
 def test_a_game_that_starts_there_and_has_the_demonstrations_keys_ends_as_it_did(dataset: Dataset) -> None:
     keys = keys_of(dataset, 0)
     whole = replay(keys)
     state = demonstrated_states(dataset, FRAME_BY_FRAME, (30.0, 60.0))[0]
-    frame = round((state.game["numbers"][3] - whole.events[0, 5]) * 30)
+    frame = round((state["numbers"][3] - whole.events[0, 5]) * 30)
     env = QWOPVectorEnv(1, autoreset_mode="SameStep", frames_per_step=1)
     env.reset(seed=0)
-    env.put_game(0, state.game)
+    env.put_game(0, state)
     actions = {int(pressed): action for action, pressed in enumerate(ACTION_KEYS)}
     for pressed in keys[frame:]:
         _, _, terminated, _, infos = env.step(np.array([actions[int(pressed)]]))
@@ -129,7 +129,7 @@ def test_a_stretch_that_nobody_passed_is_refused(dataset: Dataset) -> None:
 
 def test_games_have_ten_seconds_left_before_the_time_limit(dataset: Dataset) -> None:
     short = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1, "time_limit": 25.0})
-    clocks = [float(state.game["numbers"][3]) for state in demonstrated_states(dataset, short, (0.0, 100.0))]
+    clocks = [float(state["numbers"][3]) for state in demonstrated_states(dataset, short, (0.0, 100.0))]
     assert 14.0 < max(clocks) <= 15.0
     with pytest.raises(BadInput, match="raise time_limit"):
         demonstrated_states(dataset, short, (90.0, 100.0))
