@@ -25,7 +25,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import file_name, make_missing, write_atomic
 from ..finetune.log import METRICS
-from .runs import Plain, read_note, note_of
+from .runs import Plain, note_of, read_note
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 GIVEN = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")

@@ -338,7 +338,7 @@ _BY_FILE = {
          "rates, self.gammas,", "rates, [self.gammas[0]] * len(self.gammas),"),
         ("run: play and learning draw the same numbers", "return self._generators[1]", "return self._generators[0]"),
         ("run: the limit of idle frames is not passed on",
-         "idle = self.whole.max_idle_frames", "idle = 0"),
+         "            settings.max_idle_frames,\n", "            0,\n"),
         ("run: phases are not scaled", " lengths.scale,", " 1.0,"),
     ),
     "finetune/schedules/environments.py": (
@@ -360,7 +360,8 @@ _BY_FILE = {
     "finetune/schedules/restarts.py": (
         ("restarts: which games were begun from states is forgotten on resuming",
          '        self._restarted[:] = state["restarted"]\n', ""),
-        ("restarts: the steps of games are forgotten on resuming", '        self._steps[:] = state["steps"]\n', ""),
+        ("restarts: the steps of games are forgotten on resuming",
+         '        self._steps[:] = state["steps"]\n        self._generator', "        self._generator"),
         ("restarts: the draws start again on resuming",
          '        self._generator.bit_generator.state = state["generator"]\n', ""),
         ("restarts: the states are forgotten on resuming",
