@@ -1,17 +1,14 @@
 """Kinds of agents for a population: the settings of each, and the genes that vary among them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from ..common.errors import BadInput
 from ..common.settings import Count, Expected, NotNegative, Positive, Settings, Several, Share, Whole, Width
-from ..finetune.agents.ftw.settings import FtwSettings
-from ..finetune.agents.ppo.settings import PpoSettings
 from ..finetune.agents.registry import ALGORITHMS, Algorithm
 from ..finetune.agents.settings import Discounted, Precision
-from ..finetune.agents.vtrace.settings import VtraceSettings
 from .evolution import Range
 
 Genes = Mapping[str, float]
@@ -20,6 +17,10 @@ Genes = Mapping[str, float]
 
 WEIGHTS = ("reward_prediction", "feature_control", "posterior_kl", "prior_kl", "slow_gradient")
 """Genes of two-timescale agents that are settings of the same name."""
+
+
+GIVEN = ("hidden", "memory", "latent", "passes", "gae_lambda", "minibatch", "precision")
+"""Settings of agents that are settings of their algorithm."""
 
 
 ENDS = "the lowest and the highest value, such as [0.001, 0.01]"
@@ -73,11 +74,11 @@ class PopulationAgents(Discounted):
 
     def settings(self, genes: Genes) -> Settings:
         """The settings of the algorithm with these genes."""
-        raise NotImplementedError
-
-    def _common(self, genes: Genes) -> dict[str, Any]:
-        rates = {"learning_rate": genes["learning_rate"], "entropy_coefficient": genes["entropy"]}
-        return {**rates, "hidden": self.hidden}
+        kind, whole = self.algorithm.settings, {name for name, gene in self.genes.items() if gene.whole}
+        names = {"entropy": "entropy_coefficient", "passes": "passes" if "passes" in kind.model_fields else "epochs"}
+        given = {name: getattr(self, name) for name in GIVEN if hasattr(self, name)}
+        given |= {name: round(value) if name in whole else value for name, value in genes.items()}
+        return kind(**{names.get(name, name): value for name, value in given.items()})
 
 
 class PpoAgents(PopulationAgents):
@@ -99,15 +100,6 @@ class PpoAgents(PopulationAgents):
     """Decisions of a step of learning."""
     precision: Precision = "float32"
 
-    def settings(self, genes: Genes) -> PpoSettings:
-        return PpoSettings(
-            **self._common(genes),
-            epochs=self.passes,
-            gae_lambda=self.gae_lambda,
-            minibatch=self.minibatch,
-            precision=self.precision,
-        )
-
 
 class VtraceAgents(PopulationAgents):
     """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
@@ -116,9 +108,6 @@ class VtraceAgents(PopulationAgents):
 
     memory: Width = 128
     """Units of an LSTM."""
-
-    def settings(self, genes: Genes) -> VtraceSettings:
-        return VtraceSettings(**self._common(genes), passes=self.passes, memory=self.memory)
 
 
 class FtwAgents(VtraceAgents):
@@ -153,17 +142,6 @@ class FtwAgents(VtraceAgents):
     def genes(self) -> dict[str, Range]:
         low, high = self.period
         return {**super().genes, "period": Range(low, high, whole=True)}
-
-    def settings(self, genes: Genes) -> FtwSettings:
-        weights: dict[str, Any] = {name: genes[name] for name in WEIGHTS}
-        return FtwSettings(
-            **self._common(genes),
-            **weights,
-            period=round(genes["period"]),
-            passes=self.passes,
-            memory=self.memory,
-            latent=self.latent,
-        )
 
 
 AGENTS = {"ftw": FtwAgents, "ppo": PpoAgents, "vtrace": VtraceAgents}

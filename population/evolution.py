@@ -3,11 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from ..common.checks import quoted
 from .ratings import win_probability
 
 BETTER = 0.7
@@ -55,22 +53,6 @@ class Member:
     parent: int | None = None
     generation: int = 0
     founder: int = 0
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Member":
-        """Make a member of its fields; ValueError for values of other kinds, or rewards that no policy's file holds."""
-        from ..envs.from_files import LARGEST  # brings Gymnasium, which --help does without
-
-        numbers = {**plain["genes"], **plain["rewards"], "rating": plain["rating"]}
-        counts = {name: plain[name] for name in ("id", "decisions", "generation", "founder")}
-        counts |= {} if plain["parent"] is None else {"parent": plain["parent"]}
-        for name, value in (numbers | counts).items():
-            if type(value) not in ((int,) if name in counts else (int, float)) or not math.isfinite(value):
-                raise ValueError(f"an agent's {name} is {quoted(value)}")
-        for name, value in plain["rewards"].items():
-            if abs(value) > LARGEST:
-                raise ValueError(f"an agent's {name} is {quoted(value)}, expected at most {LARGEST:,}")
-        return cls(**plain)
 
 
 def should_copy(member: Member, other: Member, burn_in: int, *, better: float = BETTER) -> bool:

@@ -4,11 +4,11 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..common.errors import BadInput
+from pydantic import BaseModel, ValidationError
+
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_rows
 from .population import Round
@@ -17,21 +17,29 @@ HISTORY = "history.jsonl"
 
 LARGEST_HISTORY = 1024 * MEGABYTE
 
-Form = Any
-"""Types of a number; or a list of one form, or a mapping of names to forms, where ... stands for every name."""
 
-COUNT, NUMBER = (int,), (int, float)
-NAMED: Form = {...: NUMBER}
-AGENT: Form = {
-    **dict.fromkeys(("id", "generation", "founder"), COUNT),
-    **dict.fromkeys(("rating", "error"), NUMBER),
-    **dict.fromkeys(("genes", "rewards", "figures"), NAMED),
-}
-ROW: Form = {
-    "round": COUNT, "decisions": COUNT, "seconds": NUMBER, "time": NAMED, "agents": [AGENT],
-    "rivals": [{"rating": NUMBER, "error": NUMBER}], "copies": [[COUNT]],
-}  # fmt: skip
-"""Form of a row."""
+class _Rated(BaseModel):
+    rating: float
+    error: float
+
+
+class _Agent(_Rated):
+    id: int
+    generation: int
+    founder: int
+    genes: dict[str, float]
+    rewards: dict[str, float]
+    figures: dict[str, float]
+
+
+class _Row(BaseModel):
+    round: int
+    decisions: int
+    seconds: float
+    time: dict[str, float]
+    agents: list[_Agent]
+    rivals: list[_Rated]
+    copies: list[tuple[int, int]]
 
 
 class History:
@@ -81,39 +89,17 @@ class History:
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
     """The rows of a run, oldest first."""
-    rows = read_rows(folder / HISTORY, LARGEST_HISTORY, _is_row)
-    _require_alike(folder / HISTORY, rows)
-    return rows
+    return read_rows(folder / HISTORY, LARGEST_HISTORY, _is_row)
 
 
 def _is_row(row: object) -> bool:
     """True for a row that `History.write` may have written."""
-    if not _fits(row, ROW):
+    try:
+        found = _Row.model_validate_json(json.dumps(row), strict=True)
+    except ValidationError:
         return False
-    found: Any = row
-    numbers = list(range(len(found["agents"])))
-    pairs = all(len(copy) == 2 and set(copy) <= set(numbers) for copy in found["copies"])
-    return pairs and [one["id"] for one in found["agents"]] == numbers
-
-
-def _fits(value: object, form: Form) -> bool:
-    """True for a value of one of these types, a list of such values, or a mapping with such values by name."""
-    if isinstance(form, list):
-        return isinstance(value, list) and all(_fits(one, form[0]) for one in value)
-    if isinstance(form, dict):
-        wanted = dict.fromkeys(value, form[...]) if isinstance(value, dict) and ... in form else form
-        return isinstance(value, dict) and all(_fits(value.get(name), one) for name, one in wanted.items())
-    return type(value) in form
-
-
-def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Raise BadInput unless the rows are in order, and all of the same agents, with the same genes and rewards."""
-    for before, row in pairwise(rows):
-        if row["round"] <= before["round"]:
-            raise BadInput(f"{path}: round {row['round']} comes after round {before['round']}; remove it")
-        for kept in ("genes", "rewards"):
-            if [one[kept].keys() for one in row["agents"]] != [one[kept].keys() for one in rows[0]["agents"]]:
-                raise BadInput(f"{path}: round {row['round']} has other agents or {kept} than the first; remove it")
+    numbers = [one.id for one in found.agents]
+    return numbers == [*range(len(numbers))] and all({*copy} <= {*numbers} for copy in found.copies)
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:

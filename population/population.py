@@ -12,7 +12,7 @@ from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
-from .rewards import HAND_MADE, initial_rewards
+from .rewards import initial_rewards
 from .settings import PopulationSettings
 from .training import AgentTrainer, Report, RivalState, TrainingResult, TrainingTask
 from .workers import Workers
@@ -130,18 +130,12 @@ class Population:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a state from `get_state`, with the same settings; ValueError if it is of another population."""
+        """Restore a state from `get_state`, with the same settings."""
         self.round, self.decisions = int(state["round"]), int(state["decisions"])
         self._generator.bit_generator.state = state["generator"]
         self.record.set_state(state["record"])
-        self.members = [Member.from_plain(member) for member in state["members"]]
+        self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
-        rewards = set(HAND_MADE) if self._settings.is_race else set()
-        for number, member in enumerate(self.members):
-            if member.id != number or set(member.genes) != set(self._genes) or set(member.rewards) != rewards:
-                raise ValueError(f"agent {number} is of another population")
-        if not len(self.members) == len(self._learners) == len(self._play) == self._settings.agents:
-            raise ValueError(f"{len(self.members)} agents, expected {self._settings.agents}")
 
     def _task(self, member: Member, schedule: tuple[int, ...]) -> TrainingTask:
         met = {*schedule, *_under_way(self._play[member.id])}

@@ -16,7 +16,7 @@ from ..common.settings import Settings
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
-from ..finetune.agents.learner import LiveLearner
+from ..finetune.agents.agent import LiveLearner
 from ..finetune.checkpoint import is_finite
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.policy_snapshot import PolicySnapshot

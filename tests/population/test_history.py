@@ -4,8 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
+from qwop.common.errors import BadInput
 from qwop.population.evolution import Member
-from qwop.population.history import History
+from qwop.population.history import HISTORY, History, read_history
 from qwop.population.population import Round
 from qwop.population.ratings import Ratings
 
@@ -28,3 +30,20 @@ def test_seconds_add_up_over_rounds_and_resumptions(tmp_path: Path) -> None:
 def test_measurements_of_an_agent_that_diverged_are_left_out(tmp_path: Path) -> None:
     row = History(tmp_path).write(replace(round_of(1), figures=({"games": 3.0, "entropy": float("nan")},)), 2.0)
     assert row["agents"][0]["figures"] == {"games": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ('"rating": ', '"rating": "x", "was": '),
+        ('"agents": [', '"agents": [1, '),
+        ('"copies": []', '"copies": [[7, 0]]'),
+    ],
+)
+def test_a_history_of_other_values_is_refused(found: str, instead: str, tmp_path: Path) -> None:
+    History(tmp_path).write(round_of(1), 2.0)
+    assert len(read_history(tmp_path)) == 1
+    path = tmp_path / HISTORY
+    path.write_text(path.read_text().replace(found, instead, 1))
+    with pytest.raises(BadInput, match=HISTORY):
+        read_history(tmp_path)

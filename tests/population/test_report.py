@@ -42,13 +42,11 @@ def test_agents_have_colours_of_their_own() -> None:
 def test_a_report_tells_what_evolved(tmp_path: Path) -> None:
     rows = [row(number, [[0, 2]] if number == 7 else []) for number in range(1, 1001)]
     report = write_report(tmp_path, PopulationSettings(), rows).read_text()
-    for part in ("The agents now", "Family tree", "Rewards of their own", "Computing time"):
+    for part in ("The agents now", "Family tree", "Rewards of their own", "finish share", "learning rate"):
         assert part in report
-    assert report.index("agent 2</td>") < report.index("agent 0</td>")  # the best one first
+    assert report.index("<td>agent 2</td>") < report.index("<td>agent 0</td>")  # the best one first
     assert "2020 ± 10" in report
     assert "(pinned)" in report
-    assert "+0.8" in report
-    assert "50%" in report  # of the time
     assert len(report) < 200_000  # long runs are thinned out
 
 
@@ -72,5 +70,4 @@ def test_events_that_never_had_a_weight_have_no_chart(tmp_path: Path) -> None:
     rows[0]["agents"][2]["rewards"]["won"] = 0.25
     report = write_report(tmp_path, PopulationSettings(), rows).read_text()
     rewards = report[report.index("Rewards of their own") : report.index("Settings of their learning")]
-    charts = rewards[rewards.index('class="charts"') :]
-    assert [name in charts for name in ("fall", "won", "hurdle hit")] == [True, True, False]
+    assert [name in rewards for name in ("fall", "won", "hurdle hit")] == [True, True, False]
