@@ -20,7 +20,7 @@ from qwop.finetune.agents.losses import final_values
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, interleave
-from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 from qwop.policies.networks import ActorCritic
 from torch import Tensor
@@ -113,7 +113,8 @@ def main() -> None:
     dataset = qwop.open_dataset(asked.dataset)
     policy = qwop.pretrain(dataset, epochs=asked.epochs, games=0, frames_per_step=None, quiet=True).policy
     learner = Learner(policy.network)
-    demonstrations = Demonstrations(dataset, streams=GAMES, steps=STEPS)  # with μ as the dataset has it
+    recorded = RecordedSequences(dataset, STEPS, GAMMA)  # with μ as the dataset has it
+    demonstrations = Demonstrations(recorded, streams=GAMES, stride=STEPS)
     memory = SequenceMemory(CAPACITY, STEPS, policy.observation, policy.actions)
     collector = Collector(qwop.make_vector(policy.environment, GAMES), STEPS, chance)
     playing = PolicySnapshot(policy.network, live=True)

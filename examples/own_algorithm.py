@@ -77,7 +77,7 @@ class AwacAgent(base.Agent):
         self.learner = AwacLearner(run.policy.network, run.algorithm, run.device)
         self.loop, self.metrics, self.generator = run.loop, run.log.metrics, run.for_agent
         self.memory = base.TransitionMemory(run.loop.capacity, run.policy.observation)
-        self.demonstrations = base.TransitionStream(base.transitions_for(run))
+        self.demonstrations = base.transitions_for(run)
         self.n_step, self.due = base.NStep(run.algorithm.n_steps), base.FractionalCounter()
 
     @property

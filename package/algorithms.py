@@ -4,16 +4,14 @@
 """
 
 from .common.settings import Count, NotNegative, Positive, Share
-from .finetune.agents.agent import Agent, FractionalCounter
-from .finetune.agents.learner import Learner
-from .finetune.agents.q_learning import transitions_for
+from .finetune.agents.agent import Agent, FractionalCounter, Learner
 from .finetune.agents.registry import register_algorithm
 from .finetune.agents.settings import Discounted as AlgorithmSettings
 from .finetune.agents.settings import LiveSettings as LoopSettings
 from .finetune.experience.sequences import DEMONSTRATIONS, Sequences
-from .finetune.experience.transitions import NStep, Transitions, TransitionStream
+from .finetune.experience.transitions import NStep, Transitions
 from .finetune.metrics import UpdateStats
-from .finetune.replay.demonstrations import Demonstrations
+from .finetune.replay.demonstrations import Demonstrations, rows_for, sequences_for, transitions_for
 from .finetune.replay.sequence_memory import SequenceMemory
 from .finetune.replay.transition_memory import TransitionMemory
 from .finetune.run import Run
@@ -38,9 +36,10 @@ __all__ = [
     "Sequences",
     "Share",
     "TransitionMemory",
-    "TransitionStream",
     "Transitions",
     "UpdateStats",
     "register_algorithm",
+    "rows_for",
+    "sequences_for",
     "transitions_for",
 ]

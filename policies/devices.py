@@ -37,6 +37,11 @@ def in_float64(numbers: Tensor) -> Tensor:
     return (numbers.cpu() if numbers.device.type == "mps" else numbers).double()
 
 
+def autocast(precision: str, device: torch.device) -> torch.autocast:
+    """Context manager: autocast the hidden layers to this precision."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bfloat16")
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

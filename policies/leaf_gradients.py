@@ -74,9 +74,12 @@ class LeafGradients:
             found = self.stacks[0].forward(inputs)
         return found.clone().t()
 
-    def backward(self) -> Tensor:
-        """Set the gradients of the parameters, None in stacks that do not learn; return the others as one vector."""
-        slopes = [leaf.grad for leaf in self._leaves if leaf.grad is not None]
+    def backward(self, rows: int | None = None) -> Tensor:
+        """Set the gradients of the parameters, None in stacks that do not learn; return the others as one vector.
+
+        rows: the first rows of the outputs, if the loss is of these alone.
+        """
+        slopes = [leaf.grad[:, :rows].contiguous() for leaf in self._leaves if leaf.grad is not None]
         learned = len(slopes)
         stacks = zip(self.stacks, slopes, self._views, strict=False)
         self._all([(each.backward, slope, views) for each, slope, views in stacks])

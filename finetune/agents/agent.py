@@ -1,22 +1,89 @@
-"""The interface between the training loop and a learning agent."""
+"""The interface between the training loop and a learning agent; learners, and the states of their parts."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from ...common.errors import BadInput
 from ...common.settings import Settings
 from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Network, Values
+from ...policies.scaling import ObservationScaler, RunningStatistics
 from ..experience.sequences import Sequences
-from ..metrics import Metrics
+from ..metrics import Metrics, UpdateStats
 from ..schedules.phase import Phase, PhaseValues
-from .learner import HasParts, Learner, LiveLearner, Part
 
-N = TypeVar("N", bound=LayeredNetwork)
+N = TypeVar("N", bound=Network, covariant=True)
+S = TypeVar("S", bound=Settings, covariant=True)
 
-Makes = Callable[[ObservationSpec | int, int, torch.Generator], N]
+
+class HasState(Protocol):
+    """Anything with a state of its own."""
+
+    def get_state(self) -> object: ...
+    def set_state(self, state: Any) -> None: ...
+
+
+Part = nn.Module | Optimizer | np.random.Generator | HasState | None
+"""Part of an agent or of a learner whose state is saved."""
+
+
+class HasParts:
+    """Base class of objects whose state is the states of their parts."""
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """The parts saved in a checkpoint, by name."""
+        raise NotImplementedError
+
+    def get_state(self) -> dict[str, object]:
+        """The full state needed to continue the run. Has no side effects."""
+        return {name: state_of(part) for name, part in self.parts.items()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `get_state`."""
+        for name, part in self.parts.items():
+            to_state(part, state[name])
+
+
+class Learner(HasParts, Generic[N, S]):
+    """Trains a network in place, one `update` at a time, from a batch and the schedule's current values.
+
+    The schedule's values multiply the settings' learning rate and entropy weight; their γ is the settings' γ at the
+    environment's decision rate.
+    """
+
+    def __init__(self, network: N, settings: S, device: torch.device) -> None:
+        self.settings = settings
+        self.network = network.to(device)
+        # An earlier phase's learner may have left gradients that this one never overwrites.
+        self.network.zero_grad(set_to_none=True)
+        self._device = device
+
+    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
+        tensor = torch.from_numpy(array)
+        if self._device.type == "cuda":  # copies from pinned memory overlap with other work
+            return tensor.pin_memory().to(self._device, non_blocking=True)
+        return tensor.to(self._device)
+
+
+class LiveLearner(Learner[N, S]):
+    """Learns from the newest live play, which is then discarded."""
+
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        raise NotImplementedError
+
+
+Layered = TypeVar("Layered", bound=LayeredNetwork)
+
+Makes = Callable[[ObservationSpec | int, int, torch.Generator], Layered]
 MakeNetwork = Makes[LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
@@ -118,3 +185,64 @@ class FractionalCounter:
 
     def set_state(self, state: float) -> None:
         self._owed = float(state)
+
+
+class RunningScale:
+    """Updates a new network's scaler with the statistics of all live play. A scaler that already has statistics stays
+    fixed."""
+
+    accepts_none = True
+
+    def __init__(self, network: LayeredNetwork) -> None:
+        self._network = network
+        self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+
+    @contextmanager
+    def learning_from(self, played: Sequences) -> Iterator[None]:
+        """Context manager around an update on this live play. Its statistics are added before the first update, but
+        after later ones.
+
+        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. The ratios of
+        later updates must start from the behaviour policy, and so from its scale.
+        """
+        first = not self._network.scaler.fitted
+        if first:
+            self._add(played)
+        yield
+        if not first:
+            self._add(played)
+
+    def get_state(self) -> dict[str, object] | None:
+        return None if self._seen is None else self._seen.get_state()
+
+    def set_state(self, state: dict[str, Any] | None) -> None:
+        self._seen = None
+        if state is not None:
+            self._seen = RunningStatistics(self._network.observation_size)
+            self._seen.set_state(state)
+
+    def _add(self, played: Sequences) -> None:
+        """Add the observations to the running statistics, if kept, and update the scaler."""
+        if self._seen is not None:
+            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            assert isinstance(self._network.scaler, ObservationScaler)  # no other scaler can lack statistics
+            self._seen.put_into(self._network.scaler)
+
+
+def state_of(part: Part) -> object:
+    """The state of a network, an optimiser, a generator or anything with `get_state`; None of None."""
+    if isinstance(part, nn.Module | Optimizer):
+        return copy.deepcopy(part.state_dict())
+    if isinstance(part, np.random.Generator):
+        return part.bit_generator.state
+    return None if part is None else part.get_state()
+
+
+def to_state(part: Part, state: Any) -> None:
+    """Restore a part from a state returned by `state_of`."""
+    if isinstance(part, nn.Module | Optimizer):
+        part.load_state_dict(state)
+    elif isinstance(part, np.random.Generator):
+        part.bit_generator.state = state
+    elif part is not None and (state is not None or hasattr(part, "accepts_none")):
+        part.set_state(state)

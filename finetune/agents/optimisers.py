@@ -1,6 +1,6 @@
 """Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ...envs.engine import native
+from ...policies.leaf_gradients import LeafGradients
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -61,25 +62,47 @@ class RMSpropTF(Optimizer):
     """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
 
     PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
-    longer. Defaults are those of ACER in stable-baselines.
+    longer. Defaults are those of ACER in stable-baselines. float32 on a CPU takes one pass over the memory of each
+    parameter, a third of the time.
     """
 
     start = 1.0
+    one_pass = True
 
     def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
+        self._calls: dict[Tensor, tuple[Any, Any, native.Call]] = {}
+        """v and gradient of each parameter as of the last step, and the kernel's call with θ, v and the gradient."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._calls = {}
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Take one step; parameters without a gradient do not change."""
         assert closure is None
-        for group in self.param_groups:
-            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if parameters:
-                gradients = [parameter.grad for parameter in parameters]
-                roots = torch._foreach_add(self._variances(parameters, gradients, group["decay"]), group["epsilon"])
-                torch._foreach_sqrt_(roots)
-                torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+        (group,) = self.param_groups
+        parameters = [one for one in group["params"] if one.grad is not None]
+        if self.one_pass and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in parameters):
+            self._in_one_pass(parameters, (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"]))
+        elif parameters:
+            gradients = [one.grad for one in parameters]
+            roots = torch._foreach_add(self._variances(parameters, gradients, group["decay"]), group["epsilon"])
+            torch._foreach_sqrt_(roots)
+            torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+
+    def _in_one_pass(self, parameters: list[Tensor], numbers: tuple[float, ...]) -> None:
+        with without_denormals():
+            for one, square in zip(parameters, self._averages("mean_square", parameters, self.start), strict=True):
+                v, g, call = self._calls.get(one, (None, None, None))
+                if call is None or v is not square or g is not one.grad:
+                    assert one.grad is not None
+                    vectors = [each.view(-1).numpy() for each in (one.detach(), square, one.grad)]
+                    call = native.bind("rmsprop", *vectors, *numbers)
+                    self._calls[one] = square, one.grad, call
+                call.set_last_reals(*numbers)
+                call()
 
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         """Update and return v of each parameter, the mean square of its gradients."""
@@ -96,37 +119,6 @@ class RMSpropTF(Optimizer):
         return [self.state[parameter][name] for parameter in parameters]
 
 
-class FusedRMSprop(RMSpropTF):
-    """`RMSpropTF` in one pass over the memory of each parameter, which on a CPU takes a third of the time."""
-
-    def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
-        super().__init__(params, lr, decay, epsilon)
-        self._calls: dict[Tensor, tuple[Any, Any, native.Call]] = {}
-        """v and gradient of each parameter as of the last step, and the kernel's call with θ, v and the gradient."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._calls = {}
-
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        (group,) = self.param_groups
-        parameters = [one for one in group["params"] if one.grad is not None]
-        if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in parameters):
-            super().step()
-            return
-        numbers = (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"])
-        with without_denormals():
-            for one, square in zip(parameters, self._averages("mean_square", parameters, self.start), strict=True):
-                v, g, call = self._calls.get(one, (None, None, None))
-                if call is None or v is not square or g is not one.grad:
-                    vectors = [each.view(-1).numpy() for each in (one.detach(), square, one.grad)]
-                    call = native.bind("rmsprop", *vectors, *numbers)
-                    self._calls[one] = square, one.grad, call
-                call.set_last_reals(*numbers)
-                call()
-
-
 class CentredRMSprop(RMSpropTF):
     """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
 
@@ -134,6 +126,7 @@ class CentredRMSprop(RMSpropTF):
     """
 
     start = 0.0
+    one_pass = False
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
         super().__init__(params, lr, decay=0.95, epsilon=0.01 / 32**2)
@@ -161,13 +154,24 @@ def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float
     torch._foreach_lerp_(average, parameters, 1.0 - alpha)
 
 
+def set_gradients(
+    loss: Tensor, parameters: Sequence[Tensor], longest: float, dense: LeafGradients | None = None
+) -> Tensor:
+    """Set the parameters' gradients of the loss, scaled down to this norm together; return the norm before. dense:
+    layers with these parameters, whose outputs the loss is of."""
+    if dense is not None:
+        loss.backward()
+        return clip(dense.backward(), longest)
+    for one in parameters:
+        one.grad = None
+    loss.backward()
+    return torch.nn.utils.clip_grad_norm_(parameters, longest)
+
+
 def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:
     """Take a step down the loss at this learning rate; return the gradient's norm before it was clipped."""
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    norm = torch.nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
-    for group in optimiser.param_groups:
-        group["lr"] = learning_rate
+    (group,) = optimiser.param_groups
+    norm = set_gradients(loss, group["params"], max_gradient_norm)
+    group["lr"] = learning_rate
     optimiser.step()
     return norm

@@ -1,27 +1,18 @@
 """Common parts of agents that learn Q from transitions in memory."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from ...common.errors import BadInput
-from ...datasets.schema import Episode
 from ...policies.q_networks import EpsilonGreedy
-from ..experience.transitions import NStep, Transitions
+from ..experience.transitions import NStep
 from ..metrics import Metrics
-from ..replay.demonstrations import Demonstrations
 from ..replay.transition_memory import TransitionMemory
-from ..schedules.environments import relabelled_demonstrations
 from ..schedules.phase import Phase
-from .agent import Agent, FractionalCounter
-from .dqn.losses import linear
-from .learner import Learner, Part
-from .settings import ClipsRewards, LiveSettings, QSettings
-
-if TYPE_CHECKING:
-    from ..run import Run
+from .agent import Agent, FractionalCounter, Learner, Part
+from .settings import LiveSettings, QSettings
 
 
 class QAgent(Agent):
@@ -96,23 +87,6 @@ def require_capacity(capacity: int, start: int, most: int) -> None:
         )
 
 
-def transitions_for(run: "Run[QSettings, LiveSettings]") -> Transitions | None:
-    """The demonstrations that a run learns from; None if it has none or uses none.
-
-    γ is taken from the first phase that uses them.
-    """
-    phases = run.settings.phases
-    if run.demonstrations is None or not run.settings.uses_demonstrations:
-        return None
-    episodes = relabelled_demonstrations(phases, run.policy.environment, run.demonstrations)
-    first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
-    return demonstrated_transitions(episodes, run.algorithm, run.gammas[first])
-
-
-def demonstrated_transitions(episodes: Sequence[Episode], settings: QSettings, gamma: float) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
-    decisions = sum(len(episode) for episode in episodes)
-    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    if isinstance(settings, ClipsRewards):
-        whole = settings.with_clipped_rewards(whole)
-    return NStep(settings.n_steps).push(whole, gamma)
+def linear(start: float, end: float, share: float) -> float:
+    """Linear interpolation from start to end at `share`, which is clipped to 0 … 1."""
+    return start + (end - start) * min(max(share, 0.0), 1.0)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from ...policies.networks import Network
     from ..run import Run
-    from .agent import Agent, MakeNetwork
-    from .learner import LiveLearner
+    from .agent import Agent, LiveLearner, MakeNetwork
 
 
 @dataclass(frozen=True)
@@ -73,21 +72,12 @@ class Algorithm:
 
 ALGORITHMS: dict[str, Algorithm] = {
     "acer": Algorithm(AcerSettings, AcerLoopSettings, ".acer.agent", asynchronous=True),
-    "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.agent", kickstarts=True),
-    "dqn": Algorithm(DqnSettings, DqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
-    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
-    "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, ".rlpd.agent", starts_from_scratch=True),
-    "vtrace": Algorithm(
-        VtraceSettings,
-        VtraceLoopSettings,
-        ".vtrace.learner",
-        starts_from_scratch=True,
-        asynchronous=True,
-        kickstarts=True,
-    ),
-    "ftw": Algorithm(
-        FtwSettings, VtraceLoopSettings, ".ftw.learner", starts_from_scratch=True, asynchronous=True, kickstarts=True
-    ),
+    "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.learner", kickstarts=True),
+    "dqn": Algorithm(DqnSettings, DqnLoopSettings, ".dqn.learner", starts_from_scratch=True),
+    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, ".dqn.learner", starts_from_scratch=True),
+    "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, ".rlpd.learner", starts_from_scratch=True),
+    "vtrace": Algorithm(VtraceSettings, VtraceLoopSettings, ".vtrace.learner", True, True, True),
+    "ftw": Algorithm(FtwSettings, VtraceLoopSettings, ".ftw.learner", True, True, True),
 }
 """Algorithms by `algorithm.name`."""
 

@@ -108,25 +108,6 @@ class NStep:
         return rewards, counts, (counts == self._n) | ~running
 
 
-class TransitionStream:
-    """Serves transitions in order, cyclically. Its state is the cursor."""
-
-    def __init__(self, transitions: Transitions) -> None:
-        self._transitions = transitions
-        self._cursor = 0
-
-    def next(self, n: int) -> Transitions:
-        places = (self._cursor + np.arange(n)) % len(self._transitions)
-        self._cursor = (self._cursor + n) % len(self._transitions)
-        return self._transitions[places]
-
-    def get_state(self) -> dict[str, object]:
-        return {"cursor": self._cursor}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._cursor = int(state["cursor"])
-
-
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
     """Merge both, with demonstrations spread evenly among live transitions, so that replay never holds a block of one
     source."""

@@ -23,7 +23,7 @@ from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import floored, smoothed
 from ...envs.spec import Observations
 from ..experience.sequences import DEMONSTRATIONS, Sequences
-from .demonstrations import Demonstrations
+from .demonstrations import RecordedSequences
 from .settings import BehaviourSettings
 
 Probabilities = Callable[[Observations], NDArray[np.float32]]
@@ -39,7 +39,7 @@ class Behaviour:
     def __init__(self, settings: BehaviourSettings) -> None:
         self._settings = settings
 
-    def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
+    def prepare(self, demonstrations: RecordedSequences, clone: Probabilities, name: str) -> None:
         """Set the μ of all demonstrations, in modes where it is known from the start.
 
         clone: policy for the mode `cloned`. name: of the demonstrations, for error messages. Raises BadInput for
@@ -67,7 +67,7 @@ class Behaviour:
         """Set the μ of the demonstrations in a batch from memory, which may also hold live sequences."""
         return _replaced(batch, current) if self._settings.mode == "current_at_sampling" else batch
 
-    def _cloned(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> NDArray[np.float32]:
+    def _cloned(self, demonstrations: RecordedSequences, clone: Probabilities, name: str) -> NDArray[np.float32]:
         actions, floor = demonstrations.behaviour_probabilities.shape[1], self._settings.floor
         if actions * floor >= 1:
             raise BadInput(

@@ -1,28 +1,169 @@
-"""Demonstrations: recorded episodes served as sequences, in recorded order."""
+"""Demonstrations: decisions of recorded games, asked for in one way, whatever an algorithm makes of them."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
-from ...pretrain.rows import rows_of, targets
+from ...pretrain.reaction import LONGEST_SECONDS, reaction
+from ...pretrain.rows import Rows, rows_of, targets
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
+from ..experience.transitions import NStep, Transitions
+from ..schedules.environments import relabelled_demonstrations, require_same_dynamics
+from ..schedules.schedule import PUBLISHED_RATE
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+Items = TypeVar("Items", covariant=True)
 
 
-def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
-    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 in the policy's own
-    decisions."""
-    if all(episode.actors is None for episode in episodes):
-        recorded = rows_of(episodes, observations=False).probabilities
-        if recorded is not None:
-            return recorded
-        actions = np.concatenate([episode.actions for episode in episodes])
-        ones: NDArray[np.float32] = np.eye(episodes[0].behaviour_probabilities.shape[1], dtype=np.float32)[actions]
-        return ones
-    return np.concatenate([targets(episode) * corrected(episode)[:, None] for episode in episodes])
+class Indexed(Protocol[Items]):
+    """Items that are read by their numbers, int64 [n]."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, numbers: NDArray[np.int64]) -> Items: ...
+
+
+class Demonstrations(Generic[Items]):
+    """Serves items: in recorded order by `next`, or drawn by `sample`.
+
+    `next` reads from `streams` cursors that start evenly spread, move on by `stride` items, alternate, and wrap around
+    at the end. The state is the number of items served.
+    """
+
+    def __init__(self, items: Indexed[Items], streams: int = 1, stride: int = 1) -> None:
+        self.items = items
+        self._streams, self._stride, self._served = streams, stride, 0
+
+    def next(self, n: int) -> Items:
+        """The next n items in recorded order."""
+        turns, stream = np.divmod(self._served + np.arange(n, dtype=np.int64), self._streams)
+        self._served += n
+        return self.items[(stream * len(self.items) // self._streams + turns * self._stride) % len(self.items)]
+
+    def sample(self, n: int, generator: np.random.Generator) -> Items:
+        """n items, drawn uniformly with replacement."""
+        return self.items[generator.integers(len(self.items), size=n)]
+
+    def get_state(self) -> int:
+        return self._served
+
+    def set_state(self, state: int) -> None:
+        self._served = int(state)
+
+
+class RecordedSequences:
+    """The sequences of `steps` decisions that begin at each decision of some episodes, joined end to end.
+
+    A sequence may span the end of an episode, as in live play, and the last ones go on with the first episode. gamma:
+    the discount of the returns.
+
+    observations [len, *shape], actions int64 [len] and behaviour_probabilities float32 [len, A]: of every decision, in
+    recorded order. The latter may be replaced. rewards: of each whole
+    episode, [T]. spread: the standard deviation of the
+    returns of games played to their end; 1 without any.
+    """
+
+    def __init__(self, episodes: Iterable[Episode], steps: int, gamma: float) -> None:
+        every = list(episodes)
+        kept = [without_shared(episode) for episode in every]
+        lengths = np.array([len(episode) for episode in kept])
+        ends = np.cumsum(lengths) - 1
+        self._steps = steps
+        self.observations = np.concatenate([episode.observations[:-1] for episode in kept])
+        self._finals = np.stack([episode.observations[-1] for episode in kept])
+        self._episode = np.repeat(np.arange(len(kept)), lengths)
+        self.actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
+        self.rewards = [episode.rewards for episode in every]
+        self._rewards = np.concatenate([episode.rewards for episode in kept])
+        self.behaviour_probabilities = np.concatenate([episode.behaviour_probabilities for episode in kept])
+        self._player = _to_imitate(kept)
+        returns = np.concatenate([discounted_returns(episode.rewards, gamma) for episode in kept])
+        self._returns = returns.astype(np.float32)
+        self._terminated = np.zeros(len(self.actions), dtype=np.bool_)
+        self._terminated[ends] = [episode.terminated for episode in kept]
+        # An abandoned game did not terminate, so its last step bootstraps as at a time limit.
+        self._truncated = np.zeros(len(self.actions), dtype=np.bool_)
+        self._truncated[ends] = ~self._terminated[ends]
+        self._known = self._terminated[ends][self._episode]
+        whole = self._returns[self._known]
+        self.spread = max(float(whole.std()), float(np.finfo(np.float32).tiny)) if len(whole) else 1.0
+
+    def __len__(self) -> int:
+        """Number of decisions."""
+        return len(self.actions)
+
+    def __getitem__(self, numbers: NDArray[np.int64]) -> Sequences:
+        rows = (numbers[:, None] + np.arange(self._steps + 1)) % len(self)
+        played = rows[:, :-1]
+        truncated = self._truncated[played]
+        sequence, step = truncated.nonzero()
+        return Sequences(
+            observations=self.observations[rows],
+            actions=self.actions[played],
+            rewards=self._rewards[played],
+            behaviour_probabilities=self.behaviour_probabilities[played],
+            terminated=self._terminated[played],
+            truncated=truncated,
+            finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
+            source=np.full(len(rows), DEMONSTRATIONS, dtype=np.int8),
+            player=self._player[played],
+            returns=self._returns[played],
+            known=self._known[played],
+        )
+
+
+def sequences_for(run: "Run[Any, Any]") -> Demonstrations[Sequences] | None:
+    """The demonstrations of a run as sequences of its loop, one stream for each game; None if no phase uses any.
+
+    Rewards are those of the phases that use them; γ is that of the first of these phases.
+    """
+    if (episodes := _episodes(run)) is None:
+        return None
+    steps = run.loop.steps
+    return Demonstrations(RecordedSequences(episodes, steps, _gamma(run)), run.loop.num_envs, steps)
+
+
+def transitions_for(run: "Run[Any, Any]") -> Demonstrations[Transitions] | None:
+    """The same as transitions of the settings' `n_steps`, with clipped rewards where the settings clip them."""
+    if (episodes := _episodes(run)) is None:
+        return None
+    return Demonstrations(recorded_transitions(episodes, run.algorithm, _gamma(run)))
+
+
+def rows_for(run: "Run[Any, Any]", lag: int | None = 0) -> Demonstrations[Rows] | None:
+    """A person's decisions, for phases that imitate; None if no phase does.
+
+    lag: decisions by which a person is late; None: measured. BadInput without demonstrations, or a person's decisions.
+    """
+    if not any(phase.imitates for phase in run.settings.phases):
+        return None
+    if run.demonstrations is None:
+        raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
+    require_same_dynamics(run.settings.phases, run.policy.environment, run.demonstrations)
+    if lag is None:
+        rate = run.policy.environment.capabilities.decisions_per_second or PUBLISHED_RATE
+        lag = reaction(run.demonstrations, run.policy.probabilities, round(LONGEST_SECONDS * rate))
+    rows = rows_of(run.demonstrations, policy=0.0, lag=lag)
+    if not len(rows):
+        raise BadInput(
+            f"{run.demonstrations.folder}: a person acted in none of its decisions; there is none to imitate"
+        )
+    return Demonstrations(rows)
+
+
+def recorded_transitions(episodes: Sequence[Episode], settings: Any, gamma: float) -> Transitions:
+    """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
+    recorded = RecordedSequences(episodes, sum(len(episode) for episode in episodes), gamma)
+    whole = recorded[np.zeros(1, dtype=np.int64)]
+    if hasattr(settings, "with_clipped_rewards"):
+        whole = settings.with_clipped_rewards(whole)
+    return NStep(settings.n_steps).push(whole, gamma)
 
 
 def better(shown: Sequences, values: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -41,78 +182,25 @@ def better(shown: Sequences, values: NDArray[np.float32]) -> NDArray[np.bool_]:
     return found
 
 
-class Demonstrations:
-    """Serves all decisions of some episodes, joined end to end, from `streams` cursors that start evenly spread.
+def _episodes(run: "Run[Any, Any]") -> list[Episode] | None:
+    if run.demonstrations is None or not run.settings.uses_demonstrations:
+        return None
+    return relabelled_demonstrations(run.settings.phases, run.policy.environment, run.demonstrations)
 
-    Every stream reads the recordings in order, `steps` decisions per sequence, and wraps around at the end; a sequence
-    may span the end of an episode, as in live play. Streams alternate. The state is the cursors.
 
-    observations [len, *shape], actions int64 [len] and behaviour_probabilities float32 [len, A]: of every decision, in
-    recorded order. The latter may be replaced.
-    """
+def _gamma(run: "Run[Any, Any]") -> float:
+    """γ of the first phase that uses demonstrations."""
+    return run.gammas[[phase.uses_demonstrations for phase in run.settings.phases].index(True)]
 
-    def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
-        kept = [without_shared(episode) for episode in episodes]
-        lengths = np.array([len(episode) for episode in kept])
-        ends = np.cumsum(lengths) - 1
-        self._steps = steps
-        self.observations = np.concatenate([episode.observations[:-1] for episode in kept])
-        self._finals = np.stack([episode.observations[-1] for episode in kept])
-        self._episode = np.repeat(np.arange(len(kept)), lengths)
-        self.actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
-        self._rewards = np.concatenate([episode.rewards for episode in kept])
-        self.behaviour_probabilities = np.concatenate([episode.behaviour_probabilities for episode in kept])
-        self._player = _to_imitate(kept)
-        self._lengths = lengths
-        self._returns = np.zeros(len(self.actions), dtype=np.float32)
-        self._terminated = np.zeros(len(self.actions), dtype=np.bool_)
-        self._terminated[ends] = [episode.terminated for episode in kept]
-        # An abandoned game did not terminate, so its last step bootstraps as at a time limit.
-        self._truncated = np.zeros(len(self.actions), dtype=np.bool_)
-        self._truncated[ends] = ~self._terminated[ends]
-        self._known = self._terminated[ends][self._episode]
-        self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams
-        self._turn = 0
 
-    def __len__(self) -> int:
-        """Number of decisions."""
-        return len(self.actions)
-
-    def discount_returns(self, gamma: float) -> float:
-        """Compute returns with this discount; return the standard deviation over games played to their end."""
-        episodes = np.split(self._rewards, np.cumsum(self._lengths)[:-1])
-        self._returns = np.concatenate([discounted_returns(rewards, gamma) for rewards in episodes]).astype(np.float32)
-        whole = self._returns[self._known]
-        return max(float(whole.std()), float(np.finfo(np.float32).tiny)) if len(whole) else 1.0
-
-    def next(self, n: int) -> Sequences:
-        """The next sequence of each of the next n streams, cycling through them if there are fewer."""
-        starts = np.empty(n, dtype=np.int64)
-        for i in range(n):
-            starts[i] = self._cursors[self._turn]
-            self._cursors[self._turn] = (self._cursors[self._turn] + self._steps) % len(self)
-            self._turn = (self._turn + 1) % len(self._cursors)
-        rows = (starts[:, None] + np.arange(self._steps + 1)) % len(self)
-        played = rows[:, :-1]
-        truncated = self._truncated[played]
-        sequence, step = truncated.nonzero()
-        return Sequences(
-            observations=self.observations[rows],
-            actions=self.actions[played],
-            rewards=self._rewards[played],
-            behaviour_probabilities=self.behaviour_probabilities[played],
-            terminated=self._terminated[played],
-            truncated=truncated,
-            finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
-            source=np.full(n, DEMONSTRATIONS, dtype=np.int8),
-            player=self._player[played],
-            returns=self._returns[played],
-            known=self._known[played],
-        )
-
-    def get_state(self) -> dict[str, object]:
-        return {"cursors": self._cursors.copy(), "turn": self._turn}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._cursors = np.array(state["cursors"], dtype=np.int64)
-        self._turn = int(state["turn"])
+def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
+    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 in the policy's own
+    decisions."""
+    if all(episode.actors is None for episode in episodes):
+        recorded = rows_of(episodes, observations=False).probabilities
+        if recorded is not None:
+            return recorded
+        actions = np.concatenate([episode.actions for episode in episodes])
+        ones: NDArray[np.float32] = np.eye(episodes[0].behaviour_probabilities.shape[1], dtype=np.float32)[actions]
+        return ones
+    return np.concatenate([targets(episode) * corrected(episode)[:, None] for episode in episodes])

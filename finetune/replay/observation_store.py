@@ -17,11 +17,6 @@ class ArrayStore:
     def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
         self._array = observation.zeros(capacity, each)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory used by the observations, in bytes."""
-        return self._array.nbytes
-
     def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
         """Store observations [n, each, *shape] in these slots, replacing their contents."""
         self._array[slots] = observations
@@ -62,16 +57,6 @@ class FrameStore:
         self._free: list[int] = []
         self._known: dict[int, int] = {}
 
-    @property
-    def nbytes(self) -> int:
-        blocks = sum(block.nbytes for block in self._blocks)
-        return blocks + self._index.nbytes + self._uses.nbytes + self._hashes.nbytes
-
-    @property
-    def frames(self) -> int:
-        """Number of distinct frames stored."""
-        return len(self._uses) - len(self._free)
-
     def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
         frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
         # Added before the old contents are removed, so that shared frames are kept.
@@ -106,13 +91,6 @@ class FrameStore:
         self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
         for number in numbers.tolist():  # storing counted each once
             self._uses[number] -= 1
-
-    def check_valid(self) -> None:
-        """Assert that reference counts match the index and that free frames are unused."""
-        shown = self._index[self._index >= 0]
-        assert np.array_equal(np.bincount(shown, minlength=len(self._uses)), self._uses)
-        assert np.array_equal(np.flatnonzero(self._uses == 0), np.sort(self._free))
-        assert len(self._known) <= self.frames
 
     def _frames(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Copies of the frames with these numbers, [n, size]."""

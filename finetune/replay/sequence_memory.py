@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.spec import Observations, ObservationSpec
-from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
+from ..experience.sequences import Sequences, TruncatedObservations
 from .memory import Memory
 
 
 class SequenceMemory(Memory[Sequences]):
     """The newest `capacity` sequences, sampled uniformly."""
-
-    columns_name = "arrays"
 
     def __init__(self, capacity: int, steps: int, observation: ObservationSpec, actions: int) -> None:
         columns: dict[str, NDArray[Any]] = {
@@ -44,22 +42,6 @@ class SequenceMemory(Memory[Sequences]):
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
         """Sample n sequences uniformly from the whole memory, with replacement."""
         return self._read(generator.integers(len(self), size=n))
-
-    def check_valid(self) -> None:
-        super().check_valid()
-        assert all(0 <= slot < len(self) for slot in self._finals)
-        self.contents().check_valid()
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        arrays = state["arrays"]
-        super().set_state({**state, "arrays": {**self._imitated(arrays), **arrays}})
-
-    def _imitated(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Fields missing from states of earlier versions, whose demonstrations are imitated by their actions."""
-        one_hot = np.eye(self._columns["player"].shape[-1], dtype=np.float32)[arrays["actions"]]
-        shown = arrays["source"] == DEMONSTRATIONS
-        zeros = np.zeros(arrays["actions"].shape, dtype=np.float32)
-        return {"player": one_hot * shown[:, np.newaxis, np.newaxis], "returns": zeros, "known": zeros > 0}
 
     def _read(self, slots: NDArray[np.int64]) -> Sequences:
         columns: dict[str, Any] = {name: column[slots] for name, column in self._columns.items()}

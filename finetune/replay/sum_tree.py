@@ -30,11 +30,6 @@ class SumTree:
         """The sum of all values."""
         return float(self._nodes[1])
 
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """A copy of all values, float64 [capacity]."""
-        return self._nodes[self._width : self._width + self.capacity].copy()
-
     def get(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """The values of these slots."""
         return self._nodes[self._width + slots]
@@ -63,9 +58,3 @@ class SumTree:
             if count <= _KEPT:
                 self._calls[name, count] = bound
         return bound
-
-    def check_valid(self) -> None:
-        """Assert that every node is the sum of its children."""
-        inner = self._nodes[1 : self._width]
-        assert np.array_equal(inner, self._nodes[2::2] + self._nodes[3::2])
-        assert not self._nodes[self._width + self.capacity :].any()

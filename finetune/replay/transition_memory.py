@@ -1,4 +1,4 @@
-"""Replay memory of transitions, sampled uniformly."""
+"""Replay memories of transitions, sampled uniformly or by priority."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ...envs.spec import ObservationSpec
 from ..experience.transitions import Transitions
 from .memory import Memory
+from .sum_tree import SumTree
+
+EPSILON = 1e-6
+"""Added to the absolute error of every priority (stable-baselines' value)."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,6 @@ class TransitionMemory(Memory[Transitions]):
         # Observations before and after a transition are in one store, because they share frames.
         super().__init__(columns, 2, observation)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory used by the transitions, in bytes."""
-        return self._observations.nbytes + sum(column.nbytes for column in self._columns.values())
-
     def push(self, transitions: Transitions) -> NDArray[np.int64]:
         """Store them in order, each overwriting the oldest once the memory is full; return their slots."""
         slots = self._ring.push(len(transitions))
@@ -55,7 +55,77 @@ class TransitionMemory(Memory[Transitions]):
         slots = generator.integers(len(self), size=n)
         return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
 
+    def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
+        """Set the priorities of a sample from its TD errors δ [B], if the memory has any."""
+
     def _read(self, slots: NDArray[np.int64]) -> Transitions:
         both = self._observations.take(slots)
         columns = {name: column[slots] for name, column in self._columns.items()}
         return Transitions(observations=both[:, 0], next_observations=both[:, 1], **columns)
+
+
+def importance_weights(probabilities: NDArray[np.float64], size: int, beta: float) -> NDArray[np.float64]:
+    """w_i = (N·P(i))^−β / max_j w_j over the batch: float64 [B], of P(i) [B] in a memory of N = size."""
+    weights = (size * probabilities) ** -beta
+    return np.asarray(weights / weights.max())
+
+
+class PrioritisedMemory(TransitionMemory):
+    """The newest `capacity` transitions, sampled in proportion to their priority (Schaul et al. 2016).
+
+    P(i) = p_i^α / Σ p^α with p = |δ| + ε. The draws are independent; Schaul et al. draw one from each of equally large
+    ranges. A new transition gets the largest priority seen so far (1 at first), so that it is soon sampled.
+    """
+
+    def __init__(self, capacity: int, observation: ObservationSpec, alpha: float) -> None:
+        super().__init__(capacity, observation)
+        self._alpha = alpha
+        self._tree = SumTree(capacity)
+        self._largest = 1.0
+
+    def push(self, transitions: Transitions) -> NDArray[np.int64]:
+        slots = super().push(transitions)
+        self._tree.set(slots, np.full(len(slots), self._largest**self._alpha))
+        return slots
+
+    def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
+        """Sample n transitions, each with probability P(i)."""
+        total = self._tree.total
+        slots = self._tree.find(generator.random(n) * total)
+        weights = importance_weights(self._tree.get(slots) / total, len(self), beta)
+        return Sample(self._read(slots), weights.astype(np.float32), slots)
+
+    def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
+        """Set the priorities of `slots` from the TD errors δ [B] of their sample, neither weighted nor clipped.
+
+        Raises BadInput for errors that are not finite.
+        """
+        if not np.isfinite(errors).all():
+            raise BadInput(
+                "errors of Q that are not finite: training has diverged; lower the learning rate "
+                "(algorithm.learning_rate) and start anew"
+            )
+        priorities = np.abs(errors.astype(np.float64)) + EPSILON
+        self._largest = max(self._largest, float(priorities.max()))
+        self._tree.set(slots, priorities**self._alpha)
+
+    def clear(self) -> None:
+        """Remove all transitions and reset the largest priority."""
+        super().clear()
+        self._largest = 1.0
+
+    def get_state(self) -> dict[str, object]:
+        return {**super().get_state(), "largest": self._largest}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        super().set_state(state)
+        self._largest = float(state["largest"])
+
+    def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
+        return {**super()._state_of(slots), "priorities": self._tree.get(slots)}
+
+    def _refill(self, state: dict[str, Any], start: int = 0) -> NDArray[np.int64]:
+        slots = super()._refill(state, start)
+        self._tree.set(np.arange(self._ring.capacity), np.zeros(self._ring.capacity))
+        self._tree.set(slots, np.asarray(state["priorities"]))
+        return slots

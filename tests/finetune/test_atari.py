@@ -11,7 +11,7 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent
+from qwop.finetune.agents.dqn.learner import DqnAgent
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.log import RunLog
 from qwop.finetune.loop import build

@@ -29,7 +29,8 @@ LOOPS: dict[str, dict[str, Any]] = {
     "acer": {"capacity": 24, "start": 6, "value_decisions": 30},
     "dqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
-    "ppo": {"overlap": True},
+    "rlpd": {"capacity": 120, "start": 20, "batch_size": 8, "updates_per_decision": 0.3},
+    "ppo": {},
     "vtrace": {},
     "ftw": {},
 }
@@ -37,6 +38,7 @@ ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
     "dqn": {"hidden": (8,)},
     "ddqn": {"hidden": (8,)},
+    "rlpd": {"hidden": (8,), "members": 2},
     "ppo": {"hidden": (8,), "minibatch": 8},
     "vtrace": {"hidden": (8,), "memory": 8},
     "ftw": {"hidden": (8,), "memory": 8, "latent": 4, "period": 3},
@@ -69,7 +71,7 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return open_dataset(folder / "demos")
 
 
-def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False) -> Loop:
+def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False, overlap: bool = True) -> Loop:
     algorithm = ALGORITHMS[name]
     chosen = algorithm.settings(**ALGORITHM[name])
     share = Ramp(0.0, 0.0) if name in LIVE_ONLY else Ramp(1.0, 0.5)
@@ -78,7 +80,8 @@ def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = F
         Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=share),
     )
     live = algorithm.loop(
-        **{"num_envs": 3, "steps": 5, "log_every": 45, "checkpoint_every": every * ITERATION, **LOOPS[name]}
+        **{"num_envs": 3, "steps": 5, "log_every": 45, "checkpoint_every": every * ITERATION, **LOOPS[name]},
+        overlap=overlap,
     )
     network = algorithm.new_network(chosen)(71, ACTIONS, torch.Generator().manual_seed(0))
     log = RunLog(folder)
@@ -90,20 +93,21 @@ def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = F
     return loop
 
 
+@pytest.mark.parametrize("overlap", [True, False])
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_not(
-    name: str, tmp_path: Path, demonstrations: Dataset
+    name: str, overlap: bool, tmp_path: Path, demonstrations: Dataset
 ) -> None:
     random = np.random.default_rng(len(name))
     every, barriers = int(random.integers(1, 3)), random.choice(np.arange(1, ITERATIONS - 1), size=2, replace=False)
-    whole = make(name, tmp_path / "whole", demonstrations, every)
+    whole = make(name, tmp_path / "whole", demonstrations, every, overlap=overlap)
     whole.run()
     expected = whole.get_state()
     assert expected["decisions"] == ITERATIONS * ITERATION
     for barrier in barriers:
         folder = tmp_path / f"killed at {barrier}"
-        run_until(make(name, folder, demonstrations, every), int(barrier) * ITERATION)
-        resumed = make(name, folder, demonstrations, every, resume=True)
+        run_until(make(name, folder, demonstrations, every, overlap=overlap), int(barrier) * ITERATION)
+        resumed = make(name, folder, demonstrations, every, resume=True, overlap=overlap)
         assert not resumed.finished
         resumed.run()
         assert_same(resumed.get_state(), expected)

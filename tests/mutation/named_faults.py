@@ -68,14 +68,15 @@ _BY_FILE = {
          "self._demonstrations_due.take(1.0 * self._settings.num_envs)"),
         ("acer: every update is diagnosed", "diagnose=number == 0", "diagnose=True"),
         ("acer: no diagnosis", "diagnose=number == 0", "diagnose=False"),
+        ("acer: episodes under way are forgotten on resuming",
+         '        self._open = [list(one) for one in state["open"]]\n', ""),
+        ("acer: the least return is forgotten on resuming",
+         'self._low, self._high = float(state["low"]), float(state["high"])', 'self._high = float(state["high"])'),
     ),
     "finetune/agents/acer/learner.py": (
         ("acer: gradients are not clipped", "longest = self.settings.max_gradient_norm", "longest = 1e9"),
         ("acer: bounds of unscaled rewards", "scale = self.settings.reward_scale", "scale = 1.0"),
         ("acer: critic_only moves the policy", 'if not name.startswith("q_head.")', "if False"),
-        ("acer: the norm with critic_only is of all gradients",
-         "clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)",
-         "clip(self._gradient, longest)"),
         ("acer: no trust region", "if len(reached[0]):", "if False:"),
         ("acer: rewards are not scaled",
          "by_step(batch.rewards).to(kind) * scale", "by_step(batch.rewards).to(kind)"),
@@ -106,21 +107,18 @@ _BY_FILE = {
         ("acer: no bias correction", "(1.0 - c / rho).clamp(min=0.0)", "torch.zeros_like(rho)"),
         ("acer: the trust region is left unseen", "g.amax(-1) - g.amin(-1) > delta", "g.amax(-1) > delta"),
     ),
-    "finetune/agents/acer/returns.py": (
-        ("acer: episodes under way are forgotten on resuming",
-         '        self._open = [list(one) for one in state["open"]]\n', ""),
-        ("acer: the least return is forgotten on resuming",
-         'self._low, self._high = float(state["low"]), float(state["high"])', 'self._high = float(state["high"])'),
-    ),
     "finetune/agents/agent.py": (
         ("live: nothing is logged", "        self._metrics.add_update(stats)\n", ""),
         ("due: the rest is lost", "self._owed -= whole", "self._owed = 0.0"),
+        ("ppo, vtrace, ftw: statistics move before the ratios",
+         "        if first:\n            self._add(played)", "        self._add(played)"),
+        ("scale: statistics start again on resuming", "            self._seen.set_state(state)\n", ""),
     ),
     "finetune/agents/optimisers.py": (
         ("acer: the average network is the network", "1.0 - alpha)", "1.0)"),
         ("rmsprop: the gradient of the step before", "v is not square or g is not one.grad:", "v is not square:"),
     ),
-    "finetune/agents/dqn/agent.py": (
+    "finetune/agents/dqn/learner.py": (
         ("dqn: priorities are never updated", "self.memory.update(sample.slots, errors.cpu().numpy())", "pass"),
         ("dqn: the target is never copied", "                self.learner.copy_target()\n", ""),
         ("dqn: updates since the copy are forgotten on resuming",
@@ -140,10 +138,6 @@ _BY_FILE = {
          "self._demonstrations_due.take(1.0 * self._settings.decisions)"),
         ("dqn: a copy forgets what is over",
          "self._since_copy -= self._settings.target_every", "self._since_copy = 0.0"),
-    ),
-    "finetune/agents/dqn/learner.py": (
-        ("dqn: the target chooses the action",
-         "q: Tensor = self.network(following)", "q: Tensor = self.target(following)"),
         ("dqn: imitates live play", "(batch.source == DEMONSTRATIONS)", "(batch.source >= 0)"),
         ("dqn: the target is forgotten on resuming", ' "target": self.target,', ""),
         ("dqn: the learning rate does not follow the phase",
@@ -159,15 +153,10 @@ _BY_FILE = {
         ("ftw: gradients into the slow core are whole",
          "slow_gradient=self.settings.slow_gradient", "slow_gradient=1.0"),
     ),
-    "finetune/agents/ftw/reward_stores.py": (
-        ("ftw: windows are moved on resuming", 'self._ring.refill(0, int(state.get("start", 0)))', "pass"),
-    ),
-    "finetune/agents/ppo/agent.py": (
+    "finetune/agents/ppo/learner.py": (
         ("ppo: a policy's values are learned in place", "copy.deepcopy(run.policy.values)", "run.policy.values"),
         ("ppo: the agent has no values to save", "return self.learner.values", "return None"),
         ("ppo: nothing is imitated", "run.for_agent, demonstrated)", "run.for_agent, None)"),
-    ),
-    "finetune/agents/ppo/learner.py": (
         ("ppo: advantages are not standardised",
          "(estimates - estimates.mean()) / (estimates.std() + 1e-8)", "estimates"),
         ("ppo: entropy is punished", "gain + weight * entropy", "gain - weight * entropy"),
@@ -204,12 +193,8 @@ _BY_FILE = {
          "        self._n_step.restart()\n        self.memory.clear()", "        self._n_step.restart()"),
         ("q: ε stays", "decisions / (a.epsilon_share * planned)", "0.0"),
         ("q: ε falls over the whole schedule", "decisions / (a.epsilon_share * planned)", "decisions / planned"),
-        ("q: γ of the first phase, not of the first with demonstrations", "run.gammas[first]", "run.gammas[0]"),
-        ("q: rewards of demonstrations are not clipped",
-         "        whole = settings.with_clipped_rewards(whole)\n", "        pass\n"),
-        ("q: transitions of one step from demonstrations", "NStep(settings.n_steps)", "NStep(1)"),
     ),
-    "finetune/agents/rlpd/agent.py": (
+    "finetune/agents/rlpd/learner.py": (
         ("rlpd: demonstrations are never removed",
          "now.demonstrations / (1.0 + now.demonstrations) if now.live", "0.5 if now.live"),
         ("rlpd: all of a batch is demonstrations", "if now.live else 1.0", "if not now.live else 1.0"),
@@ -217,8 +202,6 @@ _BY_FILE = {
          "self._n_step.push(live, now.gamma)", "self._n_step.push(live, 1.0)"),
         ("rlpd: memory is sampled at once", "len(self.memory) < self._settings.start", "not len(self.memory)"),
         ("rlpd: as many updates whatever is asked", "self._settings.updates_per_decision)", "1.0)"),
-    ),
-    "finetune/agents/rlpd/learner.py": (
         ("rlpd: the target is the network",
          "self.target.member_values(following)", "self.network.member_values(following)"),
         ("rlpd: the target never moves",
@@ -231,11 +214,6 @@ _BY_FILE = {
     "finetune/agents/rlpd/losses.py": (
         ("rlpd: the subset is every member", "q_next_target[subset]", "q_next_target"),
         ("rlpd: the greatest of the subset", "taken.min(dim=0)", "taken.max(dim=0)"),
-    ),
-    "finetune/agents/running_scale.py": (
-        ("ppo, vtrace, ftw: statistics move before the ratios",
-         "        if first:\n            self._add(played)", "        self._add(played)"),
-        ("scale: statistics start again on resuming", "            self._seen.set_state(state)\n", ""),
     ),
     "finetune/agents/settings.py": (
         ("settings: γ of any rate", "self.gamma_rate / decisions_per_second", "1.0"),
@@ -280,8 +258,6 @@ _BY_FILE = {
     "finetune/experience/transitions.py": (
         ("transitions: steps that wait are forgotten on resuming",
          "self._waiting = {name: np.array(array) for name, array in state.items()} or None", "self._waiting = None"),
-        ("transitions: the place of a stream is forgotten on resuming",
-         'self._cursor = int(state["cursor"])', "self._cursor = 0"),
     ),
     "finetune/loop.py": (
         ("loop: actors keep the first weights",
@@ -317,14 +293,11 @@ _BY_FILE = {
         ("demonstrations: returns that are not known count as better or worse",
          "np.where(shown.known, shown.returns - values, 0.0)", "(shown.returns - values)"),
         ("demonstrations: unfinished games never enter", " | ~shown.known.any(axis=1)", ""),
-        ("demonstrations: the turn is forgotten on resuming", 'self._turn = int(state["turn"])', "self._turn = 0"),
-        ("demonstrations: cursors are forgotten on resuming",
-         '        self._cursors = np.array(state["cursors"], dtype=np.int64)\n', ""),
     ),
     "finetune/replay/memory.py": (
         ("memory: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),
     ),
-    "finetune/replay/prioritised_memory.py": (
+    "finetune/replay/transition_memory.py": (
         ("priorities: the largest is forgotten on resuming", '        self._largest = float(state["largest"])\n', ""),
         ("priorities: the largest outlives the memory",
          "        super().clear()\n        self._largest = 1.0", "        super().clear()"),

@@ -11,8 +11,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.arrays import write_episode
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.acer.returns import lstd
-from qwop.finetune.agents.ppo.return_scale import ReturnScale
+from qwop.finetune.agents.acer.losses import lstd
+from qwop.finetune.agents.ppo.learner import ReturnScale
 from qwop.finetune.weight_average import WeightAverage
 from qwop.policies.devices import choose_device
 from qwop.policies.networks import ActorCritic

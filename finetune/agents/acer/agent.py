@@ -1,30 +1,99 @@
 """ACER agent: stores live play and demonstrations in memory and updates from both."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ....common.errors import BadInput
 from ....policies.networks import Actor, ActorCritic, with_q_head
-from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, interleave
+from ...experience.sequences import (
+    DEMONSTRATIONS,
+    LIVE,
+    Sequences,
+    concatenate,
+    discounted_returns,
+    interleave,
+)
 from ...metrics import Metrics, UpdateStats
 from ...replay.behaviour import Behaviour, is_uniform
-from ...replay.demonstrations import Demonstrations, better
+from ...replay.demonstrations import Demonstrations, RecordedSequences, better, sequences_for
 from ...replay.sequence_memory import SequenceMemory
-from ...schedules.environments import relabelled_demonstrations, rewarded_alike
+from ...schedules.environments import rewarded_alike
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, FractionalCounter, MakeNetwork, of_kind
-from ..learner import Part
+from ..agent import Agent, FractionalCounter, MakeNetwork, Part, of_kind
 from .learner import AcerLearner
-from .returns import ReturnRange
 from .settings import AcerLoopSettings, AcerSettings
 
 if TYPE_CHECKING:
     from ...run import Run
+
+MARGIN = 0.25
+"""Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
+
+
+class ReturnRange:
+    """The smallest and largest discounted return of any step of the episodes seen so far.
+
+    A critic that bootstraps from actions absent from the data can diverge; the returns seen so far bound the plausible
+    values. Live play arrives as sequences of `streams` games that continue from one sequence to the next.
+    demonstrations: rewards [T] of each demonstrated episode, which a player achieved.
+    """
+
+    def __init__(self, streams: int, demonstrations: Sequence[NDArray[np.floating]] = ()) -> None:
+        self._demonstrations = demonstrations
+        self._open: list[list[float]] = [[] for _ in range(streams)]
+        self._low, self._high = np.inf, -np.inf
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The value bounds: the return range, widened by `MARGIN` and including 0; None until an episode has ended."""
+        if self._low > self._high:
+            return None
+        low, high = min(self._low, 0.0), max(self._high, 0.0)
+        more = MARGIN * (high - low)
+        return low - more, high + more
+
+    def add_episode(self, rewards: NDArray[np.floating], gamma: float) -> None:
+        """Add a complete episode by its rewards [T]."""
+        returns = discounted_returns(rewards, gamma)
+        self._low, self._high = min(self._low, float(returns.min())), max(self._high, float(returns.max()))
+
+    def add_demonstrations(self, gamma: float) -> None:
+        """Add the demonstrations, in an environment with their rewards."""
+        for rewards in self._demonstrations:
+            self.add_episode(rewards, gamma)
+
+    def add_live(self, live: Sequences, gamma: float) -> None:
+        """Add the episodes that end in these sequences."""
+        over = live.terminated | live.truncated
+        ended = np.asarray(over.any(axis=1))
+        for stream, rewards in enumerate(live.rewards.tolist()):
+            start = 0
+            for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended[stream] else ():
+                self.add_episode(np.array(self._open[stream] + rewards[start:end]), gamma)
+                self._open[stream], start = [], end
+            self._open[stream] += rewards[start:]
+
+    def restart(self) -> None:
+        """Reset all statistics, because rewards or their discount change; see `add_demonstrations`."""
+        self._low, self._high = np.inf, -np.inf
+        self.drop_partial_episodes()
+
+    def drop_partial_episodes(self) -> None:
+        """Discard unfinished episodes, which will not be continued."""
+        self._open = [[] for _ in self._open]
+
+    def get_state(self) -> dict[str, object]:
+        return {"open": [list(one) for one in self._open], "low": float(self._low), "high": float(self._high)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._open = [list(one) for one in state["open"]]
+        self._low, self._high = float(state["low"]), float(state["high"])
 
 
 class AcerAgent(Agent):
@@ -38,7 +107,7 @@ class AcerAgent(Agent):
         self,
         learner: AcerLearner,
         memory: SequenceMemory,
-        demonstrations: Demonstrations | None,
+        demonstrations: Demonstrations[Sequences] | None,
         behaviour: Behaviour,
         returns: ReturnRange,
         settings: AcerLoopSettings,
@@ -166,22 +235,20 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
             f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
             f"and {loop.num_envs * most:g} of demonstrations"
         )
-    behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
-    demonstrations, achieved = None, dict[str, float]()
-    if run.demonstrations is not None and run.settings.uses_demonstrations:
-        episodes = [*relabelled_demonstrations(phases, policy.environment, run.demonstrations)]
-        demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
-        behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
-        returns = ReturnRange(loop.num_envs, [episode.rewards for episode in episodes])
+    demonstrations, behaviour = sequences_for(run), Behaviour(run.settings.behaviour)
+    learner = AcerLearner(network, run.algorithm, run.device)
+    returns, achieved = ReturnRange(loop.num_envs), dict[str, float]()
+    if demonstrations is not None and run.demonstrations is not None:
+        recorded = demonstrations.items
+        assert isinstance(recorded, RecordedSequences)
+        behaviour.prepare(recorded, policy.probabilities, str(run.demonstrations.folder))
+        learner.tolerance = recorded.spread
+        returns = ReturnRange(loop.num_envs, recorded.rewards)
         alike = rewarded_alike(phases, policy.environment)
         achieved = {phase.name: gamma for phase, gamma, same in zip(phases, run.gammas, alike, strict=True) if same}
         if alike[0]:
             returns.add_demonstrations(run.gammas[0])
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
-    learner = AcerLearner(network, run.algorithm, run.device)
-    if demonstrations is not None:
-        first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
-        learner.tolerance = demonstrations.discount_returns(run.gammas[first])
     return AcerAgent(
         learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent, achieved
     )

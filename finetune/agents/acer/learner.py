@@ -12,18 +12,16 @@ from torch import Tensor
 
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers
-from ....policies.devices import undisturbed
-from ....policies.leaf_gradients import as_one_vector
+from ....policies.devices import autocast, undisturbed
+from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
-from ..learner import Learner, Part, autocast
+from ..agent import Learner, Part
 from ..losses import final_values
-from ..optimisers import FusedRMSprop, clip, update_average
+from ..optimisers import RMSpropTF, clip, update_average
 from . import losses as acer
-from .losses import EPSILON, trace_lengths
-from .returns import lstd
 from .settings import AcerSettings
 
 AveragePolicy = Callable[[Tensor, Tensor], Tensor]
@@ -74,16 +72,11 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
         self.tolerance = 1.0
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
-        low = settings.precision == "bfloat16"
-        self._dense, self._dense_average = (
-            DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
-        )
+        self._dense, self._dense_average = map(self._layers, (self.network, self.average))
         self._averages: list[Tensor] = list(self.average.parameters())
         self._parameters: list[Tensor] = list(self.network.parameters())
-        self._gradient, self._gradients = as_one_vector(self._parameters)
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
-        self._below_q_size = sum(one.numel() for one in self._below_q)
-        self._optimiser = FusedRMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
+        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -98,18 +91,16 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
-        rows = observations.reshape(-1, self.network.observation_size)
         with torch.inference_mode():
-            logits, _ = self.network(torch.from_numpy(rows).to(self._device))
+            logits, _ = self.network(self._rows(observations))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
     def values(self, observations: Observations) -> NDArray[np.float32]:
         """V(s) in unscaled rewards, float32 [n], of n observations [..., *shape]."""
-        rows = observations.reshape(-1, self.network.observation_size)
         with torch.inference_mode():
-            values = self._value(torch.from_numpy(rows).to(self._device))
-            return (values / self.settings.reward_scale).cpu().numpy()
+            return (self._value(self._rows(observations)) / self.settings.reward_scale).cpu().numpy()
 
+    @torch.enable_grad()
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 
@@ -122,21 +113,21 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
 
         def average(step: Tensor, sequence: Tensor) -> Tensor:
-            return self._average_policy(inputs[step * n + sequence])
+            found = self._without_gradient(self.average, self._dense_average, inputs[step * n + sequence])
+            return torch.softmax(found.chunk(2, -1)[0], -1)
 
-        with torch.inference_mode(self._dense is not None), torch.set_grad_enabled(self._dense is None):
-            outputs = self._outputs(self.network, self._dense, inputs)
-        both = outputs.detach().clone().view(2, -1, k + 1, n).permute(0, 2, 3, 1)
-        steps = self._steps(torch.softmax(both[0], -1), both[1], played, now.gamma)
-        learned = both[:, :-1].requires_grad_()
-        with torch.enable_grad():
-            logits, q = learned.unbind()
-            loss = self.loss(logits, q, steps, played, average, now)
-            (slopes,) = torch.autograd.grad(loss, learned)
-        norm = self._set_gradients(
-            outputs[:, : n * k], slopes.permute(0, 3, 1, 2).reshape(len(outputs), -1), now.critic_only
-        )
-        stats = self._stats(batch, played, steps, slopes[0], norm, average, now) if diagnose else None
+        dense = self._dense
+        outputs = self._forward(self.network, inputs) if dense is None else dense.outputs(inputs)[0]
+        outputs.retain_grad()
+        logits, q = outputs.unflatten(0, (k + 1, n)).chunk(2, -1)
+        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), played, now.gamma)
+        loss = self.loss(logits[:-1], q[:-1], steps, played, average, now)
+        norm = self._set_gradients(loss, n * k, now.critic_only)
+        stats = None
+        if diagnose:
+            assert outputs.grad is not None
+            slopes = outputs.grad[: n * k].unflatten(0, (k, n)).chunk(2, -1)[0]
+            stats = self._stats(batch, played, steps, slopes, norm, average, now)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
@@ -225,7 +216,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             stopped = self._tensor(played.finals.sequence), self._tensor(played.finals.step)
             following[stopped] = self._features(played.finals.observations)
         rewards = self._tensor(played.rewards) * self.settings.reward_scale
-        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), gamma)
+        w = acer.lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), gamma)
         for network in (self.network, self.average):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
@@ -252,29 +243,21 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             achieved,
         )
 
-    def _average_policy(self, inputs: Tensor) -> Tensor:
-        """π_avg, [rows, A], of the trunk's inputs."""
-        with torch.inference_mode():
-            return torch.softmax(self._outputs(self.average, self._dense_average, inputs).chunk(2)[0].t(), -1)
-
-    def _set_gradients(self, outputs: Tensor, slopes: Tensor, critic_only: bool) -> Tensor:
-        """Set the clipped gradients of the parameters from those of the first rows of the outputs; return the norm
-        before they were clipped."""
+    def _set_gradients(self, loss: Tensor, rows: int, critic_only: bool) -> Tensor:
+        """Set the clipped gradients of a loss of the first rows of the outputs; return the norm before they were
+        clipped."""
         longest = self.settings.max_gradient_norm
         if self._dense is None:
             self._optimiser.zero_grad(set_to_none=True)
-            outputs.backward(slopes)
-        else:
-            with torch.inference_mode():
-                self._dense.backward(slopes, self._gradients)
-            for parameter, one in zip(self._parameters, self._gradients, strict=True):
-                parameter.grad = one
+        loss.backward()
+        gradient = None if self._dense is None else self._dense.backward(rows)
         if critic_only:
             for parameter in self._below_q:
                 parameter.grad = None
-        if self._dense is None:
+        if gradient is None:
             return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
-        return clip(self._gradient[self._below_q_size :] if critic_only else self._gradient, longest)
+        below = sum(one.numel() for one in self._below_q)
+        return clip(gradient[below:] if critic_only else gradient, longest)
 
     @torch.no_grad()
     def _stats(
@@ -287,12 +270,16 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         average: AveragePolicy,
         now: PhaseValues,
     ) -> UpdateStats:
-        """Statistics of an update, before its step. slopes: the gradient of the logits, [k, n, A]."""
-        pi = steps.pi
+        """Statistics of an update, before its step. slopes: the gradient of the logits, [k, n, A].
+
+        Of demonstrations also V of their states and the return achieved from there (scaled), −log π of their actions,
+        and the share of these actions that the update makes less probable.
+        """
+        pi, rho = steps.pi, steps.rho
         scalars = {
             "q_error": (steps.q_ret - steps.q_taken).square().mean().sqrt(),
             "value": steps.values.mean(),
-            "entropy": -(pi * (pi + EPSILON).log()).sum(-1).mean(),
+            "entropy": -(pi * (pi + acer.EPSILON).log()).sum(-1).mean(),
             "gradient_norm": norm,
         }
         if self.bounds is not None:
@@ -301,47 +288,49 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             pi_average = average(*torch.ones_like(played.terminated).nonzero(as_tuple=True)).view_as(pi)
             scalars["kl_to_average"] = (pi_average * ((pi_average + 1e-8) / (pi + 1e-8)).log()).sum(-1).mean()
             scalars["trust_region_active"] = steps.limited.float().mean()
-        lengths = trace_lengths(steps.rho, played.terminated | played.truncated)
         by_source = means_by_source(
             batch.source,
-            importance_weight=steps.rho.t().cpu(),
-            truncated_share=(steps.rho > acer.TRUNCATION).float().t().cpu(),
-            trace_length=lengths.cpu(),
+            importance_weight=rho.t().cpu(),
+            truncated_share=(rho > acer.TRUNCATION).float().t().cpu(),
+            trace_length=acer.trace_lengths(rho, played.terminated | played.truncated).cpu(),
         )
-        if "demonstrations" in by_source:
-            by_source["demonstrations"] |= self._of_demonstrations(played, steps, None if now.critic_only else slopes)
+        if (shown := by_source.get("demonstrations")) is not None:
+            mine, taken = played.demonstrated, played.actions.unsqueeze(-1)
+            shown["nats"] = float(-(pi.gather(-1, taken)[:, mine] + acer.EPSILON).log().mean())
+            if played.achieved is not None and played.achieved[1].any():
+                returns, known = played.achieved
+                shown |= {"value": float(steps.values[known].mean()), "achieved": float(returns[known].mean())}
+            if not now.critic_only:
+                shown["pushed_down"] = float((slopes.gather(-1, taken)[:, mine] > 0).float().mean())
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
-    def _of_demonstrations(self, played: Played, steps: Steps, slopes: Tensor | None) -> dict[str, float]:
-        """Statistics of the demonstrations in a batch: V of their states and the return achieved from there (scaled),
-        −log π of their actions, and the share of these actions that the update makes less probable."""
-        mine, taken = played.demonstrated, played.actions.unsqueeze(-1)
-        figures = {"nats": -(steps.pi.gather(-1, taken)[:, mine] + EPSILON).log().mean()}
-        if played.achieved is not None:
-            returns, known = played.achieved
-            if known.any():
-                figures |= {"value": steps.values[known].mean(), "achieved": returns[known].mean()}
-        if slopes is not None:
-            figures["pushed_down"] = (slopes.gather(-1, taken)[:, mine] > 0).float().mean()
-        return {name: float(figure) for name, figure in figures.items()}
+    def _layers(self, network: ActorCritic) -> LeafGradients | None:
+        """The trunk and both heads, side by side, as dense layers; None with convolutions."""
+        low = self.settings.precision == "bfloat16"
+        dense = DenseLayers.of([*network.trunk, network.policy_head], low, network.q_head)
+        return None if dense is None else LeafGradients([dense])
 
-    def _outputs(self, network: ActorCritic, dense: DenseLayers | None, inputs: Tensor) -> Tensor:
-        """Policy logits and Q values, [2A, rows], of the trunk's inputs; the heads in float32 whatever the precision
+    def _forward(self, network: ActorCritic, inputs: Tensor) -> Tensor:
+        """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads in float32 whatever the precision
         of the trunk."""
-        if dense is not None:
-            return dense.forward(inputs)
         with autocast(self.settings.precision, self._device):
             features = network.trunk(inputs).to(network.policy_head.weight.dtype)
-        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1).t()
+        return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1)
+
+    @torch.no_grad()
+    def _without_gradient(self, network: ActorCritic, dense: LeafGradients | None, inputs: Tensor) -> Tensor:
+        return self._forward(network, inputs) if dense is None else dense.without_gradient(inputs)
+
+    def _rows(self, observations: Observations) -> Tensor:
+        return torch.from_numpy(observations.reshape(-1, self.network.observation_size)).to(self._device)
 
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
-        rows = self._tensor(observations).reshape(-1, self.network.observation_size)
-        features = self.network.features(rows)
+        features = self.network.features(self._rows(observations))
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
     def _value(self, observations: Tensor) -> Tensor:
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
-        with torch.inference_mode():
-            logits, q = self._outputs(self.network, self._dense, self.network.trunk_input(observations)).chunk(2)
-            return (torch.softmax(logits, dim=0) * q).sum(0)
+        found = self._without_gradient(self.network, self._dense, self.network.trunk_input(observations))
+        logits, q = found.t().chunk(2)
+        return (torch.softmax(logits, dim=0) * q).sum(0)

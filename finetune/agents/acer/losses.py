@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ....policies.devices import in_float64
 from ..losses import backward_sums
 
 EPSILON = 1e-6
@@ -23,6 +24,10 @@ TRUNCATION = 10.0
 
 CRITIC = 0.5
 """Weight of the critic's loss."""
+
+RIDGE = 0.03
+"""Ridge on the diagonal, relative to the mean variance of a feature. Without it, nearly constant or collinear features
+get such large weights that the first change of the hidden layers ruins all values."""
 
 
 def importance_weights(pi: Tensor, mu: Tensor, epsilon: float = EPSILON) -> Tensor:
@@ -131,3 +136,18 @@ def trace_lengths(rho: Tensor, over: Tensor) -> Tensor:
     """
     carried = rho[1:].clamp(max=1.0).masked_fill(over[:-1], 0.0)
     return 1.0 + carried.cumprod(dim=0).sum(dim=0)
+
+
+def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float) -> Tensor:
+    """w with V(s) = wᵀφ(s), by least-squares temporal differences from steps of one policy (Bradtke and Barto 1996).
+
+    Solves (Σ φ_t (φ_t − γ φ_{t+1})ᵀ + ridge) w = Σ φ_t r_t. features φ(s_t), next_features φ(s_{t+1}), 0 after a
+    terminal step: [steps, size], the last feature is the constant 1, whose weight is not regularised; rewards
+    [steps]; result [size], float64.
+    """
+    phi, following, r = map(in_float64, (features, next_features, rewards))
+    a = phi.T @ (phi - gamma * following)
+    shrinking = len(phi) * RIDGE * phi[:, :-1].var(dim=0, correction=0).mean() + torch.finfo(phi.dtype).tiny
+    a.diagonal()[:-1] += shrinking
+    w: Tensor = torch.linalg.solve(a, phi.T @ r)
+    return w

@@ -45,8 +45,3 @@ def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
     index = actions.unsqueeze(-1)
     with_margin = (q + margin).scatter(-1, index, q.gather(-1, index))
     return with_margin.max(dim=-1).values - q.gather(-1, index).squeeze(-1)
-
-
-def linear(start: float, end: float, share: float) -> float:
-    """Linear interpolation from start to end at `share`, which is clipped to 0 … 1."""
-    return start + (end - start) * min(max(share, 0.0), 1.0)

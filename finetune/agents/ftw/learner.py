@@ -1,28 +1,44 @@
-"""The two-timescale learner: networks, optimiser and one update on a batch of unrolls, and the agent made of them."""
+"""The two-timescale agent: networks of the auxiliary tasks, observations to predict rewards from, and the learner."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from ....envs.spec import Observations, ObservationSpec
+from ....policies.devices import WEIGHTS, Undisturbed
+from ....policies.encoders import MLP, orthogonal_linear
+from ....policies.networks import SCALED_LIMIT
+from ....policies.q_networks import dueling
 from ....policies.state import State
 from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats
+from ...replay.memory import Ring
 from ...schedules.phase import PhaseValues
-from ..agent import LiveAgent, Makes
-from ..learner import Part
-from ..unroll import Stopped, unroll_network
-from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, network_of, outputs
+from ..agent import LiveAgent, Makes, Part
+from ..vtrace.learner import Stopped, Unroll, UnrollLearner, actor_critic, network_of, outputs, unroll_network
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
-from .auxiliary import AuxiliaryNetworks
-from .reward_stores import RewardStores
 from .settings import FtwSettings
 
 if TYPE_CHECKING:
     from ...run import Run
+
+CELL = 4
+"""Height and width of a cell of pixel control, in pixels."""
+
+FEATURES = 32
+"""Channels before the last deconvolution of pixel control (UNREAL, Jaderberg et al. 2017)."""
+
+WINDOW = 3
+"""Observations that a reward is predicted from."""
+
+SHARE = 8
+"""Largest fraction of a store filled from one iteration, so that it spans several."""
 
 CONTROL_GAMMA = 0.9
 """Discount of feature control per decision, at any decision rate (UNREAL, Jaderberg et al. 2017)."""
@@ -32,6 +48,163 @@ CAPACITY = 800
 
 PREDICTIONS = 32
 """Reward predictions in an update, half of them of rewards and half of none."""
+
+
+class FeatureControl(nn.Module):
+    """Dueling Q values for changing each cell of the observation; in a vector, each feature is a cell."""
+
+    def __init__(self, latent: int, width: int, actions: int, cells: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.shape = (actions, cells)
+        self.layers = MLP(latent, (width,), nn.ReLU, generator)
+        self.value = orthogonal_linear(width, cells, 0.01, generator)
+        self.advantage = orthogonal_linear(width, actions * cells, 0.01, generator)
+
+    def rewards(self, observations: Tensor, scale: Callable[[Tensor], Tensor]) -> Tensor:
+        """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: the policy's scaler."""
+        return ftw.changes(scale(observations).clamp(-SCALED_LIMIT, SCALED_LIMIT))
+
+    def forward(self, latents: Tensor) -> Tensor:
+        """Q(s, ·), [..., A, C], of latents [..., latent]."""
+        features = self.layers(latents)
+        values, advantages = self.value(features), self.advantage(features).unflatten(-1, self.shape)
+        return dueling(values.unsqueeze(-2), advantages)
+
+
+class PixelControl(nn.Module):
+    """Feature control for images: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
+
+    84 × 84 pixels give 20 × 20 cells, as in UNREAL.
+    """
+
+    def __init__(self, observation: ObservationSpec, latent: int, actions: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self._observation, self._actions = observation, actions
+        height, width = (observation.shape[axis] for axis in observation.axes[1:])
+        # Even, because the last deconvolution doubles the size; part of the margin is left out.
+        self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((width - CELL) // (2 * CELL)))
+        self._before = (self.cells[0] // 2 - 1, self.cells[1] // 2 - 1)
+        self.layers = MLP(latent, (FEATURES * self._before[0] * self._before[1],), nn.ReLU, generator)
+        self.deconvolution = nn.ConvTranspose2d(FEATURES, 1 + actions, 4, 2, dtype=WEIGHTS)
+        nn.init.orthogonal_(self.deconvolution.weight, 0.1, generator)
+        nn.init.zeros_(self.deconvolution.bias)  # type: ignore[arg-type]
+
+    def rewards(self, observations: Tensor, scale: Callable[[Tensor], Tensor]) -> Tensor:
+        frame, leading = self._observation.frame, observations.shape[:-1]
+        channels, height, width = frame.axes
+        newest = observations.reshape(*leading, self._observation.stack, -1)[..., -1, :]
+        pictures = (
+            scale(newest).reshape(-1, *frame.shape).permute(0, *(1 + axis for axis in (height, width, *channels)))
+        )
+        colours = pictures.reshape(*leading, *pictures.shape[1:3], frame.channels)
+        return ftw.changes_of_cells(colours, CELL, self.cells)
+
+    def forward(self, latents: Tensor) -> Tensor:
+        features = self.layers(latents).reshape(-1, FEATURES, *self._before)
+        maps = self.deconvolution(features).flatten(2).reshape(*latents.shape[:-1], 1 + self._actions, -1)
+        return dueling(maps[..., :1, :], maps[..., 1:, :])
+
+
+class RewardPrediction(nn.Module):
+    """Logits of a reward's class from the features of the observations before it."""
+
+    def __init__(self, features: int, width: int, generator: torch.Generator) -> None:
+        super().__init__()
+        layers = MLP(WINDOW * features, (width,), nn.ReLU, generator)
+        self.layers = nn.Sequential(*layers, orthogonal_linear(width, 3, 0.01, generator))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits [m, 3] of features [m, 3, width]."""
+        logits: Tensor = self.layers(features.flatten(1))
+        return logits
+
+
+class AuxiliaryNetworks(nn.Module, metaclass=Undisturbed):
+    """The networks of both tasks, untrained, for a policy's network."""
+
+    control: FeatureControl | PixelControl
+
+    def __init__(self, network: TwoTimescaleActorCritic, generator: torch.Generator) -> None:
+        super().__init__()
+        observation, latent, actions = network.observation, network.latent, network.actions
+        if observation.is_image:
+            self.control = PixelControl(observation, latent, actions, generator)
+        else:
+            self.control = FeatureControl(latent, network.memory, actions, network.observation_size, generator)
+        self.prediction = RewardPrediction(network.trunk.width, network.memory, generator)
+
+
+class Windows(NamedTuple):
+    """observations [m, 3, *shape]: three consecutive ones of an episode. rewards float32 [m]: of the action after
+    them."""
+
+    observations: Observations
+    rewards: NDArray[np.float32]
+
+
+class RewardStores:
+    """The newest windows, in one ring for rewarding and one for unrewarding steps; a batch takes half from each."""
+
+    def __init__(self, capacity: int, generator: np.random.Generator) -> None:
+        self._capacity, self._generator = capacity, generator
+        self._rings = {kind: Ring(capacity) for kind in ("none", "some")}
+        self._windows: dict[str, Windows] = {}
+
+    def __len__(self) -> int:
+        """Number of windows of the rarer kind."""
+        return min(ring.size for ring in self._rings.values())
+
+    def add(self, played: Sequences, signals: NDArray[np.float32]) -> None:
+        """Add windows of live play; signals, [n, k], are the rewards to predict."""
+        over = played.terminated | played.truncated
+        within = np.ones(over.shape, dtype=np.bool_)
+        within[:, : WINDOW - 1] = False
+        for before in range(1, WINDOW):
+            within[:, before:] &= ~over[:, :-before]
+        for kind, chosen in (("none", within & (signals == 0)), ("some", within & (signals != 0))):
+            row, step = chosen.nonzero()
+            most = -(-self._capacity // SHARE)
+            if len(row) > most:
+                kept = self._generator.choice(len(row), most, replace=False)
+                row, step = row[kept], step[kept]
+            if len(row):
+                steps = step[:, None] + np.arange(1 - WINDOW, 1)
+                self._put(kind, Windows(played.observations[row[:, None], steps], signals[row, step]))
+
+    def sample(self, count: int) -> Windows:
+        """Sample count // 2 windows of each kind, with replacement; neither ring may be empty."""
+        halves = []
+        for kind, ring in self._rings.items():
+            slots = self._generator.integers(ring.size, size=count // 2)
+            halves.append([part[slots] for part in self._windows[kind]])
+        return Windows(*(np.concatenate(parts) for parts in zip(*halves, strict=True)))
+
+    def get_state(self) -> dict[str, object]:
+        """Copies of the windows, oldest first, and the slot of the oldest; the caller saves the generator."""
+        state: dict[str, object] = {}
+        for kind, windows in self._windows.items():
+            ring = self._rings[kind]
+            parts = {name: part[ring.by_age()] for name, part in windows._asdict().items()}
+            state[kind] = {**parts, "start": ring.start}
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._windows = {}
+        for kind, ring in self._rings.items():
+            found = state.get(kind)
+            ring.refill(0, 0 if found is None else int(found["start"]))
+            if found is not None:
+                self._put(kind, Windows(np.asarray(found["observations"]), np.asarray(found["rewards"])))
+
+    def _put(self, kind: str, windows: Windows) -> None:
+        if kind not in self._windows:
+            shapes = [(self._capacity, *part.shape[1:]) for part in windows]
+            self._windows[kind] = Windows(
+                *(np.zeros(shape, part.dtype) for shape, part in zip(shapes, windows, strict=True))
+            )
+        slots = self._rings[kind].push(len(windows.rewards))
+        for mine, new in zip(self._windows[kind], windows, strict=True):
+            mine[slots] = new
 
 
 class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):

@@ -1,33 +1,108 @@
-"""The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
+"""PPO: policy, value network, optimiser, one update on the newest live play, and the agent made of them."""
 
-from contextlib import nullcontext
-from typing import Any
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from ....common.errors import BadInput
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import DenseLayers
+from ....policies.devices import autocast, in_float64
 from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats
+from ...replay.demonstrations import Demonstrations, rows_for
 from ...schedules.phase import PhaseValues
-from ..learner import LiveLearner, Part, autocast
+from ..agent import LiveAgent, LiveLearner, MakeNetwork, Part, RunningScale, of_kind
 from ..losses import final_values, kickstarting_loss
-from ..optimisers import FusedAdam, clip
-from ..running_scale import RunningScale
+from ..optimisers import FusedAdam, set_gradients
 from . import losses as ppo
-from .minibatch import Demonstrated, Minibatch, StepStats
-from .return_scale import ReturnScale
-from .settings import PpoSettings
+from .settings import PpoLoopSettings, PpoSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 PATIENCE = 1.5
 """An update ends early once an epoch's KL is this many times `target_kl`, as in Spinning Up."""
+
+
+class Minibatch(NamedTuple):
+    """A minibatch of steps, [m, ...]: inputs of the policy's trunk, actions, log μ(a|s), advantages, returns, and π_T
+    of a teacher."""
+
+    inputs: Tensor
+    actions: Tensor
+    log_mu: Tensor
+    advantage: Tensor
+    returns: Tensor
+    teacher: Tensor | None
+
+    def take(self, part: Tensor) -> "Minibatch":
+        # index_select copies whole rows; inputs[part] does not.
+        return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
+
+
+class Demonstrated(NamedTuple):
+    """Decisions to imitate, [m, ...]: inputs of the policy's trunk, actions, and probabilities if there are any."""
+
+    inputs: Tensor
+    actions: Tensor
+    probabilities: Tensor | None
+
+
+class StepStats(NamedTuple):
+    """Results of a step: log ρ and H(π(·|s)) of each decision, [m], the norm of the gradient, and losses by name."""
+
+    log_ratio: Tensor
+    entropy: Tensor
+    gradient_norm: Tensor
+    losses: dict[str, Tensor]
+
+
+class ReturnScale:
+    """σ, the root mean square of all returns of live play so far, in units of which the critic's last layer learns.
+
+    A critic of returns of −100 has a gradient a hundred times longer than the policy's, which is clipped with it, and
+    needs thousands of steps to grow to that size. So the layer is divided by σ before an update and multiplied by it
+    afterwards (PopArt, van Hasselt et al. 2016, without its shift): V(s) itself is always in units of reward.
+    """
+
+    def __init__(self, head: nn.Linear) -> None:
+        self._head = head
+        self._count, self._squares = 0, 0.0
+
+    @property
+    def sigma(self) -> float:
+        """σ; 1 while all returns are 0."""
+        return (self._squares / self._count) ** 0.5 if self._squares else 1.0
+
+    @contextmanager
+    def learning_from(self, returns: Tensor) -> Iterator[Tensor]:
+        """Context manager around an update on these returns, [n], which are added first; yields the layer's targets."""
+        self._count += returns.numel()
+        self._squares += float(in_float64(returns).square().sum())
+        self._multiply(1.0 / self.sigma)
+        yield returns / self.sigma
+        self._multiply(self.sigma)
+
+    def get_state(self) -> dict[str, object]:
+        return {"count": self._count, "squares": self._squares}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._count, self._squares = int(state["count"]), float(state["squares"])
+
+    @torch.no_grad()
+    def _multiply(self, factor: float) -> None:
+        for one in self._head.parameters():
+            one.mul_(factor)
 
 
 class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
@@ -44,7 +119,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         settings: PpoSettings,
         device: torch.device,
         shuffle: np.random.Generator,
-        demonstrated: Rows | None = None,
+        demonstrated: Demonstrations[Rows] | None = None,
     ) -> None:
         """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrated: decisions
         to imitate."""
@@ -133,8 +208,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
         demonstrated = None
         if now.imitation and self._demonstrated is not None:
-            size = self.settings.imitation_minibatch
-            demonstrated = self._to_imitate(self._shuffle.integers(len(self._demonstrated), size=size))
+            rows = self._demonstrated.sample(self.settings.imitation_minibatch, self._shuffle)
+            probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
+            inputs = self.network.trunk_input(self._tensor(rows.observations))
+            demonstrated = Demonstrated(inputs, self._tensor(rows.actions), probabilities)
         if self._device.type != "cuda":
             stats = self._set_gradients(batch, demonstrated, now)
         else:
@@ -202,15 +279,9 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             logits, shown = logits.split([m, len(logits) - m])
         log_pi = torch.log_softmax(logits, dim=-1)
         log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
-        entropy, longest = ppo.entropy(log_pi), self.settings.max_gradient_norm
+        entropy = ppo.entropy(log_pi)
         loss, named = self.loss(batch, log_pi, log_ratio, entropy, values, imitated, shown, now)
-        if self._dense is not None:
-            loss.backward()
-            norm = clip(self._dense.backward(), longest)
-        else:
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(self._parameters(), longest)
+        norm = set_gradients(loss, self._parameters(), self.settings.max_gradient_norm, self._dense)
         losses = {name: one.detach() for name, one in named.items()}
         return StepStats(log_ratio.detach(), entropy.detach(), norm, losses)
 
@@ -238,13 +309,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         means |= {name: torch.stack([one.losses[name] for one in steps]).mean() for name in steps[0].losses}
         return {name: float(value) for name, value in means.items()}
 
-    def _to_imitate(self, chosen: NDArray[np.int64]) -> Demonstrated:
-        assert self._demonstrated is not None
-        rows = self._demonstrated[chosen]
-        inputs = self.network.trunk_input(self._tensor(rows.observations))
-        probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
-        return Demonstrated(inputs, self._tensor(rows.actions), probabilities)
-
     def _features(self, inputs: Tensor) -> Tensor:
         """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
         with autocast(self.settings.precision, self._device):
@@ -271,3 +335,63 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             own = self.values.features(inputs)
         values: Tensor = self.values.head(own.to(self.values.head.weight.dtype)).squeeze(-1)
         return values
+
+
+class PpoAgent(LiveAgent):
+    """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
+
+    With `overlap`, rollouts come from the policy of one update earlier; ratios refer to it, so clipping stays valid.
+    """
+
+    learner: PpoLearner
+
+    @property
+    def values(self) -> Values | None:
+        return self.learner.values
+
+
+def new_network(settings: PpoSettings) -> MakeNetwork:
+    """The untrained network of these settings."""
+    kind = ValuedActor if settings.shared else Actor
+    return lambda observation, actions, generator: kind(
+        observation, actions, settings.hidden, generator, settings.convolutions
+    )
+
+
+def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.device) -> PpoLearner:
+    """Make a standalone learner, with an untrained value network."""
+    values = Values(network.observation, settings.hidden, torch.Generator().manual_seed(seed + 1))
+    return PpoLearner(network, values, settings, device, np.random.default_rng(seed))
+
+
+def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
+    """Make the agent, which trains the policy's network in place, starting from its value network or an untrained one.
+
+    With `shared`, an `ActorCritic` without values becomes a `ValuedActor`.
+    """
+    for phase in run.settings.phases:
+        if phase.uses_demonstrations or not phase.live:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: algorithm=ppo has no memory; leave out demonstrations and live, "
+                "or choose algorithm=acer (imitation needs no memory)"
+            )
+    demonstrated = rows_for(run, run.algorithm.reaction)
+    values, chosen = copy.deepcopy(run.policy.values), run.algorithm
+    generator = torch.Generator().manual_seed(run.settings.seed)
+    network: Actor | ActorCritic
+    if isinstance(run.policy.network, Actor):
+        network = run.policy.network
+    else:
+        network = of_kind(run.policy.network, ActorCritic, "ppo")
+    if chosen.shared and not isinstance(network, ValuedActor):
+        if values is not None or type(network) is not ActorCritic:
+            raise BadInput(
+                f"algorithm.shared=true: the policy's network is {network.architecture}"
+                f"{'' if values is None else ' with values of its own'}, which cannot take a head for V(s) on its own "
+                "layers; start from policy=scratch or a policy of qwop-pretrain, or set algorithm.shared=false"
+            )
+        network = ValuedActor.from_actor_critic(network, generator)
+    if values is None and not isinstance(network, ValuedActor):
+        values = Values(network.observation, chosen.hidden, generator, chosen.convolutions)
+    learner = PpoLearner(network, values, chosen, run.device, run.for_agent, demonstrated)
+    return PpoAgent(learner, run.log.metrics)

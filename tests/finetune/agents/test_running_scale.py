@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from qwop.finetune.agents.running_scale import RunningScale
+from qwop.finetune.agents.agent import RunningScale
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor
 from qwop.policies.scaling import ObservationScaler

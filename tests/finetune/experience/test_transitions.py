@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
-from qwop.finetune.experience.transitions import NStep, Transitions, TransitionStream, mixed
+from qwop.finetune.experience.transitions import NStep, Transitions, mixed
 
 from ..transitions import make_transitions
 
@@ -125,13 +125,6 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(
         # Nothing after a terminal step is ever looked at.
         assert mine[:4] == pytest.approx(theirs[:4], abs=1e-5)
         assert mine[3] == 0 or mine[4] == theirs[4]
-
-
-def test_a_stream_goes_on_where_it_was_and_starts_again() -> None:
-    one, other = TransitionStream(make_transitions(5)), TransitionStream(make_transitions(5))
-    assert one.next(3).actions.tolist() == [0, 1, 2]
-    other.set_state(one.get_state())
-    assert one.next(4).actions.tolist() == other.next(4).actions.tolist() == [3, 4, 0, 1]
 
 
 def test_demonstrations_are_spread_among_live_transitions() -> None:

@@ -9,7 +9,7 @@ from qwop.datasets.behaviour_probabilities import floored
 from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
 from qwop.finetune.replay.behaviour import Behaviour, Probabilities
-from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.settings import BehaviourSettings
 
 
@@ -27,10 +27,10 @@ def unused(observations: NDArray[Any]) -> None:
 def served(
     mode: str, episode: Episode, clone: Probabilities = unused, current: Probabilities = unused, **settings: Any
 ) -> tuple[Behaviour, Sequences]:
-    demonstrations = Demonstrations([episode], streams=1, steps=4)
+    recorded = RecordedSequences([episode], 4, gamma=0.9)
     behaviour = Behaviour(BehaviourSettings(mode=mode, **settings))
-    behaviour.prepare(demonstrations, clone, "demos")
-    return behaviour, behaviour.at_insertion(demonstrations.next(2), current)
+    behaviour.prepare(recorded, clone, "demos")
+    return behaviour, behaviour.at_insertion(Demonstrations(recorded, stride=4).next(2), current)
 
 
 def test_recorded_probabilities_are_served_as_they_are(make_episode: Callable[..., Episode]) -> None:

@@ -8,9 +8,10 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import mixed
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, importance_weights
+from qwop.finetune.replay.transition_memory import PrioritisedMemory, importance_weights
 
 from ..transitions import make_transitions
+from .contents import check, contents
 
 
 def memory(capacity: int = 8, alpha: float = 0.6) -> PrioritisedMemory:
@@ -79,24 +80,24 @@ def test_the_oldest_leave_first() -> None:
     one = memory(capacity=4)
     for first in (0, 3, 6):
         one.push(make_transitions(3, first=first))
-        one.check_valid()
-    assert one.contents().actions.tolist() == [5, 6, 7, 8]
+        check(one)
+    assert contents(one).actions.tolist() == [5, 6, 7, 8]
 
 
 def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator: np.random.Generator) -> None:
     one = memory(capacity=8)
     one.push(mixed(make_transitions(4), make_transitions(4, DEMONSTRATIONS, first=100)))
     one.push(make_transitions(1, first=4))  # the ring has gone round
-    before = dict(zip(one.contents().actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
+    before = dict(zip(contents(one).actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
     assert one.shares()["demonstrations"] == 0.5
     assert one.remove(DEMONSTRATIONS) == 4
-    one.check_valid()
-    assert one.contents().actions.tolist() == [1, 2, 3, 4]
+    check(one)
+    assert contents(one).actions.tolist() == [1, 2, 3, 4]
     assert one.get_state()["priorities"].tolist() == [before[action] for action in (1, 2, 3, 4)]
     assert set(one.sample(500, 1.0, generator).transitions.source) == {LIVE}
     one.push(make_transitions(5, first=5))
-    one.check_valid()
-    assert one.contents().actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+    check(one)
+    assert contents(one).actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
 
 
 def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory() -> None:
@@ -113,13 +114,13 @@ def test_its_state_puts_everything_back() -> None:
     one.push(make_transitions(3, first=8))
     one.update(np.arange(8), np.linspace(0, 7, 8).astype(np.float32))
     other.set_state(one.get_state())
-    other.check_valid()
+    check(other)
     draws = [m.sample(50, 0.5, np.random.default_rng(1)) for m in (one, other)]
     assert np.array_equal(draws[0].slots, draws[1].slots)
     assert np.array_equal(draws[0].weights, draws[1].weights)
     for each in (one, other):
         each.push(make_transitions(1, first=20))
-    assert one.contents().actions.tolist() == other.contents().actions.tolist()
+    assert contents(one).actions.tolist() == contents(other).actions.tolist()
     assert one.get_state()["priorities"].tolist() == other.get_state()["priorities"].tolist()
 
 
@@ -129,7 +130,7 @@ def test_clearing_forgets_priorities_too() -> None:
     one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
     one.clear()
     assert len(one) == 0
-    one.check_valid()
+    check(one)
     one.push(make_transitions(2))
     assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
 
@@ -148,7 +149,7 @@ def test_images_stay_bytes(generator: np.random.Generator) -> None:
     one.push(replace(make_transitions(5), observations=images[0], next_observations=images[1]))
     other.set_state(one.get_state())
     for each in (one, other):
-        assert np.array_equal(each.contents().observations, images[0])
+        assert np.array_equal(contents(each).observations, images[0])
         drawn = each.sample(20, 1.0, np.random.default_rng(0)).transitions
         assert drawn.observations.dtype == drawn.next_observations.dtype == np.uint8
         assert np.array_equal(drawn.next_observations, images[1][drawn.actions])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from qwop.finetune.replay.ring import Ring
+from qwop.finetune.replay.memory import Ring
+
+from .contents import check
 
 
 @given(st.integers(1, 9), st.data())
@@ -19,7 +21,7 @@ def test_it_keeps_what_a_deque_keeps_in_its_order(capacity: int, data: st.DataOb
         stored[slots] = np.arange(count, count + n)
         naive.extend(range(count, count + n))
         count += n
-        ring.check_valid()
+        check(ring)
         assert ring.size == len(naive)
         assert stored[ring.by_age()].tolist() == list(naive)
 
@@ -31,7 +33,7 @@ def test_a_refilled_ring_goes_on_where_it_was(capacity: int, data: st.DataObject
     for n in data.draw(pushes):
         one.push(n)
     assert other.refill(one.size, one.start).tolist() == one.by_age().tolist()
-    other.check_valid()
+    check(other)
     for n in data.draw(pushes):
         assert one.push(n).tolist() == other.push(n).tolist()
 

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.finetune.replay.sum_tree import SumTree
 
+from .contents import check, values
+
 
 @pytest.fixture
 def four() -> SumTree:
@@ -29,9 +31,9 @@ def test_draws_are_in_proportion_to_the_values(four: SumTree) -> None:
 
 def test_a_place_overwritten_keeps_the_root_the_sum_of_the_leaves(four: SumTree) -> None:
     four.set(np.array([2, 0, 2]), np.array([9.0, 0.5, 7.0]))
-    assert four.values.tolist() == [0.5, 2.0, 7.0, 4.0]
+    assert values(four).tolist() == [0.5, 2.0, 7.0, 4.0]
     assert four.total == 13.5
-    four.check_valid()
+    check(four)
 
 
 value = st.one_of(st.just(0.0), st.floats(1e-9, 1e6))
@@ -43,12 +45,12 @@ def test_it_does_what_a_naive_one_does(capacity: int, data: st.DataObject) -> No
     tree, naive = SumTree(capacity), np.zeros(capacity)
     for _ in range(data.draw(st.integers(1, 5))):
         places = np.array(data.draw(st.lists(st.integers(0, capacity - 1), max_size=8)), dtype=np.int64)
-        values = np.array(data.draw(st.lists(value, min_size=len(places), max_size=len(places))))
-        tree.set(places, values)
-        for place, one in zip(places, values, strict=True):
+        numbers = np.array(data.draw(st.lists(value, min_size=len(places), max_size=len(places))))
+        tree.set(places, numbers)
+        for place, one in zip(places, numbers, strict=True):
             naive[place] = one
-    tree.check_valid()
-    assert np.array_equal(tree.values, naive)
+    check(tree)
+    assert np.array_equal(values(tree), naive)
     assert tree.total == pytest.approx(naive.sum())
     if tree.total:
         masses = np.linspace(0, 1, 50, endpoint=False) * tree.total

@@ -11,6 +11,7 @@ from qwop.finetune.replay.observation_store import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..transitions import make_transitions
+from .contents import check, contents, nbytes
 
 PICTURES = ObservationSpec((4, 36, 36), "uint8")
 
@@ -41,8 +42,8 @@ def test_the_oldest_leave_first() -> None:
     one = TransitionMemory(4, ObservationSpec((1,)))
     for first in (0, 3, 6):
         one.push(make_transitions(3, first=first))
-        one.check_valid()
-    assert one.contents().actions.tolist() == [5, 6, 7, 8]
+        check(one)
+    assert contents(one).actions.tolist() == [5, 6, 7, 8]
 
 
 def test_a_removed_source_is_gone_with_its_pictures() -> None:
@@ -51,7 +52,7 @@ def test_a_removed_source_is_gone_with_its_pictures() -> None:
     one.push(mixed(pictures(20), shown))
     assert one.shares()["demonstrations"] == pytest.approx(1 / 3)
     assert one.remove(DEMONSTRATIONS) == 10
-    kept, expected = one.contents(), pictures(20)
+    kept, expected = contents(one), pictures(20)
     assert kept.actions.tolist() == list(range(20))
     assert np.array_equal(kept.observations, expected.observations)
     assert np.array_equal(kept.next_observations, expected.next_observations)
@@ -82,5 +83,5 @@ def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -
         seen = np.stack([frames[i : i + 4] for i in range(513)])
         one.push(replace(make_transitions(512, first=first), observations=seen[:-1], next_observations=seen[1:]))
     # A block is taken at a time, so a memory this small has one more than it needs.
-    assert 0 < (one.nbytes - BLOCK * 84 * 84) / capacity * 1e6 < 8e9
+    assert 0 < (nbytes(one) - BLOCK * 84 * 84) / capacity * 1e6 < 8e9
     assert one.sample(1, 1.0, np.random.default_rng(0)).transitions.observations.dtype == np.uint8

@@ -16,7 +16,7 @@ from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.agent import new_network
+from qwop.finetune.agents.ppo.learner import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.log import RunLog

@@ -14,7 +14,6 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.display import Progress
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_returns
 from qwop.finetune.log import RunLog, read_metrics
@@ -24,9 +23,9 @@ from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork
 from qwop.policies.policy import Policy
-from torch import Tensor
 
-from ...runs import Observer, make_run, run_until
+from ...replay.contents import contents
+from ...runs import Observer, make_run
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 SEEN = ObservationSpec((4,))
@@ -42,7 +41,6 @@ class Run(Observer):
         phases: tuple[Phase, ...],
         dataset: Dataset | None = None,
         seed: int = 0,
-        resume: bool = False,
         hidden: tuple[int, ...] = (16,),
         mode: str = "current",
         algorithm: AcerSettings | None = None,
@@ -54,10 +52,8 @@ class Run(Observer):
         self.phases = phases
         self.shares: list[tuple[str, float]] = []
         self.phase_ends: list[tuple[int, str, dict[str, float]]] = []
-        folder_of_checkpoints = folder / "checkpoints"
-        state = load_checkpoint(checkpoints(folder_of_checkpoints)[-1]) if resume else None
         log = RunLog(folder)
-        log.open(resume_at=state["decisions"] if state else None)
+        log.open()
         run = make_run(
             phases,
             algorithm or AcerSettings(),
@@ -74,19 +70,12 @@ class Run(Observer):
         agent = self.loop.agent
         assert isinstance(agent, AcerAgent)
         self.memory, self.learner = agent.memory, agent.learner
-        if state:
-            self.loop.set_state(state)
 
     def add(self, index: int, phase: Phase, *_: object, within: bool) -> None:
         self.phase_ends.append((index, phase.name, self.memory.shares()))
 
     def progress(self, now: Progress) -> None:
         self.shares.append((now.phase, self.memory.shares()["demonstrations"]))
-
-    def weights(self) -> Tensor:
-        return torch.cat(
-            [p.detach().flatten() for p in (*self.learner.network.parameters(), *self.learner.average.parameters())]
-        )
 
 
 @pytest.fixture
@@ -133,33 +122,6 @@ def test_without_live_play_the_memory_holds_demonstrations_alone(tmp_path: Path,
     run = Run(tmp_path, phases, demonstrations)
     run.loop.run()
     assert [share for name, share in run.shares if name == "shown"][:-1] == [1.0] * 9
-
-
-@pytest.mark.parametrize(("overlap", "mode"), [(True, "current_at_sampling"), (False, "current")])
-def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
-    tmp_path: Path, demonstrations: Dataset, overlap: bool, mode: str
-) -> None:
-    settings = {"checkpoint_every": 300, "log_every": 100, "overlap": overlap, "mode": mode}
-    whole = Run(tmp_path / "whole", PHASES, demonstrations, **settings)
-    whole.loop.run()
-
-    half = Run(tmp_path / "half", PHASES, demonstrations, **settings)
-    run_until(half.loop, 700)
-    assert half.loop.decisions == 900
-    resumed = Run(tmp_path / "half", PHASES, demonstrations, resume=True, seed=5, **settings)
-    resumed.loop.run()
-
-    assert torch.equal(whole.weights(), resumed.weights())
-    assert np.array_equal(whole.memory.contents().observations, resumed.memory.contents().observations)
-    states = [each.loop.get_state() for each in (whole, resumed)]
-    cursors = [state["agent"]["demonstrations"]["cursors"].tolist() for state in states]
-    assert cursors[0] == cursors[1]
-    assert states[0]["schedule"] == states[1]["schedule"]
-    logged = [
-        [{k: v for k, v in row.items() if not k.startswith(("time", "speed"))} for row in read_metrics(tmp_path / name)]
-        for name in ("whole", "half")
-    ]
-    assert logged[0] == logged[1]
 
 
 def test_the_values_of_a_trained_policy_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path: Path) -> None:
@@ -210,7 +172,7 @@ def test_it_continues_the_policy_of_ppo(tmp_path: Path, demonstrations: Dataset)
 def test_demonstrations_are_learned_by_the_returns_of_their_phase(tmp_path: Path, demonstrations: Dataset) -> None:
     run = Run(tmp_path, PHASES[:2], demonstrations, algorithm=AcerSettings(achieved_returns=True))
     run.loop.run()
-    held = run.memory.contents()
+    held = contents(run.memory)
     shown = held.source == DEMONSTRATIONS
     assert held.returns is not None
     assert held.known is not None

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from qwop.finetune.agents.acer import returns as values
+from qwop.finetune.agents.acer import losses as values
 from torch import Tensor
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from qwop.finetune.agents.acer.returns import MARGIN, ReturnRange, discounted_returns
+from qwop.finetune.agents.acer.agent import MARGIN, ReturnRange, discounted_returns
 from qwop.finetune.experience.sequences import Sequences
 
 

@@ -13,21 +13,20 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.acer.agent import AcerAgent, build
+from qwop.finetune.agents.acer.agent import AcerAgent, ReturnRange, build
 from qwop.finetune.agents.acer.learner import AcerLearner
-from qwop.finetune.agents.acer.returns import ReturnRange
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
 from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
-from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
-from ...runs import assert_same, make_run
+from ...runs import make_run
 
 SEEN = ObservationSpec((2,))
 LOOP = AcerLoopSettings(num_envs=4, steps=4, capacity=40, start=9, replay_ratio=3.0)
@@ -63,7 +62,7 @@ class Recording(AcerLearner):
 def make_agent(make_episode: Callable[..., Episode]) -> Any:
     def make(mode: str = "current", loop: AcerLoopSettings = LOOP) -> tuple[AcerAgent, Recording]:
         learner = Recording()
-        demonstrations = Demonstrations([make_episode(60, first=1e6)], streams=4, steps=4)
+        demonstrations = Demonstrations(RecordedSequences([make_episode(60, first=1e6)], 4, 0.9), streams=4, stride=4)
         behaviour = Behaviour(BehaviourSettings(mode=mode))
         memory = SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
         returns, generator = ReturnRange(loop.num_envs), np.random.default_rng(0)
@@ -235,35 +234,6 @@ def test_the_agent_stores_its_share_of_demonstrations(tmp_path: Path, make_episo
     agent.learn(None, NOW)
     assert agent.memory.shares()["demonstrations"] == 1.0
     assert len(agent.memory) == 4
-
-
-def test_an_agent_goes_on_from_its_state(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
-    """With a part of a demonstration owed, an episode under way and another that was the worst so far."""
-
-    def play(number: int) -> Sequences:
-        live = make_sequences(4, first=4 * number)
-        live.rewards[:] = 0.0
-        live.rewards[0], live.terminated[0, 3] = 10.0, number == 5
-        if number == 1:
-            live.rewards[1, 0], live.terminated[1, 0] = -50.0, True
-        return live
-
-    now = NOW._replace(demonstrations=0.4)
-    (one, learned), (other, again) = make_agent(), make_agent()
-    for number in range(3):
-        one.learn(play(number), now)
-    other.set_state(one.get_state())
-    learned.updates.clear()
-    for number in range(3, 7):
-        for agent in (one, other):
-            agent.learn(play(number), now)
-    assert len(learned.updates) > 4
-    assert_same(learned.updates, again.updates)
-    assert_same(one.memory.contents(), other.memory.contents())
-    assert learned.bounds == again.bounds
-    whole = 10 * sum(NOW.gamma**t for t in range(24))
-    margin = 0.25 * (whole + 50.0)
-    assert learned.bounds == pytest.approx((0.1 * (-50.0 - margin), 0.1 * (whole + margin)))
 
 
 @pytest.mark.parametrize("pause", ["interrupt", "phase"])

@@ -12,22 +12,21 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent
+from qwop.finetune.agents.dqn.learner import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.agents.q_learning import demonstrated_transitions
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.display import Progress
 from qwop.finetune.experience.collector import Collector, EpisodeStats
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import build
+from qwop.finetune.replay.demonstrations import recorded_transitions
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
-from torch import Tensor
 
-from ...runs import Observer, make_run, run_until
+from ...replay.contents import check, contents
+from ...runs import Observer, make_run
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
@@ -43,7 +42,6 @@ class Run(Observer):
         phases: tuple[Phase, ...],
         dataset: Dataset | None = None,
         spec: EnvironmentSpec = CARTPOLE,
-        resume: bool = False,
         seed: int = 0,
         algorithm: Any = None,
         **loop: Any,
@@ -51,9 +49,8 @@ class Run(Observer):
         self.shares: list[tuple[str, float]] = []
         self.phase_ends: list[tuple[str, dict[str, float]]] = []
         self.seen: list[tuple[str, int, float]] = []
-        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         self.log = RunLog(folder)
-        self.log.open(resume_at=state["decisions"] if state else None)
+        self.log.open()
         shape, actions = ((4,), 2) if spec is CARTPOLE else ((71,), 11)
         chosen = DdqnSettings(**{"hidden": (16, 8), "n_steps": 3, "learning_rate": 1e-3, **(algorithm or {})})
         self.network = DuelingQ(shape[0], actions, chosen.hidden, torch.Generator().manual_seed(seed))
@@ -83,22 +80,15 @@ class Run(Observer):
         agent = self.loop.agent
         assert isinstance(agent, DqnAgent)
         self.memory, self.learner = agent.memory, agent.learner
-        if state:
-            self.loop.set_state(state)
 
     def add(self, index: int, phase: Phase, *_: object, within: bool) -> None:
         self.phase_ends.append((phase.name, self.memory.shares()))
 
     def progress(self, now: Progress) -> None:
         self.shares.append((now.phase, self.memory.shares()["demonstrations"]))
-        stored = self.memory.contents()
+        stored = contents(self.memory)
         # The discount of a whole transition: γ to the power of its steps.
         self.seen.append((now.phase, len(stored), float(stored.discounts.max(initial=0.0))))
-
-    def weights(self) -> Tensor:
-        return torch.cat(
-            [p.detach().flatten() for net in (self.network, self.learner.target) for p in net.parameters()]
-        )
 
 
 def write(folder: Path, episodes: list[Episode], info: DatasetInfo) -> Dataset:
@@ -131,11 +121,11 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
     assert {share for name, share in run.shares if name != "mixed"} == {0.0}
     assert run.phase_ends[1][1]["demonstrations"] == 0.0  # at once
     assert len(run.memory) > 900
-    run.memory.check_valid()
+    check(run.memory)
 
 
 def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset: Dataset) -> None:
-    made = demonstrated_transitions(list(dataset), DdqnSettings(n_steps=3), 0.9)
+    made = recorded_transitions(list(dataset), DdqnSettings(n_steps=3), 0.9)
     assert len(made) == 37
     assert np.flatnonzero(made.discounts == 0).tolist() == [27, 28, 29]  # the second episode was cut off, not over
     assert made.discounts[-3:] == pytest.approx([0.729, 0.81, 0.9])
@@ -147,30 +137,10 @@ def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_
 def test_without_live_play_only_demonstrations_are_learned_from(tmp_path: Path, dataset: Dataset) -> None:
     phases = (Phase("shown", 200 * DECISION, Ramp(1.0, 1.0), imitation=Ramp(1.0, 1.0), live=False), MIXED)
     run = Run(tmp_path, phases, dataset, start=20)
-    before = run.weights()
+    before = run.network.advantage[0].weight.detach().clone()
     run.loop.run()
     assert {share for name, share in run.shares[:-1] if name == "shown"} == {1.0}
-    assert not torch.equal(run.weights(), before)
-
-
-@pytest.mark.parametrize("overlap", [True, False])
-def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
-    tmp_path: Path, dataset: Dataset, overlap: bool
-) -> None:
-    settings = {"checkpoint_every": 300, "log_every": 100, "overlap": overlap}
-    whole = Run(tmp_path / "whole", PHASES, dataset, **settings)
-    whole.loop.run()
-    half = Run(tmp_path / "half", PHASES, dataset, **settings)
-    run_until(half.loop, 500)
-    assert half.loop.decisions == 600
-    half.log.close()
-    resumed = Run(tmp_path / "half", PHASES, dataset, resume=True, seed=5, **settings)
-    resumed.loop.run()
-    assert torch.equal(whole.weights(), resumed.weights())
-    rows = [read_metrics(tmp_path / name) for name in ("whole", "half")]
-    for mine, theirs in zip(*rows, strict=True):
-        same = [key for key in mine if not key.startswith(("speed", "time"))]
-        assert [mine[key] for key in same] == [theirs[key] for key in same]
+    assert not torch.equal(run.network.advantage[0].weight, before)
 
 
 def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(
@@ -209,13 +179,6 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
     assert run.seen[len(slow) - 2][1] > 100
     assert fast[0][0] < 30
     assert fast[0][1] == fast[-1][1] == pytest.approx(0.99 ** (0.3 * 3), abs=1e-6)
-
-    checkpoints(tmp_path / "checkpoints")[-1].unlink()  # of the end
-    resumed = Run(tmp_path, phases, spec=QWOP, checkpoint_every=400, resume=True)
-    assert resumed.loop.decisions == 400
-    resumed.loop.run()
-    assert resumed.seen[-1][2] == fast[-1][1]
-    assert torch.equal(resumed.weights(), run.weights())
 
 
 def test_demonstrations_of_another_environment_than_the_phase_are_refused(

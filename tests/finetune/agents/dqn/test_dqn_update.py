@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent, new_network
-from qwop.finetune.agents.dqn.learner import DqnLearner
+from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
 from qwop.finetune.metrics import Metrics

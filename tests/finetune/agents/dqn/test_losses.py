@@ -3,6 +3,7 @@
 import pytest
 import torch
 from qwop.finetune.agents.dqn import losses as dqn
+from qwop.finetune.agents.q_learning import linear
 
 
 def test_a_double_target_takes_the_online_action_and_the_target_value() -> None:
@@ -45,6 +46,6 @@ def test_margin_loss_is_nothing_once_the_demonstrated_action_is_ahead_by_the_mar
 
 
 def test_epsilon_and_beta_of_the_published_run() -> None:
-    epsilon = [dqn.linear(0.01, 0.001, step / 60_000) for step in (0, 30_000, 60_000, 600_000)]
+    epsilon = [linear(0.01, 0.001, step / 60_000) for step in (0, 30_000, 60_000, 600_000)]
     assert epsilon == pytest.approx([0.01, 0.0055, 0.001, 0.001])
-    assert [dqn.linear(0.4, 1.0, step / 600_000) for step in (0, 600_000)] == pytest.approx([0.4, 1.0])
+    assert [linear(0.4, 1.0, step / 600_000) for step in (0, 600_000)] == pytest.approx([0.4, 1.0])

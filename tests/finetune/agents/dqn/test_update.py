@@ -8,16 +8,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent
-from qwop.finetune.agents.dqn.learner import DqnLearner
+from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
-from qwop.finetune.experience.transitions import Transitions, TransitionStream
+from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
-from qwop.finetune.replay.prioritised_memory import EPSILON, PrioritisedMemory
+from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
+
+from ...replay.contents import contents
 
 STREAMS, STEPS, ACTIONS, ITERATIONS, SEED = 2, 6, 3, 4, 11
 RATE = 18.0
@@ -200,7 +202,7 @@ def test_iterations_are_those_of_the_papers() -> None:
     agent = DqnAgent(
         DqnLearner(network, settings, torch.device("cpu")),
         memory,
-        TransitionStream(demonstrations()),
+        Demonstrations(demonstrations()),
         LOOP,
         Metrics(),
         np.random.default_rng(SEED),
@@ -212,7 +214,7 @@ def test_iterations_are_those_of_the_papers() -> None:
         reference.iterate(number)
         targets.append([p.clone() for p in agent.learner.target.parameters()])
 
-    stored = memory.contents()
+    stored = contents(memory)
     for column, name in ((1, "actions"), (2, "rewards"), (3, "discounts"), (5, "source")):
         np.testing.assert_allclose(getattr(stored, name), [row[column] for row in reference.memory], rtol=1e-5)
     np.testing.assert_array_equal(stored.next_observations, [row[4] for row in reference.memory])

@@ -9,19 +9,18 @@ import torch
 from numpy.typing import NDArray
 from qwop.datasets.schema import Episode
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent
-from qwop.finetune.agents.dqn.learner import DqnLearner
+from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.transitions import Transitions, TransitionStream
+from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics, UpdateStats
-from qwop.finetune.replay.prioritised_memory import PrioritisedMemory
+from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
+from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
-from ...runs import assert_same
+from ...replay.contents import contents
 
 SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
 NOW = PhaseValues(gamma=0.9, learning_rate=0.5, imitation=0.3)
@@ -45,7 +44,7 @@ class Recording(DqnLearner):
         self.copies.append(len(self.updates))
 
 
-def make_agent(stream: TransitionStream | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
+def make_agent(stream: Demonstrations[Transitions] | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
     learner = Recording()
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
@@ -56,7 +55,7 @@ def make_agent(stream: TransitionStream | None = None, **loop: Any) -> tuple[Dqn
 
 def steps_stored(agent: DqnAgent) -> list[int]:
     """The steps of each stored transition: those that its observations are apart."""
-    stored = agent.memory.contents()
+    stored = contents(agent.memory)
     return [round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()]
 
 
@@ -118,38 +117,17 @@ def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Callable[..., S
 def test_another_environment_empties_the_memory(make_sequences: Callable[..., Sequences]) -> None:
     agent, _ = make_agent()
     agent.learn(make_sequences(2), NOW._replace(gamma=0.8))
-    assert agent.memory.contents().discounts == pytest.approx(0.8**3)
+    assert contents(agent.memory).discounts == pytest.approx(0.8**3)
     agent.change_environment()
     assert len(agent.memory) == 0
     agent.learn(make_sequences(2, first=50), NOW)
-    assert agent.memory.contents().discounts == pytest.approx(0.9**3)
+    assert contents(agent.memory).discounts == pytest.approx(0.9**3)
     assert set(steps_stored(agent)) == {3}
 
 
 def test_demonstrations_enter_the_memory_as_the_phase_says(
     make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
 ) -> None:
-    agent, _ = make_agent(TransitionStream(demonstrated_transitions([make_episode(30)], SETTINGS, 0.9)))
+    agent, _ = make_agent(Demonstrations(recorded_transitions([make_episode(30)], SETTINGS, 0.9)))
     agent.learn(make_sequences(2), NOW._replace(demonstrations=0.25, uses_demonstrations=True))
-    assert agent.memory.contents().source.sum() == 2  # a quarter of eight decisions
-
-
-def test_an_agent_goes_on_from_its_state(
-    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
-) -> None:
-    """With parts of an update, of a copy and of a demonstration owed, and steps that wait."""
-    loop = {"train_every": 3.2, "target_every": 7}
-    now = NOW._replace(demonstrations=0.3, uses_demonstrations=True)
-    shown = demonstrated_transitions([make_episode(30, first=1e6)], SETTINGS, 0.9)
-    (one, learned), (other, again) = (make_agent(TransitionStream(shown), **loop) for _ in range(2))
-    for number in range(4):
-        one.learn(make_sequences(2, first=2 * number), now)
-    other.set_state(one.get_state())
-    before = len(learned.updates)
-    for number in range(4, 9):
-        for agent in (one, other):
-            agent.learn(make_sequences(2, first=2 * number), now)
-    assert len(again.updates) == 13
-    assert_same(learned.updates[before:], again.updates)
-    assert [copied - before for copied in learned.copies if copied > before] == again.copies
-    assert_same(one.memory.contents(), other.memory.contents())
+    assert contents(agent.memory).source.sum() == 2  # a quarter of eight decisions

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.ftw.auxiliary import FeatureControl, PixelControl
+from qwop.finetune.agents.ftw.learner import FeatureControl, PixelControl
 from qwop.policies.scaling import PixelScaler
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.agent import new_network
+from qwop.finetune.agents.ppo.learner import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.log import RunLog, read_metrics
@@ -117,21 +117,6 @@ def test_demonstrations_in_memory_and_imitation_of_none_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match=said):
         make(tmp_path, (Phase("shown", 1.0, **more),))
-
-
-@pytest.mark.parametrize("overlap", [True, False])
-def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path: Path, overlap: bool) -> None:
-    whole, network, _ = make(tmp_path / "whole", overlap=overlap)
-    whole.run()
-    half, _, _ = make(tmp_path / "half", overlap=overlap)
-    run_until(half, 500)
-    assert half.decisions == 560
-    resumed, other, _ = make(tmp_path / "half", overlap=overlap, resume=True)
-    resumed.run()
-    assert resumed.decisions == whole.decisions == 1200
-    assert torch.equal(weights(network), weights(other))
-    assert torch.equal(network.scaler.std, other.scaler.std)
-    assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "half")
 
 
 def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ValuedActor, Values
 from qwop.pretrain.rows import Rows
@@ -208,7 +209,8 @@ def trained(
     learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"), mine)
     reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     for number, more in enumerate(updates):
-        learner._demonstrated = more.get("demonstrated")
+        shown = more.get("demonstrated")
+        learner._demonstrated = None if shown is None else Demonstrations(shown)
         now = {name: value for name, value in more.items() if name != "demonstrated"}
         learner.update(replace(make_batch(number), teacher=TEACHER), PhaseValues(settings["gamma"], **now))
         reference.update(make_batch(number), theirs, **more)

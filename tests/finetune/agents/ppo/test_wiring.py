@@ -10,8 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.agent import PpoAgent, build, new_network
-from qwop.finetune.agents.ppo.learner import PpoLearner
+from qwop.finetune.agents.ppo.learner import PpoAgent, PpoLearner, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Metrics, UpdateStats

@@ -1,41 +1,33 @@
 """RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
+from qwop.datasets.reader import Dataset
+from qwop.datasets.schema import Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.q_learning import demonstrated_transitions
-from qwop.finetune.agents.rlpd.agent import RlpdAgent
-from qwop.finetune.agents.rlpd.agent import build as build_agent
-from qwop.finetune.agents.rlpd.learner import RlpdLearner
+from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
+from qwop.finetune.agents.rlpd.learner import build as build_agent
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.log import RunLog
-from qwop.finetune.loop import Loop
-from qwop.finetune.loop import build as build_loop
 from qwop.finetune.metrics import Metrics, UpdateStats
+from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ
 
-from ...runs import assert_same, make_run, run_until
+from ...replay.contents import contents
+from ...runs import make_run
 
 SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
 LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
 CARTPOLE = EnvironmentSpec("CartPole-v1")
-DECISION = 1 / 3600 / PUBLISHED_RATE  # hours
 
 
 class Recording(RlpdLearner):
@@ -58,7 +50,7 @@ class Recording(RlpdLearner):
 def make_agent(episodes: list[Episode] | None, settings: RlpdLoopSettings = LOOP) -> tuple[RlpdAgent, Recording]:
     learner = Recording()
     memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
-    shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS, 0.9)
+    shown = None if episodes is None else Demonstrations(recorded_transitions(episodes, SETTINGS, 0.9))
     return RlpdAgent(learner, shown, memory, settings, Metrics(), np.random.default_rng(0)), learner
 
 
@@ -129,7 +121,7 @@ def test_another_environment_empties_the_memory(
     agent.change_environment()
     assert len(agent.memory) == 0
     agent.learn(make_sequences(2), values(gamma=0.8))
-    np.testing.assert_allclose(agent.memory.contents().discounts, 0.8**3, rtol=1e-6)
+    np.testing.assert_allclose(contents(agent.memory).discounts, 0.8**3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("pause", ["interrupt", "phase"])
@@ -145,24 +137,6 @@ def test_no_transition_spans_a_pause(make_sequences: Callable[..., Sequences], p
     agent.begin_phase(Phase("alone", 1.0))
     agent.learn(make_sequences(2), values())
     assert len(agent.memory) == 16
-
-
-def test_an_agent_goes_on_from_its_state(
-    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
-) -> None:
-    """With parts of an update and of a demonstration owed, and steps that wait."""
-    settings, now = LOOP.with_(updates_per_decision=0.3), values(0.45)
-    (one, learned), (other, again) = (make_agent([make_episode(20, first=1e6)], settings) for _ in range(2))
-    for number in range(4):
-        one.learn(make_sequences(2, first=2 * number), now)
-    other.set_state(one.get_state())
-    learned.updates.clear()
-    for number in range(4, 8):
-        for agent in (one, other):
-            agent.learn(make_sequences(2, first=2 * number), now)
-    assert len(again.updates) in (9, 10)
-    assert_same(learned.updates, again.updates)
-    assert_same(one.memory.contents(), other.memory.contents())
 
 
 def test_epsilon_falls_along_the_schedule() -> None:
@@ -200,38 +174,3 @@ def test_a_subset_is_of_the_ensemble() -> None:
     policy = Policy(EnsembleQ(4, 2, (4,), members=1), CARTPOLE, ObservationSpec((4,)))
     with pytest.raises(BadInput, match=r"algorithm.subset=2: the policy's ensemble has 1 members"):
         build_agent(make_run((Phase("one", 1.0),), RlpdSettings(), RlpdLoopSettings(), policy))
-
-
-def run(folder: Path, dataset: Dataset, until: int | None = None, resume: bool = False) -> Loop:
-    phases = (
-        Phase("mixed", 320 * DECISION, demonstrations=Ramp(1.0, 0.5)),
-        Phase("alone", 160 * DECISION, learning_rate=Ramp(0.5, 0.0)),
-    )
-    policy = Policy(EnsembleQ(4, 2, (8,), torch.Generator().manual_seed(0), 2), CARTPOLE, ObservationSpec((4,)))
-    loop = RlpdLoopSettings(num_envs=4, steps=8, start=20, batch_size=8, checkpoint_every=160, log_every=160)
-    state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
-    log = RunLog(folder)
-    log.open(resume_at=state["decisions"] if state else None)
-    made = build_loop(make_run(phases, SETTINGS, loop, policy, dataset, log, folder))
-    if state is not None:
-        made.set_state(state)
-    if until is None:
-        made.run()
-    else:
-        run_until(made, until)
-    log.close()
-    return made
-
-
-def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
-    tmp_path: Path, make_episode: Callable[..., Episode]
-) -> None:
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
-    writer.write(make_episode(30, actions=2, shape=(4,)))
-    dataset = open_dataset(tmp_path / "demos")
-    whole = run(tmp_path / "whole", dataset)
-    run(tmp_path / "halves", dataset, until=160)
-    resumed = run(tmp_path / "halves", dataset, resume=True)
-    assert whole.decisions == resumed.decisions == 480
-    weights, again = (one.agent.network.state_dict() for one in (whole, resumed))
-    assert all(torch.equal(weights[name], again[name]) for name in weights)

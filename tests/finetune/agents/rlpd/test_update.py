@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.rlpd.agent import RlpdAgent
-from qwop.finetune.agents.rlpd.learner import RlpdLearner
+from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
+from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import EnsembleQ
 from torch import Tensor
+
+from ...replay.contents import contents
 
 STREAMS, STEPS, ACTIONS, SEED = 2, 8, 3, 5
 NOW = PhaseValues(gamma=0.9, demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
@@ -142,11 +144,11 @@ def test_updates_are_those_of_the_paper() -> None:
     generator = np.random.default_rng(SEED)
     learner = RlpdLearner(network, settings, torch.device("cpu"), generator)
     memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
-    agent = RlpdAgent(learner, demonstrations(), memory, LOOP, Metrics(), generator)
+    agent = RlpdAgent(learner, Demonstrations(demonstrations()), memory, LOOP, Metrics(), generator)
     agent.learn(live(), NOW)
 
     random, have, shown = np.random.default_rng(SEED), stored(), demonstrations()
-    found = memory.contents()
+    found = contents(memory)
     for name in ("actions", "rewards", "discounts", "observations", "next_observations"):
         np.testing.assert_allclose(getattr(found, name), getattr(have, name), rtol=1e-6)
     for _ in range(4):  # a quarter of 16 decisions; a third of each batch of 9 is demonstrations

@@ -1,0 +1,115 @@
+"""What all learners have in common."""
+
+from typing import Any
+
+import pytest
+import torch
+from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.dqn.learner import DqnLearner
+from qwop.finetune.agents.ppo.learner import PpoLearner
+from qwop.policies.networks import Values
+
+from ..runs import NOW, assert_same
+from .learners import LEARNERS, PHASES, acer, dqn, dueling_dqn, ppo, rlpd, shared_ppo
+
+each = pytest.mark.parametrize("name", LEARNERS)
+
+
+@each
+def test_it_goes_on_from_its_state_to_the_bit(name: str) -> None:
+    one, other = LEARNERS[name](), LEARNERS[name](seed=9)
+    for number in range(3):
+        one.update(number, NOW)
+    other.learner.set_state(one.learner.get_state())
+    for number in range(3, 6):
+        for each in (one, other):
+            each.update(number, PHASES[number % 2])
+    assert_same(one.learner.get_state(), other.learner.get_state())
+
+
+@each
+def test_a_learning_rate_of_nothing_changes_nothing(name: str) -> None:
+    one = LEARNERS[name](scale_returns=False) if "ppo" in name else LEARNERS[name]()
+    before = one.weights
+    one.update(0, NOW._replace(learning_rate=0.0))
+    assert torch.equal(one.weights, before)
+    one.update(0, NOW)
+    assert not torch.equal(one.weights, before)
+
+
+@pytest.mark.parametrize("name", ["acer", "ppo", "shared_ppo", "vtrace", "ftw"])
+def test_critic_only_moves_the_parts_that_judge_alone(name: str) -> None:
+    one = LEARNERS[name]()
+    network = one.learner.network
+    before = {part: weight.detach().clone() for part, weight in network.named_parameters()}
+    one.update(0, NOW._replace(critic_only=True))
+    moved = {part.split(".")[0] for part, weight in network.named_parameters() if not torch.equal(weight, before[part])}
+    assert moved == set(network.judging)
+    assert moved or isinstance(one.learner.values, Values)
+
+
+@pytest.mark.parametrize("copy", ["average", "target"])
+def test_a_second_network_has_no_gradient(copy: str) -> None:
+    for make in (acer,) if copy == "average" else (dqn, rlpd):
+        one = make()
+        one.update(0, NOW)
+        second = getattr(one.learner, copy)
+        assert all(weight.grad is None for weight in second.parameters())
+
+
+def test_a_target_stands_still_until_it_is_copied() -> None:
+    one = dqn()
+    before = [weight.clone() for weight in one.learner.target.parameters()]
+    one.update(0, NOW)
+    assert_same(before, [*one.learner.target.parameters()])
+    one.learner.copy_target()
+    assert_same([*one.learner.network.parameters()], [*one.learner.target.parameters()])
+
+
+@pytest.mark.parametrize("make", [acer, ppo])
+def test_half_precision_learns_nearly_the_same(make: Any) -> None:
+    one, other = make(), make(precision="bfloat16")
+    for learner in (one, other):
+        learner.update(0, NOW)
+    torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-2)
+    assert not torch.equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize(
+    ("make", "base", "method"),
+    [
+        (acer, AcerLearner, "loss"),
+        (ppo, PpoLearner, "loss"),
+        (shared_ppo, PpoLearner, "loss"),
+        (dqn, DqnLearner, "losses"),
+        (dueling_dqn, DqnLearner, "losses"),
+    ],
+)
+def test_a_learner_learns_what_its_loss_is(make: Any, base: type, method: str) -> None:
+    moved = {}
+    for factor in (1.0, -1.0, 0.0):
+
+        def own(self: Any, *arguments: Any, factor: float = factor) -> Any:
+            found = getattr(base, method)(self, *arguments)
+            return (factor * found[0], *found[1:]) if isinstance(found, tuple) else factor * found
+
+        once = {"epochs": 1, "minibatch": 100, "scale_returns": False} if base is PpoLearner else {}
+        one = make(type("Own", (base,), {method: own}), max_gradient_norm=1e9, **once)
+        before = one.weights
+        one.update(0, NOW)
+        moved[factor] = one.weights - before
+    assert moved[1.0].abs().max() > 1e-5
+    torch.testing.assert_close(moved[-1.0], -moved[1.0], rtol=1e-3, atol=1e-7)
+    assert not moved[0.0].any()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@each
+def test_a_gpu_learns_as_the_cpu_does(name: str) -> None:
+    here, there = LEARNERS[name](), LEARNERS[name](device=torch.device("cuda"))
+    for number in range(8):
+        now = PHASES[number % 4]
+        for one in (here, there):
+            one.update(number, now._replace(critic_only=now.critic_only and name in ("acer", "ppo", "shared_ppo")))
+    torch.testing.assert_close(here.weights, there.weights, rtol=1e-3, atol=1e-4)
