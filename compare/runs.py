@@ -31,8 +31,8 @@ class Run:
     """A finished run.
 
     figures: of its final policy's games by their kind, as `Evaluation.summary` has them. decisions: until that policy.
-    is_best: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning. origins:
-    the commands, times and machine, where `qwop-compare` ran them.
+    is_best: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning.
+    origins: the commands, times and machine, where `qwop-compare` ran them.
     """
 
     folder: Path
