@@ -9,7 +9,7 @@ from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..envs.qwop.keys_file import LARGEST_FILE, game_of, read_lines
-from .published.source import find_files
+from .published_source import find_files
 from .settings import ME, KeysSettings
 from .source import Source, info_for, require_new
 

@@ -73,10 +73,10 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
 OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
     RecorderPageSettings: (".page.browser_games", "open_page"),
     EnvironmentPageSettings: (".page.environment_source", "open_environment"),
-    BrowserSettings: (".original.source", "open_browser_source"),
-    KeyboardSettings: (".keyboard.source", "open_keyboard"),
+    BrowserSettings: (".original_source", "open_browser_source"),
+    KeyboardSettings: (".keyboard_source", "open_keyboard"),
     PolicySettings: (".policy_source", "open_policy"),
-    ImportSettings: (".published.source", "open_import"),
+    ImportSettings: (".published_source", "open_import"),
     KeysSettings: (".keys_source", "open_keys"),
 }
 """The module and the function that open a source, by its settings."""

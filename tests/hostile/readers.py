@@ -25,7 +25,7 @@ from qwop.evaluation.keys_game import in_simulator
 from qwop.policies.files import ARCHITECTURES, load_policy
 from qwop.policies.rollout import play
 from qwop.recorder.page.library import Library
-from qwop.recorder.published.source import open_import
+from qwop.recorder.published_source import open_import
 from qwop.recorder.settings import ImportSettings
 
 from . import mutations

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput, naming
-from ...common.npz import read_arrays
-from ...common.reading import MEGABYTE
-from ...envs.names import ACTIONS, FEATURES
+from ..common.errors import BadInput, naming
+from ..common.npz import read_arrays
+from ..common.reading import MEGABYTE
+from ..envs.names import ACTIONS, FEATURES
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 

@@ -7,7 +7,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs.spec import EnvironmentSpec
-from qwop.recorder.published.source import open_import
+from qwop.recorder.published_source import open_import
 from qwop.recorder.settings import ImportSettings
 from qwop.recorder.source import Source
 

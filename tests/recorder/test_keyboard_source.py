@@ -15,7 +15,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.recorder.keyboard.source import open_keyboard
+from qwop.recorder.keyboard_source import LiveGame, open_keyboard
 from qwop.recorder.settings import KeyboardSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
@@ -160,3 +160,15 @@ def test_without_a_display_the_command_says_so_and_exits(tmp_path: Path) -> None
     assert done.returncode == 2
     assert "there is no display (DISPLAY is not set)" in done.stderr.splitlines()[-1]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("held", "frames", "outcome"), [(4, None, "fell"), (1, 3599, "stopped")])
+def test_a_game_ends_by_a_fall_or_at_the_time_limit(held: int, frames: int | None, outcome: str) -> None:
+    game = LiveGame()
+    assert not game.played
+    while not game.over:
+        game.advance(held)
+    assert game.played
+    assert game.info["outcome"] == outcome
+    assert frames is None or len(game.keys) == frames
+    assert game.info["score"] == replay(game.keys).events[-1, 0]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...common.errors import BadInput
-from ...datasets.from_keys import episode_from_keys
-from ...datasets.origin import Origin
-from ...datasets.schema import Episode
-from ...envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
-from ...envs.qwop.replay import Replay, replay
-from ...envs.spec import EnvironmentSpec
-from ..settings import BrowserSettings, PolicySettings
-from ..source import Source, info_for
+from ..common.errors import BadInput
+from ..datasets.from_keys import episode_from_keys
+from ..datasets.origin import Origin
+from ..datasets.schema import Episode
+from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
+from ..envs.qwop.replay import Replay, replay
+from ..envs.spec import EnvironmentSpec
+from .settings import BrowserSettings, PolicySettings
+from .source import Source, info_for
 
 _POLL_INTERVAL = 0.2
 """Seconds between checks for finished games."""
@@ -37,7 +37,7 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
 def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     # Imported only here, because a person's recording starts sooner without them.
-    from ..policy_source import open_policy
+    from .policy_source import open_policy
 
     asked = PolicySettings(
         policy=settings.policy or "",

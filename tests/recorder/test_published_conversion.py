@@ -12,8 +12,8 @@ from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
-from qwop.recorder.published.conversion import Converted, convert
-from qwop.recorder.published.expert_file import ExpertFile, read_expert_file
+from qwop.recorder.expert_file import ExpertFile, read_expert_file
+from qwop.recorder.published_conversion import Converted, convert
 
 DEMOS = Path(__file__).parents[3].parent / "shared" / "demos"
 

@@ -20,7 +20,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.original.source import open_browser_source
+from qwop.recorder.original_source import open_browser_source
 from qwop.recorder.settings import BrowserSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")

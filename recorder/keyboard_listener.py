@@ -1,4 +1,4 @@
-"""Listening to the keyboard with pynput, and explanations of why it fails."""
+"""The keys that are held, as pynput hears them; and explanations of why it hears none."""
 
 import os
 import sys
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...common.errors import BadInput
-from .held_keys import HeldKeys
+from ..common.errors import BadInput
+from ..envs.names import KEY_BITS
 
 ALTERNATIVE = "or play on the page in your browser, which needs none of this: source=page"
 
@@ -22,6 +22,65 @@ virtual key codes of macOS and Windows."""
 
 _READY_WITHIN = 5.0
 """Seconds that pynput may take to start."""
+
+
+class HeldKeys:
+    """The game's keys that are held, and presses of any other keys. Safe to call from any thread.
+
+    A held key sends repeated press events, of which only the first counts. A key pressed and released between two
+    frames still counts as held in the next frame.
+
+    presses: number of presses of any key, without repeats.
+    """
+
+    def __init__(self) -> None:
+        self.presses = 0
+        self._down: dict[object, str] = {}
+        self._tapped = 0
+        self._others: list[str] = []
+        self._lock = threading.Lock()
+
+    def press(self, name: str, place: int | None = None) -> None:
+        """Handle a press event, which may be a repeat. place: code of the key's place on the keyboard, if known."""
+        with self._lock:
+            if name and self._held(name, place) is None:
+                self._down[name if place is None else place] = name
+                self.presses += 1
+                self._tapped |= KEY_BITS.get(name, 0)
+                if name not in KEY_BITS:
+                    self._others.append(name)
+
+    def release(self, name: str, place: int | None = None) -> None:
+        """Handle a release event. The name may be another one than at the press, with Ctrl or in another layout."""
+        with self._lock:
+            self._down.pop(self._held(name, place), None)
+
+    def _held(self, name: str, place: int | None) -> object:
+        """The held entry of a key: by its place, or by its name where one of the two events has no place."""
+        if place in self._down:
+            return place
+        same = (held for held, other in self._down.items() if other == name and (place is None or held == name))
+        return next(same, None)
+
+    def next_frame(self) -> int:
+        """Take the keys of the next frame: those held, and those pressed since the last call."""
+        with self._lock:
+            keys, self._tapped = self._tapped, 0
+            for name in self._down.values():
+                keys |= KEY_BITS.get(name, 0)
+        return keys
+
+    def other_presses(self) -> list[str]:
+        """Take the other keys that were pressed since the last call, in order."""
+        with self._lock:
+            pressed, self._others = self._others, []
+        return pressed
+
+    def forget(self) -> None:
+        """Assume that nothing is held or was pressed, since events while the window lacks focus are not ours."""
+        with self._lock:
+            self._down.clear()
+            self._others, self._tapped = [], 0
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput
-from ...envs.names import FEATURES, FRAMES_A_SECOND
-from ...envs.qwop.motion import FRAME_SECONDS, START_X
-from ...envs.qwop.rewards import rewards_along
+from ..common.errors import BadInput
+from ..envs.names import FEATURES, FRAMES_A_SECOND
+from ..envs.qwop.motion import FRAME_SECONDS, START_X
+from ..envs.qwop.rewards import rewards_along
 from .expert_file import EXPECTED, ExpertFile
 
 CLOCK_SECONDS = 1 / FRAMES_A_SECOND

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 from glob import glob
 from pathlib import Path
 
-from ...common.errors import BadInput, naming
-from ...datasets.behaviour_probabilities import SMOOTHED
-from ...datasets.exchange.imported import ImportDefaults, imported_episode
-from ...datasets.origin import Origin
-from ...datasets.reconstruction.samples import write_samples
-from ...datasets.schema import DatasetInfo, Episode, mu_in_words
-from ...envs.names import ACTIONS, FEATURES
-from ...envs.spec import EnvironmentSpec, ObservationSpec
-from ..settings import ImportSettings
-from ..source import Source, require_new
-from .conversion import Converted, convert
+from ..common.errors import BadInput, naming
+from ..datasets.behaviour_probabilities import SMOOTHED
+from ..datasets.exchange.imported import ImportDefaults, imported_episode
+from ..datasets.origin import Origin
+from ..datasets.reconstruction.samples import write_samples
+from ..datasets.schema import DatasetInfo, Episode, mu_in_words
+from ..envs.names import ACTIONS, FEATURES
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .expert_file import EXPECTED, ExpertFile, read_expert_file
+from .published_conversion import Converted, convert
+from .settings import ImportSettings
+from .source import Source, require_new
 
 OBSERVATION_LAG = 1
 """Frames by which the observations of the published recordings lag the physics."""

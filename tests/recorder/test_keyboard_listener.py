@@ -1,4 +1,4 @@
-"""Listening to the keyboard, and the reasons given when that is impossible."""
+"""The keys of each frame, as the keyboard is heard, and the reasons given when that is impossible."""
 
 import os
 import subprocess
@@ -9,10 +9,12 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.recorder.keyboard import listener
-from qwop.recorder.keyboard.held_keys import HeldKeys
-from qwop.recorder.keyboard.listener import advice, listening
+from qwop.envs.names import KEY_BITS
+from qwop.recorder import keyboard_listener
+from qwop.recorder.keyboard_listener import HeldKeys, advice, listening
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
 
@@ -44,7 +46,7 @@ def test_wayland_without_x_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.needs(module="pynput")
 def test_a_display_that_does_not_exist_is_named() -> None:
     """In a process of its own: pynput looks at the display when it is imported."""
-    code = "from qwop.recorder.keyboard.listener import listening\nwith listening(): pass"
+    code = "from qwop.recorder.keyboard_listener import listening\nwith listening(): pass"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "DISPLAY": ":987"}, capture_output=True, text=True, check=False,
@@ -77,7 +79,7 @@ def test_the_advice_depends_on_the_operating_system(platform: str, environment: 
 def test_real_presses_releases_and_chords_are_heard_without_repeats(display: str) -> None:
     code = """
 import time
-from qwop.recorder.keyboard.listener import listening
+from qwop.recorder.keyboard_listener import listening
 with listening() as held:
     print("ready", flush=True)
     before, end = 0, time.monotonic() + 20
@@ -120,7 +122,7 @@ width = len(display.get_keyboard_mapping(24, 1)[0])
 for place, letter in ((24, 0x6ca), (33, 0x6da), (27, 0x6cb)):  # as the letters of Q, P and R
     display.change_keyboard_mapping(place, [[letter] * width])
 display.sync()
-from qwop.recorder.keyboard.listener import listening
+from qwop.recorder.keyboard_listener import listening
 with listening() as held:
     for words in (["keydown", "24", "keydown", "33"], ["keyup", "24"], ["keyup", "33", "key", "27"]):
         subprocess.run(["xdotool", *words], check=True)
@@ -160,10 +162,96 @@ def test_a_key_is_known_by_its_place_where_its_character_is_another(
     pynput = ModuleType("pynput")
     pynput.keyboard = SimpleNamespace(Listener=Listener)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pynput", pynput)
-    monkeypatch.setattr(listener.sys, "platform", platform)
+    monkeypatch.setattr(keyboard_listener.sys, "platform", platform)
     held: HeldKeys
     with listening() as held:
         callbacks["on_press"](SimpleNamespace(**press))
         first = held.next_frame()
         callbacks["on_release"](SimpleNamespace(**release))
         assert (first, held.next_frame()) == (1, 0)
+
+
+EVENTS = st.lists(st.tuples(st.sampled_from(["press", "release", "frame"]), st.sampled_from("qwopr")), max_size=60)
+
+
+def test_chords_are_the_keys_that_are_down() -> None:
+    held = HeldKeys()
+    held.press("q")
+    held.press("p")
+    assert [held.next_frame(), held.next_frame()] == [9, 9]
+    held.release("q")
+    assert held.next_frame() == 8
+    held.release("p")
+    assert held.next_frame() == 0
+
+
+def test_a_held_key_repeats_and_counts_once() -> None:
+    held = HeldKeys()
+    for _ in range(15):
+        held.press("r")
+    assert (held.presses, held.other_presses()) == (1, ["r"])
+    held.release("r")
+    held.press("r")
+    assert (held.presses, held.other_presses(), held.other_presses()) == (2, ["r"], [])
+
+
+def test_a_tap_shorter_than_a_frame_is_held_for_one() -> None:
+    held = HeldKeys()
+    held.press("o")
+    held.release("o")
+    assert [held.next_frame(), held.next_frame()] == [4, 0]
+
+
+@pytest.mark.parametrize(
+    ("press", "release"),
+    [
+        (("q", 24), ("@", 24)),  # AltGr, or another layout
+        (("q", 24), ("\x11", 24)),  # Ctrl
+        (("q", 24), ("q", None)),
+        (("q", None), ("q", 24)),
+    ],
+)
+def test_a_key_is_released_under_another_name(press: Any, release: Any) -> None:
+    held = HeldKeys()
+    held.press(*press)
+    held.press("w", 25)
+    held.press(*press)  # a repeat
+    held.release(*release)
+    assert (held.next_frame(), held.next_frame()) == (3, 2)
+
+
+def test_two_keys_of_one_letter_are_two() -> None:
+    held = HeldKeys()
+    held.press("q", 24)
+    held.press("q", 38)
+    held.release("q", 38)
+    assert (held.next_frame(), held.next_frame()) == (1, 1)
+
+
+def test_keys_meant_for_another_window_are_forgotten() -> None:
+    held = HeldKeys()
+    for key in "qr":
+        held.press(key)
+    held.forget()
+    assert (held.next_frame(), held.other_presses()) == (0, [])
+    held.release("q")
+    assert held.next_frame() == 0
+
+
+@given(events=EVENTS)
+def test_no_press_is_lost_and_none_is_made_up(events: list[tuple[str, str]]) -> None:
+    held = HeldKeys()
+    down: set[str] = set()
+    since: set[str] = set()
+    for event, key in events:
+        if event == "press":
+            held.press(key)
+            since |= {key} - down
+            down.add(key)
+        elif event == "release":
+            held.release(key)
+            down.discard(key)
+        else:
+            expected: Any = sum(KEY_BITS[name] for name in (down | since) if name in KEY_BITS)
+            assert held.next_frame() == expected
+            since = set()

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.recorder.published.expert_file import read_expert_file
-from qwop.recorder.published.source import find_files
+from qwop.recorder.expert_file import read_expert_file
+from qwop.recorder.published_source import find_files
 
 
 def test_a_recording_is_read_game_by_game(tmp_path: Path, make_demo: Callable[..., Any]) -> None:

@@ -1,1 +1,0 @@
-"""Published recordings: expert files of stable-baselines, converted to episodes."""
