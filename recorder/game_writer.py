@@ -4,7 +4,7 @@ import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -224,14 +224,22 @@ def _record(path: Path, writer: DatasetWriter, before: set[Path]) -> bool:
         file.require_description()
         episode = file.episode()
     others = [*_others(episode, path, writer.folder, before)]
-    new = not any(_begins_with(other, episode) for _, other in others)
-    if new:
-        writer.write(episode)
-        for beginning, other in others:
-            if episode.origin.page_game is not None and _begins_with(episode, other):
-                set_aside(beginning, "discarded")
+    written = write_longest(episode, others, writer.write)
     path.unlink()
-    return new
+    return written not in [other for other, _ in others]
+
+
+def write_longest(episode: Episode, others: Sequence[tuple[Path, Episode]], write: Callable[[Episode], Path]) -> Path:
+    """Write a game, and set aside what was recorded of its beginning; its path. others: that may be the same game. One
+    that has all of it takes its place."""
+    for path, other in others:
+        if _begins_with(other, episode):
+            return path
+    written = write(episode)
+    for path, other in others:
+        if episode.origin.page_game is not None and _begins_with(episode, other):
+            set_aside(path, "discarded")
+    return written
 
 
 def _others(episode: Episode, copy: Path, folder: Path, before: set[Path]) -> Iterator[tuple[Path, Episode]]:

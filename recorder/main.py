@@ -29,7 +29,7 @@ from .settings import (
     RecordSettings,
     SourceSettings,
 )
-from .source import Source, require_name
+from .source import Source
 
 CORRECTED_ELSEWHERE = {"algorithm": "ppo-small", "schedule.decisions": 200_000}
 """Settings of qwop-finetune with which corrections in another environment than QWOP are learned."""
@@ -42,8 +42,6 @@ def run(settings: RecordSettings) -> None:
     require_writable_folder(folder, "dataset")
     if (folder / CONFIGURATION).exists() and not (folder / DESCRIPTION).exists():
         raise BadInput(f"dataset={folder}: holds a run, not a dataset; give dataset= another folder")
-    if settings.source.player is not None:
-        require_name(settings.source.player, "source.player")
     interrupted = record_interrupted(folder)
     source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)

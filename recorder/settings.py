@@ -20,8 +20,13 @@ from ..envs.names import Reward
 ME = "me"
 """Name of a player of whom nothing is known."""
 
+LONGEST_NAME = 100
+"""Characters of a player's name."""
 
-class LocalPageSettings(Settings):
+PlayerName = Annotated[str, Field(max_length=LONGEST_NAME), Expected(f"a name of 1 to {LONGEST_NAME} characters")]
+
+
+class PageSettings(Settings):
     """Shared by the sources in which a person plays on a page."""
 
     policy: HomePath | None = None
@@ -37,25 +42,33 @@ class LocalPageSettings(Settings):
     """Policy: seconds that you go back at a time."""
     open: bool = True
     """Open the browser."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """Port of the page, which only this machine can reach. 0: any free one; for QWOP 8767 if it is free, as the browser
+    keeps for each port what a killed recorder has not received."""
 
 
 class PersonSettings(Settings):
+    """Shared by the sources in which a person plays."""
+
+    player: PlayerName = ME
+    """Your name in the dataset."""
+    epsilon: Smoothing = 0.05
+    """Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over all
+    actions."""
+
+
+class RunnerSettings(PersonSettings):
     """Shared by the sources in which a person plays QWOP."""
 
-    player: str = ME
-    """Your name in the dataset."""
     frames_per_step: Annotated[int, Field(ge=1, le=3600)] = 3
     """Game frames (30 a second) per decision of the dataset; 3 is about the recordings' rate."""
     reward: Reward = "shaped"
     """Reward that is recorded; shaped is the published recordings'."""
     observation_lag: Literal[0, 1] = 0
     """Frames by which the dataset's observations lag the game; published recordings have 1."""
-    epsilon: Smoothing = 0.05
-    """Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over all
-    actions."""
 
 
-class RecorderPageSettings(LocalPageSettings, PersonSettings):
+class RecorderPageSettings(PageSettings, RunnerSettings):
     """You play, on a page in your browser."""
 
     kind: Literal["page"] = "page"
@@ -64,12 +77,9 @@ class RecorderPageSettings(LocalPageSettings, PersonSettings):
     best), none, or a dataset's folder (its best game)."""
     max_idle_frames: IdleFrames = 30
     """Policy: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn."""
-    port: Annotated[int, Field(ge=0, le=65_535)] = 0
-    """Port of the page, which only this machine can reach. The browser keeps, for each port, what a killed recorder has
-    not received. 0: 8767, or any free one."""
 
 
-class EnvironmentPageSettings(LocalPageSettings):
+class EnvironmentPageSettings(PageSettings, PersonSettings):
     """You play any Gymnasium environment with discrete actions, on a page in your browser."""
 
     kind: Literal["environment"] = "environment"
@@ -80,8 +90,6 @@ class EnvironmentPageSettings(LocalPageSettings):
         Mapping[str, Any], Expected("settings such as {frames_per_step: 2}; source.id names the environment")
     ] = {}
     """Settings of the environment, such as source.settings.gravity=-5."""
-    player: str = "me"
-    """Your name in the dataset."""
     fps: Annotated[float, Field(gt=0, le=120)] | None = None
     """Decisions a second. null: as fast as the environment is meant to be shown, 30 at most."""
     actions: Mapping[str, Any] = Field(default_factory=dict)
@@ -89,11 +97,6 @@ class EnvironmentPageSettings(LocalPageSettings):
     environment takes (2, or [0,1]) or its name. Empty: the environment's own keys."""
     default_action: int | None = None
     """Action while no key is down. null: the one that the environment names; without one, the game waits for a key."""
-    epsilon: Smoothing = 0.05
-    """Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over all
-    actions."""
-    port: Annotated[int, Field(ge=0, le=65_535)] = 0
-    """Port of the page, which only this machine can reach. 0: any free one."""
 
     @property
     def max_idle_frames(self) -> int:
@@ -105,7 +108,7 @@ class EnvironmentPageSettings(LocalPageSettings):
         object.__setattr__(self, "id", without_module(self.id, f"id={self.id}"))
 
 
-class KeyboardSettings(PersonSettings):
+class KeyboardSettings(RunnerSettings):
     """You play in a window; pynput listens to the keyboard."""
 
     kind: Literal["keyboard"] = "keyboard"
@@ -113,7 +116,7 @@ class KeyboardSettings(PersonSettings):
     """Games to record. null: until you press Esc, close the window or press Ctrl-C."""
 
 
-class BrowserSettings(PersonSettings):
+class BrowserSettings(RunnerSettings):
     """You play on the original game's page, in Chrome or Chromium, or a policy does."""
 
     kind: Literal["browser"] = "browser"
@@ -121,7 +124,7 @@ class BrowserSettings(PersonSettings):
     """Address of the original's page; or give folder."""
     folder: HomePath | None = None
     """Local copy of the original's page: its folder, or its .html file."""
-    player: str = "me"
+    player: PlayerName = ME
     """Name of who plays, in the dataset."""
     episodes: Count | None = None
     """Games to record. null: yours until you close the window, a policy's 100."""
@@ -151,7 +154,7 @@ class PolicySettings(Settings):
     kind: Literal["policy"] = "policy"
     policy: Annotated[HomePath, Field(examples=["runs/pretrain/policy.safetensors"])]
     """Policy that plays: its file (.safetensors), or champion, which comes with the package."""
-    player: str = "policy"
+    player: PlayerName = "policy"
     """Name of the policy in the dataset."""
     episodes: Count = 100
     """Games to record."""
@@ -166,7 +169,7 @@ class PolicySettings(Settings):
     """Environment settings that differ from the policy's own, such as source.environment.reward=speed."""
 
 
-class ImportSettings(Settings):
+class ImportSettings(PersonSettings):
     """Published recordings: expert files of stable-baselines (.npz)."""
 
     kind: Literal["import"] = "import"
@@ -174,22 +177,19 @@ class ImportSettings(Settings):
         Several[HomePath], Expected("paths or patterns in brackets"), Field(examples=["'[demos/kuro_try*.npz]'"])
     ]
     """Paths or patterns of the recordings, in brackets."""
-    player: str = "unknown"
+    player: PlayerName = "unknown"
     """Name of who played, in the dataset."""
-    epsilon: Smoothing = 0.05
-    """Smoothing of the behaviour probabilities, which the recordings lack: this fraction is spread evenly over all
-    actions."""
     frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = None
     """Game frames (30 a second) per decision. null: measured."""
 
 
-class KeysSettings(PersonSettings):
+class KeysSettings(RunnerSettings):
     """Files of keys, such as those that the page of qwop-play saves."""
 
     kind: Literal["keys"] = "keys"
     files: Annotated[Several[HomePath], Expected("paths or patterns in brackets")] = ()
     """Paths or patterns of the files, or of zips of them, in brackets."""
-    player: str | None = None  # type: ignore[assignment]
+    player: PlayerName | None = None  # type: ignore[assignment]
     """Name of who played. null: as each file says, or me."""
 
 

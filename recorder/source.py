@@ -11,10 +11,7 @@ from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from .game_writer import GameWriter
-from .settings import PersonSettings
-
-LONGEST_NAME = 100
-"""Characters of a player's name."""
+from .settings import RunnerSettings
 
 
 @dataclass(frozen=True)
@@ -46,16 +43,7 @@ class Source:
                 return
 
 
-def require_name(name: object, said: str) -> str:
-    """The name, which is a text of 1 to `LONGEST_NAME` characters. BadInput that begins with what was `said`."""
-    if not isinstance(name, str) or not name:
-        raise BadInput(f"{said} is empty, expected from 1 to {LONGEST_NAME} characters")
-    if len(name) > LONGEST_NAME:
-        raise BadInput(f"{said} has {len(name)} characters, expected from 1 to {LONGEST_NAME}")
-    return name
-
-
-def info_for(settings: PersonSettings, folder: Path) -> DatasetInfo:
+def info_for(settings: RunnerSettings, folder: Path) -> DatasetInfo:
     """Describe the dataset of a person's games before any is played.
 
     Raises BadInput for invalid settings, and if `folder` already holds a dataset with other settings.

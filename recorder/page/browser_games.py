@@ -19,11 +19,11 @@ from ...common.progress import plain_console
 from ...datasets.folder import ASIDE, read_info
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
-from ...datasets.reader import open_dataset
+from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.qwop.keys_file import write_keys
 from ...envs.qwop.session import GameStart, Replay
-from ..game_writer import GameWriter
+from ..game_writer import GameWriter, write_longest
 from ..settings import RecorderPageSettings
 from ..source import Source, info_for
 from .library import Library
@@ -53,7 +53,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
     GameStart().session().play([0])  # loads the engine now, rather than after the first game
     report = plain_console().print
     library, next_command = Library(folder, others), NextCommand(folder, report)
-    games = BrowserGames(info, settings.epsilon, library, report)
+    games = BrowserGames(info, settings.epsilon, folder, report)
 
     def shown() -> dict[str, object]:
         dataset = str(folder.resolve())
@@ -122,23 +122,19 @@ class BrowserGames:
     """
 
     def __init__(
-        self, info: DatasetInfo, epsilon: float, library: Library, report: Callable[[str], None],
+        self, info: DatasetInfo, epsilon: float, folder: Path, report: Callable[[str], None],
         lines: "Lines | None" = None,
     ) -> None:  # fmt: skip
-        self._info, self._epsilon, self._library, self._report, self._lines = info, epsilon, library, report, lines
+        self._info, self._epsilon, self._folder, self._report, self._lines = info, epsilon, folder, report, lines
         self._lock = threading.Lock()
-        self._names = _recorded_names(library.folder)
+        self._paths = _recorded_games(folder)
 
     def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> Recorded:
         """Record a game as far as it was received. sha256: of all its states, if the page knows. RefusedGame for a
         coached game whose decisions are not its policy's."""
-        keys = game.keys
-        if not keys.any():
+        if not game.keys.any():
             return Recorded()
         with self._lock:
-            before = self._recorded(game.game)
-            if before is not None and _begins_with(before.keys_of_frames, keys):
-                return Recorded(self._names[game.game])
             played = game.replay()
             if played is None or (sha256 is not None and played.sha256 != sha256):
                 return self._keep_apart(game)
@@ -146,10 +142,8 @@ class BrowserGames:
                 episode = self._episode(game, played)
             except BadInput as error:
                 raise RefusedGame(game.game, str(error)) from None
-            path = writer.write(episode, game.game)
-            if before is not None and _begins_with(keys, before.keys_of_frames):
-                self._library.discard(self._names[game.game])
-            self._names[game.game] = path.stem
+            path = write_longest(episode, self._recorded(game.game), partial(writer.write, game=game.game))
+            self._paths[game.game] = path
             return Recorded(path.stem)
 
     def so_far(self, game: ReceivedGame) -> Episode | None:
@@ -171,16 +165,18 @@ class BrowserGames:
             origin=origin,
         )  # fmt: skip
 
-    def _recorded(self, game: str) -> Episode | None:
-        """The episode of a game; None if it is not in the dataset."""
-        try:
-            return self._library.game("own", self._names[game]) if game in self._names else None
-        except (KeyError, BadInput, OSError):  # discarded, or damaged
-            return None
+    def _recorded(self, game: str) -> list[tuple[Path, Episode]]:
+        """The episode of a game that was sent before, if it is in the dataset."""
+        path = self._paths.get(game)
+        if path is None or not path.exists():  # discarded
+            return []
+        with suppress(BadInput):  # damaged
+            return [(path, read_episode(path, read_info(self._folder)))]
+        return []
 
     def _keep_apart(self, game: ReceivedGame) -> Recorded:
         problem = "the browser played it otherwise than the simulator does"
-        path = self._library.folder / ASIDE / f"differing-{game.game}.txt"
+        path = self._folder / ASIDE / f"differing-{game.game}.txt"
         write_keys(path, game.keys, f"{game.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
         return Recorded(problem=problem)
@@ -229,20 +225,12 @@ class BrowserSession:
                 self._writer.forget(game.game)
 
 
-def _recorded_names(folder: Path) -> dict[str, str]:
-    """Names of the episodes whose game the page may send again, by the game."""
+def _recorded_games(folder: Path) -> dict[str, Path]:
+    """The episodes whose game the page may send again, by the game."""
     try:
         dataset = open_dataset(folder)
     except (BadInput, OSError):  # none recorded yet
         return {}
-    found = {}
-    for index, path in enumerate(dataset.files):
-        origin = dataset.metadata(index)["origin"]
-        game = origin.get("page_game") or origin.get("sha256")
-        if game is not None:
-            found[game] = path.stem
-    return found
-
-
-def _begins_with(whole: NDArray[np.uint8], start: NDArray[np.uint8]) -> bool:
-    return len(start) <= len(whole) and np.array_equal(whole[: len(start)], start)
+    origins = [dataset.metadata(index)["origin"] for index in range(len(dataset))]
+    games = [origin.get("page_game") or origin.get("sha256") for origin in origins]
+    return {game: path for game, path in zip(games, dataset.files, strict=True) if game is not None}

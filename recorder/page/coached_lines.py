@@ -56,7 +56,7 @@ def open_coached(settings: RecorderPageSettings, folder: Path, news: str) -> Sou
     lines = Lines(policy, info, games, folder)
     policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
     report, library = plain_console().print, Library(folder)
-    browser_games = BrowserGames(info, settings.epsilon, library, report, lines)
+    browser_games = BrowserGames(info, settings.epsilon, folder, report, lines)
     visits = itertools.count(lines.first)
     coach = {
         "policy": games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,

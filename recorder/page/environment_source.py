@@ -19,7 +19,7 @@ from ...envs.actions import Env, action_names
 from ...envs.names import ACTIONS
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
-from ..settings import EnvironmentPageSettings, LocalPageSettings, RecorderPageSettings
+from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
 from ..source import Recorded, Source, games_of
 from .environment_game import Coach, EnvironmentGame
 from .environment_keys import key_map
@@ -195,7 +195,7 @@ class Coaches:
     seed and its number. fps: decisions a second."""
 
     def __init__(
-        self, policy: "Policy", settings: LocalPageSettings, games: Recorded, folder: Path, fps: float, back: float
+        self, policy: "Policy", settings: PageSettings, games: Recorded, folder: Path, fps: float, back: float
     ) -> None:
         self._policy, self._settings, self._games = policy, settings, games
         self._release, self._back = round(settings.release * fps), round(back * fps)
@@ -213,7 +213,7 @@ class Coaches:
         return coach, seed
 
 
-def coached_games(settings: LocalPageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Recorded]:
+def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Recorded]:
     """Description of a dataset of coached games of a policy, and the games' identity but for their number.
 
     BadInput if the policy cannot be played, or `folder` holds another dataset.

@@ -91,10 +91,7 @@ class Library:
 
         Nothing recorded is ever deleted.
         """
-        path = self._path(self.folder, name)
-        target = set_aside(path, "discarded")
-        self._entries.pop(path, None)  # another recorder may use the number again
-        return target
+        return set_aside(self._path(self.folder, name), "discarded")
 
     def answer_discard(self, name: str) -> str:
         """Discard a game that a page names, and encode the answer; ValueError if there is no such game."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...common.reading import parse_json
 from ...common.shared_settings import LARGEST_SEED
 from ...envs.names import ACTION_KEYS, LONGEST_KEYS
-from ..source import LONGEST_NAME
+from ..settings import LONGEST_NAME
 
 MOST_KEYS = 16
 """Keys that an environment may use; a set of them travels as the bits of one number."""

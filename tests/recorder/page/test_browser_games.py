@@ -13,7 +13,6 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame, Recorded
-from qwop.recorder.page.library import Library
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 KEYS = [0] * 5 + [5] * 20 + [10] * 15
@@ -33,7 +32,7 @@ class Receiver(BrowserGames):
     """Games of the browser into a folder."""
 
     def __init__(self, folder: Path, said: list[str]) -> None:
-        super().__init__(INFO, 0.05, Library(folder), said.append)
+        super().__init__(INFO, 0.05, folder, said.append)
         self._writer = GameWriter(DatasetWriter(folder, INFO))
 
     def keep(self, game: ReceivedGame, sha256: str | None = None) -> Recorded:
