@@ -8,13 +8,12 @@ from typing import Any
 from ..common.checks import quoted
 from ..common.command import CONFIGURATION, read_settings
 from ..common.errors import BadInput, naming
-from ..common.resume import checkpoint_to_resume, require_same, require_same_settings
-from ..common.settings import to_plain
+from ..common.resume import checkpoint_to_resume, require_same, require_same_settings, restoring
+from ..common.settings import read, to_plain
 from .checkpoint import checkpoints, load_newest
 from .log import METRICS
 from .run import POLICY
-from .schedules.phase import parse_phases
-from .settings import FinetuneSettings
+from .settings import FinetuneSettings, ScheduleSettings
 
 MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
@@ -33,43 +32,29 @@ def require_resumable(
     newest = checkpoint_to_resume(out, settings.resume, found, begun, out / POLICY)
     if newest is None:
         return None
-    before, now = _settings_before(out / CONFIGURATION), to_plain(settings)
-    require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
+    with naming(out / CONFIGURATION):
+        before = read(FinetuneSettings, read_settings(out / CONFIGURATION))
+    require_same_settings(to_plain(before), to_plain(settings), out, (*MAY_DIFFER, "schedule"))
     newest, state = load_newest(found, say)
-    if type(state.get("phase")) is not int or not _are_shown(state.get("demonstrations")):
-        raise BadInput(f"{newest}: not the state of a run; start anew with another out")
-    _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
+    with restoring(newest):
+        past = int(state["phase"]) + 1
+        if (shown := state["demonstrations"]) is not None:
+            state["demonstrations"] = {"games": int(shown["games"]), "sha256": str(shown["sha256"])}
+    _require_same_past(before.schedule, settings.schedule, past, out)
     return newest, state
 
 
-def _are_shown(found: object) -> bool:
-    """True for demonstrations as a checkpoint names them; earlier versions named none."""
-    return found is None or (isinstance(found, dict) and type(found.get("games")) is int and "sha256" in found)
-
-
-def _settings_before(path: Path) -> dict[str, Any]:
-    """The settings that the run was started with."""
-    settings = read_settings(path)
-    schedule = settings.get("schedule")
-    phases = schedule.get("phases") if isinstance(schedule, dict) else None
-    if not isinstance(phases, dict):
-        raise BadInput(f"{path}: not the settings of a run; start anew with another out")
-    with naming(path):
-        parse_phases(phases)
-    return settings
-
-
-def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
-    require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
-    require_same(before.get("decisions"), now.get("decisions"), "schedule.decisions", out)
-    if now.get("decisions") is not None:  # another phase would change the lengths of past phases
-        require_same(before["phases"], now["phases"], "schedule.phases", out)
-    pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
-    for number, (was, given) in enumerate(pairs):
-        if was != given:
-            name, other = list(before["phases"])[number], [*now["phases"], "none"][number]
-            found = quoted(now["phases"][name], 500) if name == other else f"{quoted(other)} in its place"
+def _require_same_past(before: ScheduleSettings, now: ScheduleSettings, begun: int, out: Path) -> None:
+    """Raise BadInput unless the first phases, `begun` of them, are the same."""
+    was, given = to_plain(before)["phases"], to_plain(now)["phases"]
+    require_same(before.scale, now.scale, "schedule.scale", out)
+    require_same(before.decisions, now.decisions, "schedule.decisions", out)
+    if now.decisions is not None:  # another phase would change the lengths of past phases
+        require_same(was, given, "schedule.phases", out)
+    for one, other in zip_longest([*was][:begun], [*given][:begun]):
+        if one != other or was[one] != given[one]:
+            found = quoted(given[one], 500) if one == other else f"{quoted(other or 'none')} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{quoted(name)} has started as {quoted(before['phases'][name], 500)}, not "
-                f"{found}; only later phases can still change"
+                f"{out}: schedule.phases.{quoted(one)} has started as {quoted(was[one], 500)}, not {found}; only later "
+                "phases can still change"
             )

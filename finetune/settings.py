@@ -269,6 +269,12 @@ class FinetuneSettings(Settings):
         return self.schedule.phases
 
     @property
+    def needs_demonstrations(self) -> bool:
+        """True if some phase, also one for a policy that falls, has demonstrations in memory, imitation or restarts."""
+        falls = self.falling.phases if self.falling is not None else ()
+        return any(phase.needs_demonstrations for phase in (*self.phases, *falls))
+
+    @property
     def uses_demonstrations(self) -> bool:
         """True if demonstrations enter the memory in some phase."""
         return any(phase.uses_demonstrations for phase in self.phases)

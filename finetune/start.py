@@ -20,8 +20,8 @@ from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..pretrain.clone import clone, untrained
 from ..pretrain.settings import CloningSettings
-from .agents.agent import MakeNetwork
-from .schedules.environments import without_reward_settings
+from .schedules.environments import phases_in, without_reward_settings
+from .settings import FinetuneSettings
 
 SCRATCH = "scratch"
 
@@ -52,14 +52,9 @@ class Start:
 
 
 def find_start(
-    policy: str | None,
-    demonstrations: str | None,
-    environment: str | None,
-    needs_demonstrations: bool,
-    seed: int,
+    settings: FinetuneSettings,
     *,
-    new_network: MakeNetwork,
-    settings: Mapping[str, Any] | None = None,
+    kept: Path | None = None,
     shown: Mapping[str, Any] | None = None,
     loaded: Policy | None = None,
     dataset: Dataset | None = None,
@@ -68,10 +63,13 @@ def find_start(
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
-    new_network makes the network of policy=scratch. settings: those of a new environment; a policy file may omit them.
-    shown: the demonstrations of the run that is resumed (`Run.shown`); games recorded since then are left out.
-    loaded, dataset: the policy and the demonstrations that these names stand for, where they are not read from files.
+    kept, shown: initial policy (its file) and demonstrations (`Run.shown`) of the run that is resumed; games recorded
+    since then are left out. loaded, dataset: what the names of the settings stand for, where it is not read from files.
     """
+    policy = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
+    demonstrations, environment = settings.demonstrations, settings.environment
+    if kept is not None:
+        policy, environment, loaded = str(kept), None, None
     if environment is not None and policy != SCRATCH:
         raise BadInput(
             f"environment={environment}: a policy or demonstrations bring their own; leave it out, or begin with "
@@ -83,27 +81,27 @@ def find_start(
         notes.append(f"policy: {PRETRAINED}")
     if dataset is None and demonstrations is not None:
         dataset = open_dataset(demonstrations)
-    elif dataset is None and (needs_demonstrations or policy is None):
+    elif dataset is None and (settings.needs_demonstrations or policy is None):
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
     if dataset is not None and shown is not None:
         whole, dataset = dataset, _as_begun(dataset, shown)
         if len(dataset) < len(whole):
             notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
-    to_clone = None
+    to_clone, changed = None, fitting(settings, settings.environment)[0].phases[0].environment
     if policy == SCRATCH:
-        start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
+        start = _new_policy(settings, environment, changed, dataset)
     elif loaded is not None:
         start = loaded
     elif policy is not None:
-        start = load_policy(policy, given=(settings or {}).keys())
+        start = load_policy(policy, given=changed.keys())
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")
         if len(dataset) < 2:
             raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
         to_clone, info = dataset, dataset.info
-        network = untrained(info, CloningSettings(), torch.Generator().manual_seed(seed))
+        network = untrained(info, CloningSettings(), torch.Generator().manual_seed(settings.seed))
         start = Policy(network, info.environment, info.observation)
     if dataset is not None:
         if demonstrations is None and start.environment.id != dataset.info.environment.id:
@@ -121,6 +119,17 @@ def find_start(
     return Start(start, dataset, tuple(notes), to_clone)
 
 
+def fitting(settings: FinetuneSettings, environment: str | None) -> tuple[FinetuneSettings, list[str]]:
+    """The settings for this environment, without those that the schedule has for another one, and a line that names
+    these, if there are any."""
+    schedule = settings.schedule
+    if environment is None or schedule.environment is None:
+        return settings, []
+    phases, names = phases_in(environment, schedule.phases, schedule.environment)
+    said = f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
+    return settings.with_(schedule=schedule.with_(phases=phases)), [said] if names else []
+
+
 def _as_begun(dataset: Dataset, shown: Mapping[str, Any]) -> Dataset:
     """The games that a run began with, without later ones; BadInput if they are no longer the dataset's first."""
     games = dataset.select(range(min(shown["games"], len(dataset))))
@@ -133,21 +142,18 @@ def _as_begun(dataset: Dataset, shown: Mapping[str, Any]) -> Dataset:
 
 
 def _new_policy(
-    environment: str | None,
-    settings: Mapping[str, Any],
-    dataset: Dataset | None,
-    new_network: MakeNetwork,
-    generator: torch.Generator,
+    settings: FinetuneSettings, environment: str | None, changed: Mapping[str, Any], dataset: Dataset | None
 ) -> Policy:
-    """Make an untrained policy for the environment, by default the dataset's."""
+    """Make an untrained policy for the environment with `changed` settings, by default the dataset's."""
     if environment is not None:
-        spec = EnvironmentSpec(environment, settings)
+        spec = EnvironmentSpec(environment, changed)
         observation, actions = spec.interface()
     elif dataset is not None:
         spec, observation, actions = dataset.info.environment, dataset.info.observation, dataset.info.actions
     else:
         raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
-    return Policy(new_network(observation, actions, generator), spec, observation)
+    make = settings.chosen_algorithm.new_network(settings.algorithm)
+    return Policy(make(observation, actions, torch.Generator().manual_seed(settings.seed)), spec, observation)
 
 
 def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:

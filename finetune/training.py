@@ -34,9 +34,8 @@ from .loop import Loop, build
 from .report import write_report
 from .resume import MAY_DIFFER, require_resumable
 from .run import POLICY, START, TEACHER, Run
-from .schedules.environments import phases_in
 from .settings import BEST, FinetuneSettings
-from .start import SCRATCH, Start, find_start
+from .start import Start, find_start, fitting
 
 AnyRun = Run[Discounted, LiveSettings]
 State = dict[str, Any]
@@ -110,21 +109,28 @@ class Training:
     def _prepared(self, state: State | None) -> tuple[AnyRun, Start, list[str]]:
         """The run, whose policy is not yet a copy, what it starts from, and lines to print. state: that of a resumed
         run."""
-        settings, resumed = self._settings, state is not None
+        settings = self._settings
         device = choose_device(settings.device)
         require_tracker(settings.tracker)
         teacher = None  # before the start, which may be cloned first
         if settings.teacher is not None:
-            kept = kept_policy(self._out / TEACHER) if resumed else settings.teacher
+            kept = settings.teacher if state is None else kept_policy(self._out / TEACHER)
             teacher = settings.teacher, load_policy(kept)
-        start, said = self._start(state), list[str]()
+        start = find_start(
+            settings,
+            kept=None if state is None else kept_policy(self._out / START),
+            shown=None if state is None else state["demonstrations"],
+            loaded=self._policy,
+            dataset=self._demonstrations,
+        )
+        notes = [*start.notes]
         capabilities = start.policy.environment.capabilities
         if settings.falling is not None and capabilities.runs and capabilities.keys:
             start = start.with_clone(settings.seed)
             settings, chosen = _for_its_games(settings, settings.falling, start.policy)
-            said.append(chosen)
-        notes = [*settings_notes(settings, start.policy.environment.id), *start.notes, *said]
-        settings, left_out = _fitting(settings, start.policy.environment.id)
+            notes.append(chosen)
+        notes[:0] = settings_notes(settings, start.policy.environment.id)
+        settings, left_out = fitting(settings, start.policy.environment.id)
         log = RunLog(self._out, settings.tracker, to_plain(self._settings))
         best = settings.schedule.keep == BEST
         evaluations = Evaluations(
@@ -134,24 +140,6 @@ class Training:
             settings, start.policy, start.demonstrations, device, log, self._out, teacher, evaluations, self._progress
         )
         return run, start, notes + left_out
-
-    def _start(self, state: State | None) -> Start:
-        """Choose the initial policy and the demonstrations. state: that of a resumed run."""
-        settings, resumed = self._settings, state is not None
-        phases = (*settings.phases, *(settings.falling.phases if settings.falling is not None else ()))
-        first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
-        return find_start(
-            policy=str(kept_policy(self._out / START)) if resumed else first,
-            demonstrations=settings.demonstrations,
-            environment=None if resumed else settings.environment,
-            needs_demonstrations=any(phase.needs_demonstrations for phase in phases),
-            seed=settings.seed,
-            new_network=settings.chosen_algorithm.new_network(settings.algorithm),
-            settings=_fitting(settings, settings.environment)[0].phases[0].environment,
-            shown=None if state is None else state.get("demonstrations"),
-            loaded=None if resumed else self._policy,
-            dataset=self._demonstrations,
-        )
 
     def _train(self, run: AnyRun, loop: Loop, start: Policy | None, over: bool) -> Loop:
         """Train to the end of the schedule; returns the loop of its last stage. start: of a new run. over: there is
@@ -226,17 +214,6 @@ def _for_its_games(
     chosen, kind = (settings, "runs") if played["finishes"] else (falling, "falls")
     who = f"the policy finishes {played['finishes']} of {played['episodes']} games"
     return chosen, f"{who}: phases for one that {kind} ({', '.join(phase.name for phase in chosen.phases)})"
-
-
-def _fitting(settings: FinetuneSettings, environment: str | None) -> tuple[FinetuneSettings, list[str]]:
-    """The settings for this environment, without those that the schedule has for another one, and a line that names
-    these, if there are any."""
-    schedule = settings.schedule
-    if environment is None or schedule.environment is None:
-        return settings, []
-    phases, names = phases_in(environment, schedule.phases, schedule.environment)
-    said = f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
-    return settings.with_(schedule=schedule.with_(phases=phases)), [said] if names else []
 
 
 def _to_train(policy: Policy, settings: FinetuneSettings) -> Policy:

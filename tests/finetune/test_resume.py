@@ -26,7 +26,7 @@ ACER = to_plain(SETTINGS.with_(algorithm=AcerSettings(), loop=AcerLoopSettings()
 def run(tmp_path: Path) -> Any:
     """A run of SETTINGS in its second phase; what resuming it with changes of its configuration gives."""
     write_configuration(SETTINGS, tmp_path)
-    save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "schedule": {"index": 1}, "phase": 1})
+    save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "demonstrations": None, "phase": 1})
 
     def resume(**changes: Any) -> Any:
         settings = read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes})
@@ -76,7 +76,7 @@ def test_what_has_begun_may_not(run: Any, changes: dict[str, Any], said: str) ->
 def test_a_foreign_text_in_the_settings_before_cannot_control_the_terminal(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(path.read_text().replace("seed: 0", 'seed: "\\e[31mred\\a"'))
-    with pytest.raises(BadInput, match=r"was started with .*seed: .*red") as refused:
+    with pytest.raises(BadInput, match=r"config.yaml: seed=.*red") as refused:
         run()
     assert str(refused.value).isprintable()
 

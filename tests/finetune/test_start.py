@@ -10,6 +10,8 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import start as starting
+from qwop.finetune.schedules.phase import FULL, NONE, Phase
+from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.finetune.start import PRETRAINED, Start, find_start
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -35,16 +37,10 @@ def find(
     demonstrations: str | None = None,
     environment: str | None = None,
     needs_demonstrations: bool = True,
-    seed: int = 0,
 ) -> Start:
-    return find_start(
-        policy,
-        demonstrations,
-        environment,
-        needs_demonstrations,
-        seed,
-        new_network=lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
-    )
+    phase = Phase("only", 1.0, demonstrations=FULL if needs_demonstrations else NONE)
+    named = {"policy": policy, "demonstrations": demonstrations, "environment": environment}
+    return find_start(FinetuneSettings(schedule=ScheduleSettings(phases=(phase,)), **named))
 
 
 def save(path: Path) -> str:
@@ -75,7 +71,7 @@ def test_named_demonstrations_without_a_policy_are_cloned_whatever_lies_about(de
 
 
 def test_an_untrained_policy_stands_for_a_clone_until_it_is_made(demos: str) -> None:
-    start = find(demonstrations=demos, seed=3)
+    start = find(demonstrations=demos)
     made = start.with_clone(3)
     assert start.to_clone is not None
     assert made.to_clone is None
@@ -99,12 +95,12 @@ def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos:
     assert np.allclose(start.policy.probabilities(np.zeros((1, 4), np.float32)), 0.5, atol=0.1)
 
 
-@pytest.mark.parametrize("policy", [None, "champion"])
-def test_an_environment_that_a_policy_or_demonstrations_bring_is_not_chosen(policy: str | None) -> None:
+@pytest.mark.parametrize("named", [{"demonstrations": "demos"}, {"policy": "champion"}])
+def test_an_environment_that_a_policy_or_demonstrations_bring_is_not_chosen(named: dict[str, str]) -> None:
     with pytest.raises(
         BadInput, match="environment=Acrobot-v1: a policy or demonstrations bring their own; leave it out"
     ):
-        find(policy=policy, environment="Acrobot-v1")
+        find(environment="Acrobot-v1", **named)
 
 
 def test_a_new_policy_of_an_environment_needs_discrete_actions(demos: str) -> None:
