@@ -49,9 +49,8 @@ HELP, VERSION, PRINT = ("--help", "-h"), "--version", "--config"
 class Command(Generic[S]):
     """A console script, `qwop-<name>`.
 
-    settings, run, check: a class and functions, or their places, 'qwop.module:name', imported when they are needed:
-    --help does without PyTorch and the like. check: raises BadInput for files and environments that the settings name
-    and `run` would refuse; writes nothing. about: a sentence or two. examples: command lines and what each does (''
+    settings, run: a class and a function, or their places, 'qwop.module:name', imported when they are needed: --help
+    does without PyTorch and the like. about: a sentence or two. examples: command lines and what each does (''
     where the line says it). needs, extra: modules, and the extra of the package that brings them.
 
     A mistake ends as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143,
@@ -65,12 +64,11 @@ class Command(Generic[S]):
         run: Callable[[S], None] | str,
         about: str,
         examples: Sequence[tuple[str, str]],
-        check: Callable[[S], None] | str = "",
         needs: Sequence[str] = TRAINING,
         extra: str = "train",
     ) -> None:
         self.name, self.about, self.examples, self.needs, self.extra = name, about, tuple(examples), needs, extra
-        self._settings, self._run, self._check = settings, run, check
+        self._settings, self._run = settings, run
 
     @property
     def program(self) -> str:
@@ -83,10 +81,6 @@ class Command(Generic[S]):
 
     def run(self, settings: S) -> None:
         _imported(self._run)(settings)
-
-    def check(self, settings: S) -> None:
-        if self._check:
-            _imported(self._check)(settings)
 
     def script(self) -> None:
         """Run in a terminal; says so if the extra is not installed."""

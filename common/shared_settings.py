@@ -44,6 +44,3 @@ PolicysEnvironment = Annotated[
 
 EnvironmentId = Annotated[str, AfterValidator(lambda id: without_module(id, ""))]
 """Id of an environment in Gymnasium's registry. A module in front of it is imported and left out."""
-
-FramesPerStep = Annotated[int, Field(ge=1, le=3600)]
-"""Game frames (30 a second) per decision."""

@@ -47,16 +47,6 @@ def run(settings: EvaluateSettings) -> None:
             _run_policy(settings)
 
 
-def require_playable(settings: EvaluateSettings) -> None:
-    """Raise BadInput for a policy or keys that cannot be played with these settings. Nothing is written."""
-    if settings.keys is not None:
-        read_keys(keys_path(settings.keys))
-        return
-    policy, spec = _policy_and_environment(settings)
-    with naming(settings.policy):
-        policy.require_fit(*spec.interface(), "policy", f"environment {spec}")
-
-
 def _policy_and_environment(settings: EvaluateSettings) -> tuple[Policy, EnvironmentSpec]:
     assert settings.policy is not None
     policy = load_policy(settings.policy, given=settings.environment.keys())

@@ -17,10 +17,3 @@ def run(settings: FinetuneSettings, **parts: Any) -> str | None:
     training = Training(settings, **parts)
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "phases")):
         return training.run()
-
-
-def require_trainable(settings: FinetuneSettings) -> None:
-    """Raise BadInput for a start or environments that cannot be trained with these settings. Nothing is written."""
-    from .training import Training
-
-    Training(settings).check()

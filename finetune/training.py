@@ -102,10 +102,6 @@ class Training:
             loop = self._train(run, loop, start.policy if resumed is None else None, over)
         return self._finish(run, loop.decisions, over)
 
-    def check(self) -> None:
-        """Raise BadInput for what a new run would refuse at its start; write nothing."""
-        _rehearse(self._prepared(None)[0])
-
     def _prepared(self, state: State | None) -> tuple[AnyRun, Start, list[str]]:
         """The run, whose policy is not yet a copy, what it starts from, and lines to print. state: that of a resumed
         run."""

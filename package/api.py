@@ -103,8 +103,8 @@ class Print:
         self._figures = figures or ("live/return", "live/metres", "live/finish_share")
 
     def __call__(self, phase: str, decisions: int, row: Mapping[str, Any]) -> None:
-        found = [f"{name.rpartition('/')[2]} {row[name]:.3g}" for name in self._figures if name in row]
-        print(", ".join([f"{phase}: {decisions:,} decisions", *found]))
+        figures = [f"{name.rpartition('/')[2]} {row[name]:.3g}" for name in self._figures if name in row]
+        print(", ".join([f"{phase}: {decisions:,} decisions", *figures]))
 
 
 def pretrain(
@@ -124,10 +124,10 @@ def pretrain(
     """
     with _run_in(out) as folder:
         alone = {"tracker": "none"} if out is None else {}
-        asked = {"dataset": _name_of(dataset), "policy": None if isinstance(policy, Policy) else policy}
-        chosen = read_settings(commands.pretrain, {**alone, **_given(asked), **settings, "out": folder})
+        arguments = {"dataset": _name_of(dataset), "policy": None if isinstance(policy, Policy) else policy}
+        run_settings = read_settings(commands.pretrain, {**alone, **_present(arguments), **settings, "out": folder})
         run_pretrain(
-            chosen,
+            run_settings,
             dataset=dataset if isinstance(dataset, Dataset) else None,
             start=policy if isinstance(policy, Policy) else None,
             console=plain_console(quiet=quiet),
@@ -165,14 +165,14 @@ def finetune(
         if isinstance(policy, Policy):
             start = START if out is None else folder / START  # where the run leaves it
         alone = {"tracker": "none", "video": False} if out is None else {}
-        asked = {"policy": start, "demonstrations": _name_of(demonstrations), "schedule": schedule}
-        chosen = read_settings(commands.finetune, {**alone, **_given(asked), **settings, "out": folder})
-        if chosen.seeds != 1:
-            raise BadInput(f"seeds={chosen.seeds}: expected 1; qwop.compare trains with several seeds")
+        arguments = {"policy": start, "demonstrations": _name_of(demonstrations), "schedule": schedule}
+        run_settings = read_settings(commands.finetune, {**alone, **_present(arguments), **settings, "out": folder})
+        if run_settings.seeds != 1:
+            raise BadInput(f"seeds={run_settings.seeds}: expected 1; qwop.compare trains with several seeds")
         verdict, stopped = None, False
         try:
             verdict = run_finetune(
-                chosen,
+                run_settings,
                 policy=policy if isinstance(policy, Policy) else None,
                 demonstrations=demonstrations if isinstance(demonstrations, Dataset) else None,
                 watch=_Watch(callbacks),
@@ -200,18 +200,18 @@ def evaluate(
     that does not fit the environment.
     """
     games = read(CommandGamesSettings, settings)
-    changed = environment if isinstance(environment, Mapping) else {}
-    played = policy if isinstance(policy, Policy) else load_policy(policy, given=changed.keys())
-    own = played.environment
+    changes = environment if isinstance(environment, Mapping) else {}
+    player = policy if isinstance(policy, Policy) else load_policy(policy, given=changes.keys())
+    own = player.environment
     spec = (
-        environment if isinstance(environment, EnvironmentSpec) else replace(own, settings={**own.settings, **changed})
+        environment if isinstance(environment, EnvironmentSpec) else replace(own, settings={**own.settings, **changes})
     )
-    return play_games(played, games, spec, progress)
+    return play_games(player, games, spec, progress)
 
 
-def read_settings(command: Command[S], given: Mapping[str, Any]) -> S:
+def read_settings(command: Command[S], arguments: Mapping[str, Any]) -> S:
     """The checked settings of a command, from keyword arguments; BadInput for wrong ones and unwritable folders."""
-    words = [word for name, value in given.items() for word in _words(name, value, command.settings)]
+    words = [word for name, value in arguments.items() for word in _words(name, value, command.settings)]
     settings = command.read(words)
     require_writable(settings)
     return settings
@@ -230,8 +230,8 @@ def _words(name: str, value: Any, settings: type[Settings]) -> Iterator[str]:
     yield from (override(f"{name}.{key}", inner) for key, inner in value.items() if key != one.tag)
 
 
-def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if value is not None}
+def _present(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _name_of(dataset: DatasetLike | None) -> str | os.PathLike[str] | None:
@@ -272,9 +272,9 @@ class _Watch:
 
 def _evaluations(folder: Path) -> pd.DataFrame:
     """The evaluations of a run, a row each, in the order they were made."""
-    found = [read_evaluation(path) for path in sorted((folder / "phases").glob("*.json"))]
+    evaluations = [read_evaluation(path) for path in sorted((folder / "phases").glob("*.json"))]
     rows = [
         {**figures_of(one), **{f"drawn/{name}": value for name, value in figures_of(one.get("drawn", {})).items()}}
-        for one in sorted(found, key=lambda one: int(one["decisions"]))
+        for one in sorted(evaluations, key=lambda one: int(one["decisions"]))
     ]
     return pd.DataFrame(rows)

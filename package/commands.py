@@ -50,7 +50,6 @@ pretrain: Command[Any] = Command(
             "by d3rlpy's DiscreteBC",
         ),
     ],
-    check="qwop.pretrain.main:require_cloneable",
 )
 
 finetune: Command[Any] = Command(
@@ -70,7 +69,6 @@ finetune: Command[Any] = Command(
         ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
         ("qwop-finetune schedule=champion --help", "the settings of another schedule, and of its algorithm"),
     ],
-    check="qwop.finetune.main:require_trainable",
 )
 
 evaluate: Command[Any] = Command(
@@ -86,7 +84,6 @@ evaluate: Command[Any] = Command(
         ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
         ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
     ],
-    check="qwop.evaluation.main:require_playable",
 )
 
 watch: Command[Any] = Command(

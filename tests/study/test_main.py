@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.commands import evaluate, finetune, pretrain
 from qwop.commands import study as main
-from qwop.common.command import Command
-from qwop.common.errors import BadInput
 
 pytestmark = pytest.mark.slow
 
@@ -110,25 +107,3 @@ def test_nothing_is_written_through_a_link(run: Run, tmp_path: Path, name: str) 
     result = run(f"study={TINY}", "out=study")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert list((tmp_path / "mine").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("command", "settings", "message"),
-    [
-        (pretrain, ["dataset=data/none"], "data/none: no such folder"),
-        (pretrain, ["policy=none.safetensors"], "none.safetensors: no such file"),
-        (evaluate, ["policy=none.safetensors"], "none.safetensors: no such file"),
-        (evaluate, ["keys=none.txt"], "none.txt: no such file"),
-        (evaluate, ["policy=champion", "environment.reward=none"], "reward"),
-        (evaluate, ["policy=champion", "environment.observation=features"], "policy"),
-        (finetune, ["schedule=kurodo", "policy=none.safetensors"], "none.safetensors: no such file"),
-        (finetune, ["schedule=kurodo", "policy=champion", "teacher=champion"], "no phase imitates it"),
-    ],
-)
-def test_the_commands_of_studies_check_their_input_without_writing(
-    command: Command[Any], settings: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match=message):
-        command.check(command.read(settings))
-    assert not list(tmp_path.iterdir())
