@@ -220,9 +220,9 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     return Source(info=info, episodes=_episodes(new_game, eyes, settings, fps))
 
 
-def number_of(held: int) -> int | None:
+def number_of(keys: int) -> int | None:
     """The action that is held as its number plus 1."""
-    return held - 1 if held else None
+    return keys - 1 if keys else None
 
 
 def load_person(name: str, policy: Policy) -> Policy:

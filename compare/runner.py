@@ -79,7 +79,7 @@ def require_commands(jobs: Sequence[Job]) -> None:
 def _words(line: str, names: Mapping[str, str]) -> list[str]:
     try:
         words = [
-            re.sub(r"\{([\w.-]+)\}", lambda found: names.get(found[1], found[0]), word) for word in shlex.split(line)
+            re.sub(r"\{([\w.-]+)\}", lambda match: names.get(match[1], match[0]), word) for word in shlex.split(line)
         ]
     except ValueError as error:
         raise BadInput(f"{line}: {error}") from None

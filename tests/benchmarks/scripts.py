@@ -14,8 +14,8 @@ def load_script(name: str, folder: Path = ROOT / "benchmarks") -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found  # dataclasses look their module up
-    spec.loader.exec_module(found)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
     sys.path.remove(str(folder))
-    return found
+    return module

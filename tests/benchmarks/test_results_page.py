@@ -18,9 +18,9 @@ def test_the_page_is_made_of_the_committed_figures() -> None:
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
 def test_every_figure_has_its_command_and_origin(path: Path) -> None:
-    found = json.loads(path.read_text())
-    assert not found["failed"]
-    for runs in found["rows"].values():
+    results = json.loads(path.read_text())
+    assert not results["failed"]
+    for runs in results["rows"].values():
         for run in runs:
             assert not Path(run["folder"]).is_absolute()
             assert run["command"]

@@ -12,11 +12,11 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_file_of_rows_is_accepted(path: Path) -> None:
-    found = parse_yaml(path.read_text())
-    assert found.keys() <= {"title", "seeds", "against", "goal", "rows"}
-    assert found.get("against", next(iter(found["rows"]))) in found["rows"]
-    planned = jobs_of({name: commands_of(name, row, 1) for name, row in found["rows"].items()}, Path("out"))
-    for jobs in planned.values():
+    document = parse_yaml(path.read_text())
+    assert document.keys() <= {"title", "seeds", "against", "goal", "rows"}
+    assert document.get("against", next(iter(document["rows"]))) in document["rows"]
+    jobs_of_rows = jobs_of({name: commands_of(name, row, 1) for name, row in document["rows"].items()}, Path("out"))
+    for jobs in jobs_of_rows.values():
         require_commands(jobs)
-    left = [word for jobs in planned.values() for job in jobs for words in job.commands for word in words]
-    assert not [word for word in left if "{" in word and ":" not in word], "a name that no row above has"
+    words_of_jobs = [word for jobs in jobs_of_rows.values() for job in jobs for words in job.commands for word in words]
+    assert not [word for word in words_of_jobs if "{" in word and ":" not in word], "a name that no row above has"

@@ -39,12 +39,12 @@ def games(settings: Any, folder: Path) -> list[Episode]:
 
 def test_the_person_takes_over_and_lets_go_and_goes_back(untrained: Callable[..., str], tmp_path: Path) -> None:
     settings = script.ScriptedSettings(policy=untrained(observation="contact", frames_per_step=2), minutes=0.4)
-    found = games(settings, tmp_path / "data")
-    actors = np.concatenate([game.actors for game in found])  # type: ignore[arg-type]
+    episodes = games(settings, tmp_path / "data")
+    actors = np.concatenate([game.actors for game in episodes])  # type: ignore[arg-type]
     assert {PERSON, POLICY} == {*actors.tolist()}
-    assert any(game.branch is not None for game in found)
+    assert any(game.branch is not None for game in episodes)
     again = games(settings, tmp_path / "data")
-    assert [one.keys_of_frames.tolist() for one in again] == [one.keys_of_frames.tolist() for one in found]
+    assert [one.keys_of_frames.tolist() for one in again] == [one.keys_of_frames.tolist() for one in episodes]
 
 
 def test_whole_games_are_the_persons_alone(untrained: Callable[..., str], tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_another_environments_person_is_a_policy_of_it(untrained: Callable[..., 
     settings = script.ScriptedSettings(
         policy=untrained("CartPole-v1"), person=untrained("CartPole-v1", 2), minutes=0.02, seed=3
     )
-    found = games(settings, tmp_path / "data")
-    assert sum(len(game) for game in found) >= 0.02 * 60 * 50
-    assert all(game.actors is not None for game in found)
+    episodes = games(settings, tmp_path / "data")
+    assert sum(len(game) for game in episodes) >= 0.02 * 60 * 50
+    assert all(game.actors is not None for game in episodes)
     with pytest.raises(BadInput, match=r"champion: a policy of QWOP-v1.*one of CartPole-v1"):
         games(replace(settings, person="champion"), tmp_path / "data")

@@ -58,10 +58,10 @@ def lines() -> Iterator[str]:
                 continue
             for code in [line] if block else re.findall(r"`([^`]+)`", line):
                 if (
-                    found := _PROGRAM.search(code)
+                    match := _PROGRAM.search(code)
                 ) and "key_world" not in code:  # test_blocks runs those with the module
-                    end = r"\s+#|\s*&&|\s*;\s" + ('|"' if code[: found.start()].endswith('"') else "")
-                    yield re.split(end, code[found.start() :])[0].strip()
+                    end = r"\s+#|\s*&&|\s*;\s" + ('|"' if code[: match.start()].endswith('"') else "")
+                    yield re.split(end, code[match.start() :])[0].strip()
     for path in sorted((ROOT / "conf").rglob("*.yaml")):
         name = f"{path.parent.name}={path.stem}"
         if path.parent.name == "algorithm":
@@ -72,11 +72,11 @@ def lines() -> Iterator[str]:
 
 def words_of(line: str) -> list[str]:
     """The words of a line as bash gives them to the program."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", f"{_SHELL}; said() {{ printf '%s\\0' \"$@\"; }}; said {line}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return [word for word in done.stdout.split("\0")[:-1] if word not in ("--help", "--config")]
+    return [word for word in process.stdout.split("\0")[:-1] if word not in ("--help", "--config")]
 
 
 def settings_of(line: str) -> dict[str, dict[str, Any]] | None:
@@ -101,11 +101,11 @@ def _finetune(settings: FinetuneSettings) -> dict[str, dict[str, Any]]:
     plain = to_plain(settings)
     for name in ("phases", "falls", "taught", "algorithm", "loop"):  # the schedule's; they are in the phases
         plain["schedule"].pop(name)
-    made = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
-    made.update(_phases(settings, ""))
+    groups = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
+    groups.update(_phases(settings, ""))
     if settings.falling is not None:
-        made.update(_phases(settings.falling, "falls "))
-    return made
+        groups.update(_phases(settings.falling, "falls "))
+    return groups
 
 
 def _phases(settings: FinetuneSettings, of: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -122,14 +122,14 @@ def _is_group(value: object) -> bool:
 
 
 def _flat(node: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    made = {}
+    flat = {}
     for name, value in node.items():
         here = f"{place}.{name}" if place else name
         if isinstance(value, Mapping) and value:
-            made.update(_flat(value, here))
+            flat.update(_flat(value, here))
         else:
-            made[here] = value
-    return made
+            flat[here] = value
+    return flat
 
 
 def key_of(group: str) -> str:
@@ -144,8 +144,8 @@ def read_expected() -> dict[str, dict[str, dict[str, Any]] | None]:
 
 
 def _whole(groups: dict[str, Any], defaults: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    made = {name: {**defaults[key_of(name)], **changed} for name, changed in groups.items()}
-    return {name: {key: one for key, one in group.items() if one != "absent"} for name, group in made.items()}
+    whole = {name: {**defaults[key_of(name)], **changes} for name, changes in groups.items()}
+    return {name: {key: one for key, one in group.items() if one != "absent"} for name, group in whole.items()}
 
 
 def in_own_folder() -> contextlib.AbstractContextManager[Any]:
@@ -160,11 +160,11 @@ def in_own_folder() -> contextlib.AbstractContextManager[Any]:
     return stack
 
 
-def write_expected(found: dict[str, dict[str, dict[str, Any]] | None]) -> None:
+def write_expected(settings_of_lines: dict[str, dict[str, dict[str, Any]] | None]) -> None:
     """Write the settings of every line, and the commonest values as defaults."""
     tables: dict[str, dict[str, Counter[str]]] = {}
     uses = Counter[str]()
-    for groups in found.values():
+    for groups in settings_of_lines.values():
         for group, values in (groups or {}).items():
             uses[key_of(group)] += 1
             for key, value in values.items():
@@ -177,11 +177,11 @@ def write_expected(found: dict[str, dict[str, dict[str, Any]] | None]) -> None:
         }
         for key, table in tables.items()
     }
-    made = {
+    lines = {
         line: groups and {name: _difference(values, defaults[key_of(name)]) for name, values in groups.items()}
-        for line, groups in found.items()
+        for line, groups in settings_of_lines.items()
     }
-    text = json.dumps({"defaults": defaults, "lines": made}, indent=1, ensure_ascii=False)
+    text = json.dumps({"defaults": defaults, "lines": lines}, indent=1, ensure_ascii=False)
     EXPECTED.write_text(text + "\n", encoding="utf8")
 
 

@@ -27,8 +27,8 @@ def test_a_documented_line_gives_its_settings_in_every_phase(line: str) -> None:
 
 
 def settings(line: str) -> FinetuneSettings:
-    made: FinetuneSettings = finetune.read(line.split())
-    return made
+    choices: FinetuneSettings = finetune.read(line.split())
+    return choices
 
 
 def of_phases(line: str, name: str) -> list[Any]:
@@ -65,7 +65,7 @@ def test_a_phase_has_settings_of_its_own_which_come_before_those_of_all() -> Non
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("algorithm.clpi=1", "algorithm.clpi: no such setting"),
         ("algorithm.dueling=true", "algorithm.dueling: a setting of algorithm=dqn or ddqn, which is not chosen"),
@@ -74,8 +74,8 @@ def test_a_phase_has_settings_of_its_own_which_come_before_those_of_all() -> Non
         ("schedule.phases.fade.algorithm.epochs=0", "schedule.phases.fade.algorithm.epochs=0: expected a whole number"),
     ],
 )
-def test_what_no_algorithm_of_the_schedule_has_is_refused(word: str, said: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(said)}"):
+def test_what_no_algorithm_of_the_schedule_has_is_refused(word: str, message: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}"):
         settings(f"schedule=kurodo {word}")
 
 
@@ -95,6 +95,6 @@ def test_a_preset_sets_what_it_promises_whatever_group_it_lies_in(monkeypatch: p
         return copy.deepcopy(preset) if group == "algorithm" else options(group, option)
 
     monkeypatch.setattr(command, "_compose", compose)
-    made = settings("schedule.decisions=5 algorithm=acer-small behaviour.epsilon=0.2")
-    assert (made.algorithm.gamma, made.loop.steps) == (0.9, 7)
-    assert made.behaviour == BehaviourSettings(mode="recorded", epsilon=0.2)
+    choices = settings("schedule.decisions=5 algorithm=acer-small behaviour.epsilon=0.2")
+    assert (choices.algorithm.gamma, choices.loop.steps) == (0.9, 7)
+    assert choices.behaviour == BehaviourSettings(mode="recorded", epsilon=0.2)

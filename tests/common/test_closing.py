@@ -13,10 +13,10 @@ def test_a_failure_is_a_note_that_is_printed_once(capsys: pytest.CaptureFixture[
 
     for _ in range(2):
         close_after_use(close, "some thing")
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert said.err.startswith("note: some thing: closing it failed (OSError: [Errno 5] Input/output error); nothing")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert output.err.startswith("note: some thing: closing it failed (OSError: [Errno 5] Input/output error); nothing")
 
 
 def test_a_signal_is_no_failure() -> None:

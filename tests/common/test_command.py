@@ -69,21 +69,21 @@ def walk(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_p
 
     def call(*arguments: str, work: Callable[[Walk], None] = lambda settings: None) -> tuple[int, str]:
         example = Command("walk", Walk, work, about="Walk a pet.", examples=[("qwop-walk", "")])
-        code, _, said = run_command(example, *arguments)
-        return code, said
+        code, _, message = run_command(example, *arguments)
+        return code, message
 
     return call
 
 
 def test_the_work_gets_the_typed_settings(walk: Run) -> None:
-    given: list[Walk] = []
-    assert walk("pet=cat", "steps=3", "free.a=1", "+free.b=2", work=given.append) == (0, "")
-    assert walk("pet=cat", "steps=3", "free={a: 1, b: 2}", work=given.append) == (0, "")
-    assert given == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())] * 2
+    calls: list[Walk] = []
+    assert walk("pet=cat", "steps=3", "free.a=1", "+free.b=2", work=calls.append) == (0, "")
+    assert walk("pet=cat", "steps=3", "free={a: 1, b: 2}", work=calls.append) == (0, "")
+    assert calls == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())] * 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["steps=0"], "steps=0: expected a whole number, at least 1 (default: 10)"),
         (["setps=3"], "setps: no such setting; did you mean steps?"),
@@ -118,11 +118,11 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         ([""], "an empty argument: expected setting=value"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: list[str], said: str) -> None:
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: list[str], message: str) -> None:
     code, err = walk(*arguments, work=lambda settings: pytest.fail("was run"))
     assert code == 2
     assert err.startswith("qwop-walk: ")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
     assert len(err) < 500
     assert os.listdir() == []
@@ -137,9 +137,9 @@ def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
 
 def test_the_configuration_can_be_printed_without_running(run_command: Callable[..., Any]) -> None:
     work = Command("walk", Walk, lambda settings: pytest.fail("was run"), about="Walk.", examples=[])
-    done = run_command(work, "pet=cat", "--config", "steps=3")
-    assert (done.code, done.err) == (0, "")
-    assert read(Walk, parse_yaml(done.out)) == Walk(steps=3, pet=Cat())
+    result = run_command(work, "pet=cat", "--config", "steps=3")
+    assert (result.code, result.err) == (0, "")
+    assert read(Walk, parse_yaml(result.out)) == Walk(steps=3, pet=Cat())
 
 
 TYPED = [
@@ -159,7 +159,7 @@ def test_a_text_is_taken_as_it_is_typed_and_comes_back(text: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("typed", "names"),
+    ("text", "names"),
     [
         ("[a,b]", ("a", "b")),
         ("[O'Brien, José ,1e3]", ("O'Brien", "José", "1e3")),
@@ -169,8 +169,8 @@ def test_a_text_is_taken_as_it_is_typed_and_comes_back(text: str, tmp_path: Path
         ("[null,true,2026_11_25]", ("null", "true", "2026_11_25")),
     ],
 )
-def test_a_list_has_the_texts_between_its_commas(typed: str, names: tuple[str, ...]) -> None:
-    assert WALK.read([f"names={typed}"]).names == names
+def test_a_list_has_the_texts_between_its_commas(text: str, names: tuple[str, ...]) -> None:
+    assert WALK.read([f"names={text}"]).names == names
 
 
 def test_quotes_and_null_are_read_as_such() -> None:

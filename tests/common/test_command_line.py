@@ -71,12 +71,12 @@ def test_texts_that_hydra_reads_otherwise_are_quoted(text: str) -> None:
 def test_a_line_that_was_typed_is_kept_and_settings_that_were_changed_give_one_that_is_equal(line: str) -> None:
     settings = finetune.read(shlex.split(line)[1:])
     assert command_line("qwop-finetune", settings) == shlex.join(shlex.split(line))
-    changed = settings.with_(seed=3)
-    _, *words = shlex.split(command_line("qwop-finetune", changed))
+    other = settings.with_(seed=3)
+    _, *words = shlex.split(command_line("qwop-finetune", other))
     again = finetune.read(words)
-    assert again.trained_by == changed.trained_by
-    assert [one.with_(algorithm={}) for one in again.phases] == [one.with_(algorithm={}) for one in changed.phases]
-    assert again.with_(schedule=changed.schedule) == changed
+    assert again.trained_by == other.trained_by
+    assert [one.with_(algorithm={}) for one in again.phases] == [one.with_(algorithm={}) for one in other.phases]
+    assert again.with_(schedule=other.schedule) == other
 
 
 def test_what_was_asked_for_but_did_not_make_it_can_be_left_out() -> None:

@@ -6,7 +6,7 @@ from qwop.common.files import CannotBeWritten
 
 
 @pytest.mark.parametrize(
-    ("name", "message", "said"),
+    ("name", "message", "result"),
     [
         ("a", "is not a policy", "a: is not a policy"),
         ("policy", "expected a policy", "policy: expected a policy"),
@@ -16,10 +16,10 @@ from qwop.common.files import CannotBeWritten
         ("a+b (1)", "cannot read a+b (1): a folder", "cannot read a+b (1): a folder"),
     ],
 )
-def test_an_error_gets_a_name_that_it_does_not_give(name: str, message: str, said: str) -> None:
+def test_an_error_gets_a_name_that_it_does_not_give(name: str, message: str, result: str) -> None:
     with pytest.raises(BadInput) as raised, naming(name):
         raise BadInput(message)
-    assert str(raised.value) == said
+    assert str(raised.value) == result
 
 
 def test_an_error_keeps_its_kind_and_its_cause() -> None:

@@ -51,18 +51,18 @@ def test_a_file_is_on_the_disk_before_it_has_its_name_and_then_the_name_is(
     by_name: bool, tmp_path: Path, synced: Callable[[Path], list[tuple[int, bool]]]
 ) -> None:
     path = tmp_path / "file"
-    found = synced(path)
+    order = synced(path)
     if by_name:
         with atomic_file(path) as partial:
             partial.write_text("text")
     else:
         write_atomic(path, "text")
-    assert found == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    assert order == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
 
 
 def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path) -> None:
-    said = str(cannot_be_written(tmp_path / "film", OSError("Broken pipe\n\nmore")))
-    assert said.startswith(f"{tmp_path / 'film'}: cannot be written (broken pipe); ")
+    message = str(cannot_be_written(tmp_path / "film", OSError("Broken pipe\n\nmore")))
+    assert message.startswith(f"{tmp_path / 'film'}: cannot be written (broken pipe); ")
 
 
 def test_a_library_s_error_on_a_full_disk_is_the_disk_s(tmp_path: Path) -> None:
@@ -128,5 +128,5 @@ def test_a_folder_beside_another_is_named_after_it_from_wherever_it_is_seen(
 
 def test_home_folders_are_those_of_the_users_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    given = ["~", "~/games", "~nobody-of-this-name/games", "games~"]
-    assert [str(with_home(one)) for one in given] == ["/home/me", "/home/me/games", *given[2:]]
+    paths = ["~", "~/games", "~nobody-of-this-name/games", "games~"]
+    assert [str(with_home(one)) for one in paths] == ["/home/me", "/home/me/games", *paths[2:]]

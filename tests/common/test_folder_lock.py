@@ -127,15 +127,15 @@ def test_a_whole_folder_takes_no_name_that_is_taken(tmp_path: Path) -> None:
 
 
 def test_folders_that_killed_processes_were_filling_are_removed(tmp_path: Path) -> None:
-    left, busy = tmp_path / LEFT, tmp_path / f".{'0b' * 16}.partial"
-    for folder in (left, busy):
+    old, busy = tmp_path / LEFT, tmp_path / f".{'0b' * 16}.partial"
+    for folder in (old, busy):
         folder.mkdir()
         (folder / "episode").touch()
     holder = hold(busy, "together")
     try:
         with whole_folder(tmp_path / "out", "out"):
             pass
-        assert not left.exists()
+        assert not old.exists()
         assert (busy / "episode").exists()
     finally:
         holder.kill()

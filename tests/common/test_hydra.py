@@ -26,6 +26,6 @@ def test_settings_are_read_inside_a_hydra_program_and_twice(tmp_path: Path) -> N
     (tmp_path / "conf" / "mine.yaml").write_text("seed: 3\n")
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [sys.executable, "program.py", "seed=4", "hydra.run.dir=.", "hydra.output_subdir=null"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "seeds [4, 4] 5" in done.stdout
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr
+    assert "seeds [4, 4] 5" in process.stdout

@@ -39,10 +39,10 @@ def test_the_module_in_front_of_an_id_is_imported_and_not_stored(folder: Path) -
 
 
 @pytest.mark.parametrize(
-    "written", ["imports=[named_environments]", "imports=named_environments", "+imports=['named_environments']"]
+    "word", ["imports=[named_environments]", "imports=named_environments", "+imports=['named_environments']"]
 )
-def test_one_setting_imports_modules_in_every_command(folder: Path, written: str) -> None:
-    assert import_asked(["seed=1", written]) == ["seed=1"]
+def test_one_setting_imports_modules_in_every_command(folder: Path, word: str) -> None:
+    assert import_asked(["seed=1", word]) == ["seed=1"]
     assert "Named-v0" in gymnasium.registry
 
 
@@ -59,14 +59,14 @@ def test_the_variable_names_modules_for_a_whole_shell(folder: Path, monkeypatch:
 def test_a_folder_here_does_not_take_the_place_of_an_installed_package(folder: Path) -> None:
     (folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
     without_module("named_environments:Named-v0", "environment")
-    said = "import sys; sys.path = [p for p in sys.path if p]; import qwop.common.imports as i; "
-    said += "i.import_modules(['named_environments'], 'x'); import numpy; print(numpy.__version__)"
-    done = subprocess.run([sys.executable, "-c", said], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    code = "import sys; sys.path = [p for p in sys.path if p]; import qwop.common.imports as i; "
+    code += "i.import_modules(['named_environments'], 'x'); import numpy; print(numpy.__version__)"
+    process = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.parametrize(
-    ("id", "said"),
+    ("id", "message"),
     [
         ("no_such_module:Named-v0", "the module no_such_module cannot be imported .* run the command in its folder"),
         ("no such:Named-v0", "is no name of a module"),
@@ -74,9 +74,9 @@ def test_a_folder_here_does_not_take_the_place_of_an_installed_package(folder: P
         ("leaving:Named-v0", r"the module leaving cannot be imported \(SystemExit: no display"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_named(folder: Path, id: str, said: str) -> None:
+def test_a_module_that_cannot_be_imported_is_named(folder: Path, id: str, message: str) -> None:
     (folder / "leaving.py").write_text("import sys; sys.exit('no display')")
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         EnvironmentSpec(id)
 
 

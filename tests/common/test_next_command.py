@@ -92,7 +92,7 @@ def test_the_way_of_another_environment_is_a_chain_of_last_lines(
             terminated=terminated,
             seed=seed,
         )
-    assert followed(clone_next(Path("data/ann's carts")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
+    assert follow(clone_next(Path("data/ann's carts")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
     assert Path("runs/ann's carts-better/policy.safetensors").is_file()
 
 
@@ -106,11 +106,11 @@ def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
     for game in range(4):
         keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
         writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-    assert followed(clone_next(Path("data/me")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
+    assert follow(clone_next(Path("data/me")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
     assert Path("runs/me-faster/policy.safetensors").is_file()
 
 
-def followed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def follow(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run the command of this line, and those that the last lines name, until one watches; the programs."""
     programs = []
     while not line.startswith("next: qwop-watch"):

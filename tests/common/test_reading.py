@@ -66,13 +66,13 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     kinds = {"pipe": "a pipe", ".": "a folder", "missing": "no such file", "large": "more than", "loop": "symbolic"}
     for name, kind in {**kinds, "a\0b": "null", "/dev/null": "a device"}.items():
-        with pytest.raises(CannotBeRead, match=f"{kind}.*; give another") as refused:
+        with pytest.raises(CannotBeRead, match=f"{kind}.*; give another") as refusal:
             read_bytes(tmp_path / name, 100, "give another")
-        assert not isinstance(refused.value, NotReadNow)
+        assert not isinstance(refusal.value, NotReadNow)
 
 
 def test_a_file_that_may_be_whole_is_told_from_one_that_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*given: object) -> int:
+    def denied(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", denied)
@@ -99,8 +99,8 @@ def test_archives_that_cannot_be_trusted_are_refused(damage: str, tmp_path: Path
     if damage == "twice":
         with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("a.npy", archive.read("a.npy"))
-    changed = {"torn": whole[:-40], "flipped": whole[:300] + b"\x7f" + whole[301:], "no archive": b"\x93NUMPY"}
-    if damage in changed:
-        path.write_bytes(changed[damage])
+    variants = {"torn": whole[:-40], "flipped": whole[:300] + b"\x7f" + whole[301:], "no archive": b"\x93NUMPY"}
+    if damage in variants:
+        path.write_bytes(variants[damage])
     with pytest.raises(BadInput, match=r"file\.npz: .*; expected it"):
         read_arrays(path, ["a"], 10_000, "expected it")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 
 @pytest.mark.parametrize(
-    ("error", "resumable", "said"),
+    ("error", "resumable", "message"),
     [
         (KeyboardInterrupt(), True, "stopped after 5 decisions; the same command with resume=true continues\n"),
         (
@@ -21,9 +21,9 @@ from rich.console import Console
         (BadInput("training has diverged"), True, ""),  # which would go on as before
     ],
 )
-def test_a_run_that_stops_says_how_to_continue_it(error: BaseException, resumable: bool, said: str) -> None:
-    printed = io.StringIO()
-    console = Console(file=printed, width=200)
+def test_a_run_that_stops_says_how_to_continue_it(error: BaseException, resumable: bool, message: str) -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=200)
     with pytest.raises(type(error)), saying_how_to_continue(console, lambda: "5 decisions", lambda: resumable):
         raise error
-    assert printed.getvalue() == said
+    assert output.getvalue() == message

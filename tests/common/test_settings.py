@@ -96,14 +96,14 @@ PLAIN = {
 
 
 def test_plain_data_become_the_object_and_come_back() -> None:
-    made = read(Example, PLAIN)
+    settings = read(Example, PLAIN)
     steps = (Step(name="one", length=1.0), Step(name="two", length=2.5))
     inside = Slow(rate=0.5, hidden=(8,))
-    assert made == Example(
+    assert settings == Example(
         file="x", count=4, share=0.25, kind="green", lag=1, extra={"a": 1}, inside=inside, method=Fast(), steps=steps
     )
-    assert to_plain(made) == PLAIN
-    assert isinstance(made.method, Fast)
+    assert to_plain(settings) == PLAIN
+    assert isinstance(settings.method, Fast)
 
 
 def test_what_is_missing_takes_its_default_and_a_group_without_a_name_its_default_option() -> None:
@@ -112,21 +112,21 @@ def test_what_is_missing_takes_its_default_and_a_group_without_a_name_its_defaul
 
 
 def test_settings_stay_frozen_and_are_checked_again_when_they_change() -> None:
-    made = Example(file="x")
+    settings = Example(file="x")
     with pytest.raises(ValidationError, match="frozen"):
-        made.count = 2  # type: ignore[misc]
-    assert made.with_(count=2).count == 2
+        settings.count = 2  # type: ignore[misc]
+    assert settings.with_(count=2).count == 2
     for change in ({"count": 0}, {"count": 6, "kind": "green"}):
         with pytest.raises(BadInput, match=r"^count="):
-            made.with_(**change)
+            settings.with_(**change)
 
 
 def test_no_settings_are_copied_without_checks() -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         ["git", "grep", "-nE", r"model_copy\(|model_construct\(", "--", "*.py", ":!tests/common/test_settings.py"],
         cwd=Path(__file__).parent, capture_output=True, text=True,
     )  # fmt: skip
-    assert found.stdout == "", "with_() builds anew and checks"
+    assert process.stdout == "", "with_() builds anew and checks"
 
 
 def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None:
@@ -179,9 +179,9 @@ def test_a_subclass_can_change_a_default_and_keeps_bounds_and_sentence() -> None
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message) as refused:
+    with pytest.raises(BadInput, match=message) as refusal:
         read(Example, {**PLAIN, **change}, "place")
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_required_setting_is_missed_with_an_example() -> None:
@@ -195,9 +195,9 @@ def test_an_unknown_setting_is_named_before_a_missing_one() -> None:
 
 
 def test_numbers_may_be_of_another_kind_where_nothing_is_lost_and_texts_numbers() -> None:
-    made = Example(file=7, count=4.0, share=np.float32(0.5), lag=1)
-    assert (made.file, made.count, made.share) == ("7", 4, 0.5)
-    assert (type(made.count), type(made.share)) == (int, float)
+    settings = Example(file=7, count=4.0, share=np.float32(0.5), lag=1)
+    assert (settings.file, settings.count, settings.share) == ("7", 4, 0.5)
+    assert (type(settings.count), type(settings.share)) == (int, float)
     assert Slow(hidden=[np.int64(3)]).hidden == (3,)
 
 
@@ -234,10 +234,10 @@ class Method(Settings):
 
 def test_a_group_that_follows_another_has_its_option_and_does_not_write_it() -> None:
     assert Method(method=Fast()).loop == FastLoop()
-    made = read(Method, {"method": {"name": "fast"}, "loop": {"width": 5}})
-    assert made.loop == FastLoop(width=5)
-    assert to_plain(made)["loop"] == {"width": 5}
-    assert read(Method, to_plain(made)) == made
+    settings = read(Method, {"method": {"name": "fast"}, "loop": {"width": 5}})
+    assert settings.loop == FastLoop(width=5)
+    assert to_plain(settings)["loop"] == {"width": 5}
+    assert read(Method, to_plain(settings)) == settings
     with pytest.raises(BadInput, match="loop: expected FastLoop beside Fast"):
         Method(method=Fast(), loop=Loop())
 

@@ -14,14 +14,14 @@ from qwop.common.tracker import TRACKERS, open_tracker, require_tracker
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Calls of W&B or Trackio, in order."""
-    found: list[Any] = []
+    calls: list[Any] = []
 
-    def init(**given: Any) -> SimpleNamespace:
-        found.append(given)
+    def init(**arguments: Any) -> SimpleNamespace:
+        calls.append(arguments)
         return SimpleNamespace(
-            log=lambda figures, step=None: found.append((figures, step)),
-            define_metric=lambda name, step_metric: found.append((name, step_metric)),
-            finish=lambda: found.append("finish"),
+            log=lambda figures, step=None: calls.append((figures, step)),
+            define_metric=lambda name, step_metric: calls.append((name, step_metric)),
+            finish=lambda: calls.append("finish"),
         )
 
     for name in ("wandb", "trackio"):
@@ -30,14 +30,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(tracker, "find_spec", lambda name: True)
     monkeypatch.delenv("WANDB_PROJECT", raising=False)
-    return found
+    return calls
 
 
 def write(kind: str, folder: Path, resume_at: int | None = None) -> None:
-    opened = open_tracker(kind, folder, {"seed": 3}, resume_at)
+    tracker = open_tracker(kind, folder, {"seed": 3}, resume_at)
     for step in (1, 2):
-        opened.log({"a": 0.5, "b": 1.5}, step)
-    opened.close()
+        tracker.log({"a": 0.5, "b": 1.5}, step)
+    tracker.close()
 
 
 @pytest.mark.parametrize("kind", TRACKERS)
@@ -46,14 +46,20 @@ def test_each_tracker_gets_every_row_at_once(kind: str, tmp_path: Path, calls: l
     write(kind, folder)
     assert bool([*tmp_path.rglob("events*")]) == (kind == "tensorboard")
     row = {"a": 0.5, "b": 1.5}
-    told = {
+    rows = {
         "trackio": [(row, 1), (row, 2), "finish"],
         "wandb": [("*", "step"), ({**row, "step": 1}, None), ({**row, "step": 2}, None), "finish"],
     }
-    assert calls[1:] == told.get(kind, [])
-    for begun in calls[:1]:
-        wanted = {"project": "qwop", "group": "group", "name": str(folder), "config": {"seed": 3}, "resume": "never"}
-        assert begun.items() >= wanted.items()
+    assert calls[1:] == rows.get(kind, [])
+    for first_call in calls[:1]:
+        expectation = {
+            "project": "qwop",
+            "group": "group",
+            "name": str(folder),
+            "config": {"seed": 3},
+            "resume": "never",
+        }
+        assert first_call.items() >= expectation.items()
 
 
 def test_a_resumed_run_is_continued_and_another_in_its_folder_is_not(
@@ -62,9 +68,9 @@ def test_a_resumed_run_is_continued_and_another_in_its_folder_is_not(
     monkeypatch.setenv("WANDB_PROJECT", "mine")
     for resume_at in (None, 1, None):
         write("wandb", tmp_path, resume_at)
-    first, resumed, anew = (call for call in calls if isinstance(call, dict))
-    assert [one["resume"] for one in (first, resumed, anew)] == ["never", "allow", "never"]
-    assert first["id"] == resumed["id"] != anew["id"]
+    first, again, anew = (call for call in calls if isinstance(call, dict))
+    assert [one["resume"] for one in (first, again, anew)] == ["never", "allow", "never"]
+    assert first["id"] == again["id"] != anew["id"]
     assert first["project"] == "mine"
 
 

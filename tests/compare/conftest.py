@@ -14,7 +14,7 @@ BRIEF = (
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the finished runs fast-0, fast-1, slow-0 and slow-1, and evaluations of the first two with drawn
     actions, judged-0 and judged-1."""
     folder = tmp_path_factory.mktemp("runs")

@@ -13,8 +13,13 @@ def run(seed: int, log: list[dict[str, Any]] | None = None, environment: str = "
 
 def runner(seed: int, share: float, seconds: float | None, log: list[dict[str, Any]] | None = None) -> Run:
     """A run of QWOP."""
-    found = {"finishes": int(10 * share), "finish_share": share, "mean_metres": 100 * share, "median_seconds": seconds}
-    return run(seed, log, "QWOP-v1", **found)
+    figures = {
+        "finishes": int(10 * share),
+        "finish_share": share,
+        "mean_metres": 100 * share,
+        "median_seconds": seconds,
+    }
+    return run(seed, log, "QWOP-v1", **figures)
 
 
 def returns(*values: float, first: int = 0) -> list[Run]:

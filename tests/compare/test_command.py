@@ -20,21 +20,21 @@ def test_words_that_are_no_settings_name_rows() -> None:
     }  # fmt: skip
 
 
-def test_rows_of_folders_are_compared(finished: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
+def test_rows_of_folders_are_compared(runs_folder: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
     out = f"out={tmp_path / 'out'}"
-    done = run_command(compare, f"fast={finished}/fast-*", f"slow={finished}/slow-*", "against=fast", out)
-    assert (done.code, done.err) == (0, "")
-    assert "| fast | 2 of 2 | " in done.out
-    assert f"report: {tmp_path}/out/report.html" in done.out
+    result = run_command(compare, f"fast={runs_folder}/fast-*", f"slow={runs_folder}/slow-*", "against=fast", out)
+    assert (result.code, result.err) == (0, "")
+    assert "| fast | 2 of 2 | " in result.out
+    assert f"report: {tmp_path}/out/report.html" in result.out
     lines = json.loads((tmp_path / "out/results.json").read_text())["lines"]
     assert {line["row"]: line.get("against") for line in lines} == {"fast": None, "slow": "fast"}
 
 
 def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
-    finished: Path, tmp_path: Path, run_command: Callable[..., Any]
+    runs_folder: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:
     rows = tmp_path / "rows.yaml"
-    rows.write_text(f"title: From a file\ngoal: 9\nrows:\n  slow: {finished}/slow-*\n  fast: {finished}/fast-*\n")
+    rows.write_text(f"title: From a file\ngoal: 9\nrows:\n  slow: {runs_folder}/slow-*\n  fast: {runs_folder}/fast-*\n")
     run_command(compare, f"rows={rows}", "goal=10", f"out={tmp_path / 'out'}")
     table = (tmp_path / "out/table.md").read_text()
     assert "share of games with a return of 10 or more" in table
@@ -63,25 +63,25 @@ def test_a_wrong_line_is_one_sentence_and_nothing_is_written(
     Path("bad.yaml").write_text("row: {}\n")
     Path("list.yaml").write_text("- a\n")
     Path("empty.yaml").write_text("seeds: 3\n")
-    done = run_command(compare, *words)
-    assert done.code == 2
-    assert done.err.startswith(f"qwop-compare: {complaint}")
-    assert done.err.count("\n") == 1
+    result = run_command(compare, *words)
+    assert result.code == 2
+    assert result.err.startswith(f"qwop-compare: {complaint}")
+    assert result.err.count("\n") == 1
     assert not Path("runs/compare").exists()
 
 
-def test_a_failed_run_is_named_at_the_end(tmp_path: Path, run_command: Callable[..., Any], finished: Path) -> None:
+def test_a_failed_run_is_named_at_the_end(tmp_path: Path, run_command: Callable[..., Any], runs_folder: Path) -> None:
     bad = f"bad=qwop-evaluate policy={tmp_path}/none.safetensors"
-    done = run_command(compare, f"fast={finished}/fast-*", bad, "seeds=1", f"out={tmp_path / 'out'}")
-    assert done.code == 2
-    assert done.err.startswith("qwop-compare: bad-0 failed: qwop-evaluate: ")
+    result = run_command(compare, f"fast={runs_folder}/fast-*", bad, "seeds=1", f"out={tmp_path / 'out'}")
+    assert result.code == 2
+    assert result.err.startswith("qwop-compare: bad-0 failed: qwop-evaluate: ")
     assert "Failed: bad-0: qwop-evaluate: " in (tmp_path / "out/table.md").read_text()
 
 
 def test_fine_tuning_with_several_seeds_is_a_comparison_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = []
-    monkeypatch.setattr(command, "run", given.append)
+    calls = []
+    monkeypatch.setattr(command, "run", calls.append)
     finetune.run(finetune.read([*BRIEF, "seeds=3", "seed=5", "out=runs/three"]))
-    (settings,) = given
+    (settings,) = calls
     assert settings.out == "runs/three"
     assert settings.row == {"run": {"command": f"qwop-finetune {' '.join(BRIEF)}", "seeds": [5, 6, 7]}}

@@ -15,27 +15,29 @@ from .conftest import BRIEF
 
 
 def test_folders_are_compared_without_leaving_a_file(
-    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = compare({"fast": f"{finished}/fast-*", "slow": [f"{finished}/slow-0", f"{finished}/slow-1"]})
+    comparison = compare({"fast": f"{runs_folder}/fast-*", "slow": [f"{runs_folder}/slow-0", f"{runs_folder}/slow-1"]})
     assert [*tmp_path.iterdir()] == []
-    greedy = found.table[found.table.games == "greedy"].set_index("row")
-    ends = [json.loads((finished / f"fast-{seed}/phases/1-alone.json").read_text())["mean_return"] for seed in (0, 1)]
+    greedy = comparison.table[comparison.table.games == "greedy"].set_index("row")
+    ends = [
+        json.loads((runs_folder / f"fast-{seed}/phases/1-alone.json").read_text())["mean_return"] for seed in (0, 1)
+    ]
     assert greedy.loc["fast", "mean"] == pytest.approx(np.mean(ends))
     assert (greedy.loc["fast", "mean_low"], greedy.loc["fast", "mean_high"]) == (min(ends), max(ends))
     assert greedy.loc["fast", "against"] == "slow"
-    assert [run["seed"] for run in found.results["rows"]["slow"]] == [0, 1]
-    assert found.curves.groupby(["row", "seed"]).size().tolist() == [3] * 4
+    assert [run["seed"] for run in comparison.results["rows"]["slow"]] == [0, 1]
+    assert comparison.curves.groupby(["row", "seed"]).size().tolist() == [3] * 4
     for text in ("CartPole-v1: mean return, greedy games", "algorithm.learning_rate=0.003", "<svg", "2 seeds"):
-        assert text in found.page
+        assert text in comparison.page
 
 
-def test_the_report_has_tables_curves_and_results(finished: Path, tmp_path: Path) -> None:
-    rows = {"fast": f"{finished}/fast-*", "judged": f"{finished}/judged-0"}
-    found = compare(rows, out=tmp_path, goal=9, title="Fast | slow")
+def test_the_report_has_tables_curves_and_results(runs_folder: Path, tmp_path: Path) -> None:
+    rows = {"fast": f"{runs_folder}/fast-*", "judged": f"{runs_folder}/judged-0"}
+    comparison = compare(rows, out=tmp_path, goal=9, title="Fast | slow")
     results = json.loads((tmp_path / "results.json").read_text())
-    assert results == json.loads(json.dumps(found.results))
+    assert results == json.loads(json.dumps(comparison.results))
     assert {(line["figure"], line["games"]) for line in results["lines"]} == {
         ("mean return", "greedy"), ("mean return", "drawn"),
         ("share of games with a return of 9 or more", "greedy"), ("share of games with a return of 9 or more", "drawn"),
@@ -45,8 +47,8 @@ def test_the_report_has_tables_curves_and_results(finished: Path, tmp_path: Path
     assert "A single seed has no interval and says little about the next one: judged." in table
     curves = pd.read_csv(tmp_path / "curves.csv")
     assert {"row", "seed", "phase", "decisions", "time/seconds", "live/return"} <= {*curves.columns}
-    assert (tmp_path / "report.html").read_text() == found.page
-    assert "<title>Fast | slow</title>" in found.page
+    assert (tmp_path / "report.html").read_text() == comparison.page
+    assert "<title>Fast | slow</title>" in comparison.page
 
 
 @pytest.mark.slow
@@ -58,11 +60,11 @@ def test_rows_are_run_and_compared(tmp_path: Path) -> None:
         "wrong": "qwop-finetune environment=CartPole-v1 algorithm=ppq",
     }
     for _ in range(2):  # the second time only what failed
-        found = compare(rows, seeds=2, jobs=2, out=tmp_path)
-        assert [run["seed"] for run in found.results["rows"]["more"]] == [0, 1]
-        assert found.results["rows"].keys() == {"more"}
-        assert found.results["failed"].keys() == {"wrong-0", "wrong-1"}
-        assert "did you mean ppo?" in found.results["failed"]["wrong-1"]
+        comparison = compare(rows, seeds=2, jobs=2, out=tmp_path)
+        assert [run["seed"] for run in comparison.results["rows"]["more"]] == [0, 1]
+        assert comparison.results["rows"].keys() == {"more"}
+        assert comparison.results["failed"].keys() == {"wrong-0", "wrong-1"}
+        assert "did you mean ppo?" in comparison.results["failed"]["wrong-1"]
         assert "Failed: wrong-0: qwop-finetune: algorithm=ppq" in (tmp_path / "table.md").read_text()
     assert len(json.loads((tmp_path / "made/more-0.json").read_text())["done"]) == 1
 
@@ -90,8 +92,8 @@ def test_the_package_and_its_function_share_a_name(before: str) -> None:
     code = (
         f"{before}import qwop\ntry:\n    qwop.compare({{}}, jobs=1)\nexcept qwop.BadInput as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("nothing to compare")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.startswith("nothing to compare")
 
 
 FOREIGN = """
@@ -109,8 +111,8 @@ folder.mkdir(parents=True)
 def test_the_evaluations_of_other_programs_are_compared(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(FOREIGN)
     row = f"python {tmp_path}/other.py seed={{seed}} out={{run}}"
-    found = compare({"theirs": row}, seeds=[1, 2, 4], out=tmp_path / "out", goal=20)
-    line, solved = found.results["lines"]
+    comparison = compare({"theirs": row}, seeds=[1, 2, 4], out=tmp_path / "out", goal=20)
+    line, solved = comparison.results["lines"]
     assert (line["values"], solved["values"]) == ({1: 10.0, 2: 20.0, 4: 40.0}, {1: 0.0, 2: 1.0, 4: 1.0})
-    assert found.results["rows"]["theirs"][0]["decisions"] == 500
-    assert f"<pre>python {tmp_path}/other.py seed={{seed}} out={{run}}</pre>" in found.page
+    assert comparison.results["rows"]["theirs"][0]["decisions"] == 500
+    assert f"<pre>python {tmp_path}/other.py seed={{seed}} out={{run}}</pre>" in comparison.page

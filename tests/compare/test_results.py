@@ -102,8 +102,8 @@ def test_the_milestones_of_qwop_are_finishes_and_times() -> None:
         {"decisions": 20, "time/seconds": 2.0, "live/finish_share": 0.1, "live/best_seconds": 59.0},
         {"decisions": 30, "time/seconds": 3.0, "live/finish_share": 0.5, "live/best_seconds": 47.0},
     ]
-    found = {one["milestone"]: one["decisions"] for one in milestones_of({"row": [runner(0, 1.0, 50.0, rows)]})}
-    assert found == {
+    firsts = {one["milestone"]: one["decisions"] for one in milestones_of({"row": [runner(0, 1.0, 50.0, rows)]})}
+    assert firsts == {
         "the first finish": 20, "half of the games finished": 30, "a game in 60 s": 20,
         "in 47.34 s (the published agent)": 30,
     }  # fmt: skip

@@ -39,8 +39,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def jobs(out: str = "out", seeds: int = 2, **rows: str | list[str]) -> list[Job]:
     lines = {name: [row] if isinstance(row, str) else row for name, row in rows.items()}
-    found = jobs_of({name: (row, range(seeds)) for name, row in lines.items()}, Path(out))
-    return [job for every in found.values() for job in every]
+    jobs_of_rows = jobs_of({name: (row, range(seeds)) for name, row in lines.items()}, Path(out))
+    return [job for every in jobs_of_rows.values() for job in every]
 
 
 def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
@@ -62,10 +62,10 @@ def test_a_seed_or_folder_of_the_rows_own_stays() -> None:
 
 
 def test_a_row_with_one_run_serves_every_seed() -> None:
-    found = jobs_of(
+    jobs_of_rows = jobs_of(
         {"_games": (["python work.py out={run}"], [5]), "row": (["qwop-pretrain dataset={_games}"], [0, 5])}, Path("o")
     )
-    assert [job.commands[0][1] for job in found["row"]] == ["dataset=o/_games-5"] * 2
+    assert [job.commands[0][1] for job in jobs_of_rows["row"]] == ["dataset=o/_games-5"] * 2
 
 
 def test_what_is_done_is_not_repeated() -> None:
@@ -73,11 +73,11 @@ def test_what_is_done_is_not_repeated() -> None:
     for _ in range(2):
         assert run_missing(jobs(row=work), 2) == {}
     assert [Path(f"out/row-1/{name}/calls").read_text() for name in "ab"] == ["x", "y"]
-    made = json.loads(Path("out/made/row-1.json").read_text())
-    assert (made["seed"], made["row"], [one["command"] for one in made["done"]]) == (
+    note = json.loads(Path("out/made/row-1.json").read_text())
+    assert (note["seed"], note["row"], [one["command"] for one in note["done"]]) == (
         1, work, ["python work.py out=out/row-1/a call=x", "python work.py out=out/row-1/b call=y"],
     )  # fmt: skip
-    assert {"seconds", "day", "software", "machine"} <= made["done"][0].keys()
+    assert {"seconds", "day", "software", "machine"} <= note["done"][0].keys()
 
 
 def test_a_run_computes_with_one_thread_on_its_core() -> None:
@@ -102,8 +102,8 @@ def test_a_failed_run_has_its_last_line_and_the_others_go_on() -> None:
         "bad": "python work.py out={run} fails=oh",
         "late": "python work.py out={bad}/x",
     }
-    failed = run_missing(jobs(**rows, seeds=1), 2)
-    assert failed == {Path("out/bad-0"): "work: oh", Path("out/late-0"): "needs bad-0, which failed"}
+    failures = run_missing(jobs(**rows, seeds=1), 2)
+    assert failures == {Path("out/bad-0"): "work: oh", Path("out/late-0"): "needs bad-0, which failed"}
     assert Path("out/good-0/ended").exists()
     assert not Path("out/made/bad-0.json").exists()
 
@@ -130,8 +130,8 @@ def test_an_interrupted_comparison_ends_its_runs_and_goes_on_when_it_is_repeated
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (143, "\ncompare: interrupted\n")
+    _, message = process.communicate(timeout=60)
+    assert (process.returncode, message) == (143, "\ncompare: interrupted\n")
     assert not Path("out/row-0/ended").exists()
     assert not Path("out/row-1").exists()
     Path("pace").write_text("0")
@@ -151,8 +151,8 @@ def test_an_interrupted_training_is_resumed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_name_with_quotes_spaces_and_slashes_is_a_folder() -> None:
-    found = jobs_of({"_o's/a b": (["python work.py out={run}"], [0])}, Path("my out"))
-    (job,) = found["_o's/a b"]
+    jobs_of_rows = jobs_of({"_o's/a b": (["python work.py out={run}"], [0])}, Path("my out"))
+    (job,) = jobs_of_rows["_o's/a b"]
     assert job.folder == Path("my out/_o's-a b-0")
     assert job.commands == (("python", "work.py", "out=my out/_o's-a b-0"),)
     with pytest.raises(BadInput, match="it's: No closing quotation"):

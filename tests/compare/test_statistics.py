@@ -86,5 +86,5 @@ def test_coverage_of_the_intervals_is_as_the_page_gives_it() -> None:
     generator = np.random.default_rng(1)
     for seeds in (3, 10):
         ends = [mean(generator.normal(size=seeds).tolist())[1:] for _ in range(200)]
-        held = sum(low <= 0 <= high for low, high in ends if low is not None and high is not None)
-        assert held / 2 == pytest.approx(COVERAGE[seeds], abs=6)
+        hits = sum(low <= 0 <= high for low, high in ends if low is not None and high is not None)
+        assert hits / 2 == pytest.approx(COVERAGE[seeds], abs=6)

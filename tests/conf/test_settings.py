@@ -67,15 +67,15 @@ def test_every_setting_has_a_sentence_that_help_shows_within_the_terminal(
 ) -> None:
     for width in (80, 120):
         print_help(command, line.split(), Console(width=width))
-        shown = capsys.readouterr().out
-        words = set(shown.split())
+        text = capsys.readouterr().out
+        words = set(text.split())
         for place, _, sentence in every_setting(command.read(line.split())):
             assert len(sentence) > 10, place
             assert sentence[0].isupper(), place
             assert sentence.endswith("."), place
             assert place in words
             assert all(word in words for word in sentence.split()), place
-        assert max(map(len, shown.splitlines())) <= width
+        assert max(map(len, text.splitlines())) <= width
 
 
 @lines
@@ -100,8 +100,8 @@ def test_hydra_takes_no_text_for_the_option_of_a_folder() -> None:
 def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.CaptureFixture[str]) -> None:
     for command in COMMANDS.values():
         print_help(command, [], Console(width=100))
-        shown = capsys.readouterr().out
-        assert all(name in shown for name in schema(command.settings)), command.program
+        text = capsys.readouterr().out
+        assert all(name in text for name in schema(command.settings)), command.program
     print_help(COMMANDS["qwop-record"], ["source=policy"], Console(width=160))
     values = dict(
         line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  source\.\w+  ", line)
@@ -109,24 +109,24 @@ def test_help_needs_no_setting_and_shows_the_chosen_option(capsys: pytest.Captur
     assert values["source.policy"] == "required"
     assert "source.port" not in values
     print_help(finetune, ["schedule=champion"], Console(width=160))
-    shown = dict(
+    rows = dict(
         line.split()[:2] for line in capsys.readouterr().out.splitlines() if re.match(r"  schedule\.\w+  ", line)
     )
-    assert (shown["schedule.keep"], shown["schedule.decisions"]) == ("last", "null")
+    assert (rows["schedule.keep"], rows["schedule.decisions"]) == ("last", "null")
 
 
 @pytest.fixture
-def refused(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
+def refusal_of(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
     """Run a command in an empty folder; its one line on stderr, after which nothing may have been written."""
     monkeypatch.chdir(tmp_path)
 
     def call(command: Command[Any], *arguments: str) -> str:
-        code, _, said = run_command(command, *arguments)
-        assert code == 2, said
-        assert said.count("\n") == 1, said
-        assert said.startswith(f"{command.program}: ")
+        code, _, message = run_command(command, *arguments)
+        assert code == 2, message
+        assert message.count("\n") == 1, message
+        assert message.startswith(f"{command.program}: ")
         assert os.listdir() == []
-        return str(said)
+        return str(message)
 
     return call
 
@@ -216,24 +216,24 @@ def test_an_environment_decides_the_algorithm_where_nothing_else_does(
     line: str, horizon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(imports.VARIABLE, "")  # to which the modules in front of ids are added
-    chosen = finetune.read(line.split())
-    assert chosen.algorithm.gamma == horizon
+    settings = finetune.read(line.split())
+    assert settings.algorithm.gamma == horizon
     ours = line.startswith(("environment=QWOP-v1", "environment=qwop", "environment=QWOP "))
-    assert chosen.chosen_algorithm is ALGORITHMS["acer" if ours else "ppo"]
+    assert settings.chosen_algorithm is ALGORITHMS["acer" if ours else "ppo"]
 
 
 @pytest.mark.parametrize("more", ["algorithm=dqn-small", "schedule=few-decisions"])
 def test_a_chosen_algorithm_or_that_of_a_schedule_comes_before_an_environments(more: str) -> None:
-    chosen = finetune.read(["environment=CartPole-v1", "schedule=live-only", more])
-    assert chosen.chosen_algorithm is ALGORITHMS["dqn" if "dqn" in more else "acer"]
+    settings = finetune.read(["environment=CartPole-v1", "schedule=live-only", more])
+    assert settings.chosen_algorithm is ALGORITHMS["dqn" if "dqn" in more else "acer"]
 
 
-@pytest.mark.parametrize(("name", "arguments", "said"), BY_HAND)
+@pytest.mark.parametrize(("name", "arguments", "message"), BY_HAND)
 def test_a_wrong_command_line_is_one_line_and_writes_nothing(
-    name: str, arguments: str, said: str, refused: Callable[..., str]
+    name: str, arguments: str, message: str, refusal_of: Callable[..., str]
 ) -> None:
     command = COMMANDS[f"qwop-{name}"]
-    assert said in refused(command, *arguments.split())
+    assert message in refusal_of(command, *arguments.split())
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_a_wrong_command_line_is_one_line_and_writes_nothing(
 )
 @pytest.mark.parametrize("target", ["{file}", "{file}/under/it", "x" * 300])
 def test_a_target_that_cannot_be_written_is_refused_before_any_work(
-    name: str, arguments: str, target: str, refused: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+    name: str, arguments: str, target: str, refusal_of: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = tmp_path_factory.mktemp("elsewhere") / "file"
     file.write_text("in the way")
     command = COMMANDS[f"qwop-{name}"]
-    said = refused(command, *arguments.format(target.format(file=file)).split())
-    assert "is a file; give" in said or "file name too long; give" in said
+    message = refusal_of(command, *arguments.format(target.format(file=file)).split())
+    assert "is a file; give" in message or "file name too long; give" in message

@@ -20,13 +20,13 @@ def anchors_of(page: Path) -> set[str]:
 
 def broken_links(page: Path, text: str) -> list[str]:
     """The links of a page to files or headings that do not exist."""
-    broken = []
-    for found in LINK.finditer(text):
-        path, _, anchor = found["target"].partition("#")
+    errors = []
+    for match in LINK.finditer(text):
+        path, _, anchor = match["target"].partition("#")
         target = (page.parent / path) if path else page
         if not target.exists() or (anchor and anchor not in anchors_of(target)):
-            broken.append(found["target"])
-    return broken
+            errors.append(match["target"])
+    return errors
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

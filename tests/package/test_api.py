@@ -102,23 +102,23 @@ def test_a_callback_ends_a_run_that_goes_on_to_the_bit(games: Path, clone: qwop.
     assert stopped.stopped
     assert (stopped.verdict, stopped.report) == (None, None)
     assert stopped.log.decisions.tolist() == [32, 64]
-    resumed = train(clone.policy, games, out=tmp_path / "run", resume=True)
-    assert same(weights(whole.policy), weights(resumed.policy))
-    assert resumed.log.decisions.tolist() == whole.log.decisions.tolist()
-    assert (tmp_path / "run/report.html").read_text() == resumed.report
-    assert "policy=" in (resumed.report or "")
+    again = train(clone.policy, games, out=tmp_path / "run", resume=True)
+    assert same(weights(whole.policy), weights(again.policy))
+    assert again.log.decisions.tolist() == whole.log.decisions.tolist()
+    assert (tmp_path / "run/report.html").read_text() == again.report
+    assert "policy=" in (again.report or "")
 
 
 def test_a_setting_reaches_the_run_whatever_its_form(games: Path, clone: qwop.CloneResult, tmp_path: Path) -> None:
-    changed = {**BRIEF, "algorithm": {"name": "acer", "gamma": 0.9}, "schedule": "live-only"}
-    train(clone.policy, games, **changed, **{"schedule.decisions": 32}, seed=7, out=tmp_path, video=False)
+    settings = {**BRIEF, "algorithm": {"name": "acer", "gamma": 0.9}, "schedule": "live-only"}
+    train(clone.policy, games, **settings, **{"schedule.decisions": 32}, seed=7, out=tmp_path, video=False)
     import yaml
 
-    found = yaml.safe_load((tmp_path / "config.yaml").read_text())
-    assert found["algorithm"]["gamma"] == 0.9
-    assert (found["schedule"]["decisions"], found["seed"], found["loop"]["num_envs"]) == (32, 7, 2)
-    assert found["policy"] == str(tmp_path / "start.safetensors")
-    assert same(weights(qwop.load_policy(found["policy"])), weights(clone.policy))
+    document = yaml.safe_load((tmp_path / "config.yaml").read_text())
+    assert document["algorithm"]["gamma"] == 0.9
+    assert (document["schedule"]["decisions"], document["seed"], document["loop"]["num_envs"]) == (32, 7, 2)
+    assert document["policy"] == str(tmp_path / "start.safetensors")
+    assert same(weights(qwop.load_policy(document["policy"])), weights(clone.policy))
 
 
 WRONG = [
@@ -141,10 +141,10 @@ def test_a_wrong_setting_is_the_line_of_the_command(settings: dict[str, Any], co
 
 
 def test_a_policy_is_evaluated(clone: qwop.CloneResult) -> None:
-    done: list[int] = []
-    found = qwop.evaluate(clone.policy, episodes=3, seed=5, greedy=False, progress=done.append)
-    assert (found.summary()["episodes"], found.settings.seed, done[-1]) == (3, 5, 3)
-    assert found.table["reward"].tolist() == [game.reward for game in found.results]
+    counts: list[int] = []
+    evaluation = qwop.evaluate(clone.policy, episodes=3, seed=5, greedy=False, progress=counts.append)
+    assert (evaluation.summary()["episodes"], evaluation.settings.seed, counts[-1]) == (3, 5, 3)
+    assert evaluation.table["reward"].tolist() == [game.reward for game in evaluation.results]
     shorter = qwop.evaluate(clone.policy, episodes=1, environment={"max_episode_steps": 4})
     assert shorter.table["decisions"].tolist() == [4]
     with pytest.raises(BadInput, match="episode: no such setting; did you mean episodes"):

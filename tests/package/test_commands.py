@@ -43,26 +43,28 @@ def ask(lines: list[list[str]], heavy: tuple[str, ...], folder: Path) -> "subpro
 
 
 def test_help_and_a_wrong_setting_import_nothing_heavy(tmp_path: Path) -> None:
-    done = ask([[program, words] for program in SCRIPTS for words in ("--help", "no_such_setting=1")], HEAVY, tmp_path)
-    assert done.returncode == 0, done.stderr
-    *wrong, imported = done.stderr.splitlines()
+    process = ask(
+        [[program, words] for program in SCRIPTS for words in ("--help", "no_such_setting=1")], HEAVY, tmp_path
+    )
+    assert process.returncode == 0, process.stderr
+    *wrong, imported = process.stderr.splitlines()
     assert [line.partition(": no")[0] for line in wrong] == list(SCRIPTS)
     assert imported == "[]"
-    assert [program for program in SCRIPTS if program not in done.stdout] == []
+    assert [program for program in SCRIPTS if program not in process.stdout] == []
 
 
 def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
     lines = [["verify", "--help"], *([verb, "no_such_setting=1"] for verb in VERBS)]
-    done = ask([["qwop-dataset", *line] for line in lines], ("torch",), tmp_path)
-    *wrong, imported = done.stderr.splitlines()
+    process = ask([["qwop-dataset", *line] for line in lines], ("torch",), tmp_path)
+    *wrong, imported = process.stderr.splitlines()
     assert [line.partition(": no_such_setting")[0] for line in wrong] == [f"qwop-dataset {verb}" for verb in VERBS]
     assert imported == "[]"
 
 
 def test_who_reads_no_episode_waits_for_no_pandas() -> None:
     code = "import sys, qwop.recorder.main, qwop.evaluation.main\nprint(*({'pyarrow', 'pandas'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "pyarrow\n", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stdout == "pyarrow\n", process.stderr
 
 
 def test_the_version_is_this_packages(tmp_path: Path) -> None:
@@ -71,9 +73,11 @@ def test_the_version_is_this_packages(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
-    done = ask([["qwop-dataset", "verfy", "data/me"]], HEAVY, tmp_path)
-    assert done.stderr.startswith("qwop-dataset: no verb verfy; did you mean verify? The verbs are verify, describe,")
-    assert len(done.stderr.splitlines()) == 2
+    process = ask([["qwop-dataset", "verfy", "data/me"]], HEAVY, tmp_path)
+    assert process.stderr.startswith(
+        "qwop-dataset: no verb verfy; did you mean verify? The verbs are verify, describe,"
+    )
+    assert len(process.stderr.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -85,21 +89,21 @@ def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
     ],
 )
 def test_environments_are_registered(code: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
 def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record.script()"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": encoding},
     )
-    assert done.returncode == 0, done.stderr
-    assert b"https://? " in done.stdout or encoding != "ascii"
+    assert process.returncode == 0, process.stderr
+    assert b"https://? " in process.stdout or encoding != "ascii"
 
 
 def test_ctrl_c_while_a_command_imports_has_no_traceback(tmp_path: Path) -> None:
@@ -111,8 +115,8 @@ command.find_spec = lambda name: os.kill(os.getpid(), signal.SIGINT)
 from qwop.commands import record
 record.script()
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "\nqwop-record: interrupted\n")
+    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (130, "\nqwop-record: interrupted\n")
 
 
 @pytest.mark.parametrize("again", ["while it says so", "while it leaves"])
@@ -133,10 +137,10 @@ def main():
 
 run_script("qwop-record", main, (), "")
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     leaves = again == "while it leaves"
-    assert done.returncode == (-signal.SIGINT if leaves else 130)
-    assert done.stderr == ("" if leaves else "\nqwop-record: interrupted\n")
+    assert process.returncode == (-signal.SIGINT if leaves else 130)
+    assert process.stderr == ("" if leaves else "\nqwop-record: interrupted\n")
 
 
 @pytest.mark.parametrize(
@@ -154,11 +158,11 @@ def test_a_name_that_no_file_can_have_is_one_line(
     command: Command[Any], words: str, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = run_command(command, words.format(long="x" * 300))
-    assert done.code == 2
-    (said,) = done.err.splitlines()
-    assert said.startswith(command.program)
-    assert "ile name too long" in said
+    process = run_command(command, words.format(long="x" * 300))
+    assert process.code == 2
+    (message,) = process.err.splitlines()
+    assert message.startswith(command.program)
+    assert "ile name too long" in message
 
 
 ARGUMENTS = (
@@ -174,37 +178,37 @@ ARGUMENTS = (
 @pytest.mark.parametrize("line", ARGUMENTS)
 def test_a_full_standard_output_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = begin(line, full, tmp_path)
-        said = done.communicate()[1]
-    assert (done.returncode, len(said.splitlines())) == (2, 1)
-    assert said.startswith(line[0])
-    assert "No space left on device" in said
+        process = begin(line, full, tmp_path)
+        message = process.communicate()[1]
+    assert (process.returncode, len(message.splitlines())) == (2, 1)
+    assert message.startswith(line[0])
+    assert "No space left on device" in message
 
 
 @pytest.mark.parametrize("line", ARGUMENTS)
 def test_a_standard_output_that_nobody_reads_is_one_line(line: tuple[str, ...], tmp_path: Path) -> None:
-    read, written = os.pipe()
+    read, write_end = os.pipe()
     os.close(read)
-    done = begin(line, written, tmp_path)
-    os.close(written)
-    said = done.communicate()[1]
-    if said:
-        assert (done.returncode, len(said.splitlines())) == (141, 1)
-        assert said.startswith(line[0])
-        assert said.endswith(": standard output was closed by what reads it\n")
+    process = begin(line, write_end, tmp_path)
+    os.close(write_end)
+    message = process.communicate()[1]
+    if message:
+        assert (process.returncode, len(message.splitlines())) == (141, 1)
+        assert message.startswith(line[0])
+        assert message.endswith(": standard output was closed by what reads it\n")
     else:
-        assert done.returncode == 1  # of Rich
+        assert process.returncode == 1  # of Rich
 
 
 def test_an_error_keeps_its_exit_code_where_nobody_reads_the_output(tmp_path: Path) -> None:
-    read, written = os.pipe()
+    read, write_end = os.pipe()
     os.close(read)
-    done = begin(("qwop-dataset", "describe", "nowhere"), written, tmp_path)
-    os.close(written)
-    said = done.communicate()[1]
-    assert done.returncode == 2
-    assert said.startswith("qwop-dataset describe: nowhere: ")
-    assert len(said.splitlines()) == 1
+    process = begin(("qwop-dataset", "describe", "nowhere"), write_end, tmp_path)
+    os.close(write_end)
+    message = process.communicate()[1]
+    assert process.returncode == 2
+    assert message.startswith("qwop-dataset describe: nowhere: ")
+    assert len(message.splitlines()) == 1
 
 
 def begin(line: tuple[str, ...], output: Any, folder: Path) -> "subprocess.Popen[str]":

@@ -36,19 +36,19 @@ assert len(dataset[0].actions) > 100
 assert sum(dataset.summary().outcomes.values()) == len(dataset)
 print("all of it")
 """
-    done = run(code, tmp_path)
-    assert done.stdout == "all of it\n", done.stderr
+    process = run(code, tmp_path)
+    assert process.stdout == "all of it\n", process.stderr
 
 
 @pytest.mark.parametrize("command", ["record", "pretrain", "finetune", "evaluate"])
 def test_a_command_without_its_extra_ends_with_one_line(command: str, tmp_path: Path) -> None:
     assert PROJECT["scripts"][f"qwop-{command}"] == f"qwop.commands:{command}.script"
-    done = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}.script()", tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith(f"qwop-{command}: hydra is not installed")
-    assert "pip install 'qwop[train]'" in done.stderr
+    process = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}.script()", tmp_path)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert len(process.stderr.splitlines()) == 1
+    assert process.stderr.startswith(f"qwop-{command}: hydra is not installed")
+    assert "pip install 'qwop[train]'" in process.stderr
 
 
 def test_a_study_without_its_extra_says_which(tmp_path: Path) -> None:
@@ -58,15 +58,15 @@ sys.modules["optuna"], sys.argv = None, ["qwop-study"]
 from qwop.commands import study
 study.script()
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 2
-    said = "qwop-study: optuna is not installed; qwop-study needs the extra 'study': pip install 'qwop[study]'"
-    assert done.stderr == f"{said}\n"
+    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 2
+    message = "qwop-study: optuna is not installed; qwop-study needs the extra 'study': pip install 'qwop[study]'"
+    assert process.stderr == f"{message}\n"
 
 
 def test_a_public_name_that_needs_an_extra_says_which(tmp_path: Path) -> None:
-    done = run("import qwop\nqwop.load_policy", tmp_path)
-    assert "qwop.load_policy needs the extra 'train'" in done.stderr
+    process = run("import qwop\nqwop.load_policy", tmp_path)
+    assert "qwop.load_policy needs the extra 'train'" in process.stderr
 
 
 def test_everything_installs_with_the_gymnasium_of_the_core() -> None:

@@ -20,8 +20,8 @@ def python(code: str, cwd: Path, *path: Path) -> "subprocess.CompletedProcess[st
 @pytest.mark.parametrize("module", ["qwop", "qwop.envs", "qwop.envs.spec"])
 def test_an_import_brings_nothing_heavy(module: str, tmp_path: Path) -> None:
     heavy = ("torch", "numba", "hydra", "omegaconf", "tensorboard", "pandas", "pyarrow", "PIL", "rich")
-    done = python(f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])", tmp_path)
-    assert done.stdout.strip() == "[]", done.stderr
+    process = python(f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])", tmp_path)
+    assert process.stdout.strip() == "[]", process.stderr
 
 
 def test_every_public_name_is_there() -> None:
