@@ -25,9 +25,6 @@ except ImportError:  # Windows
 _REMOVING = 5.0
 """Seconds after which another process has certainly removed leftovers."""
 
-_PASSING = 0.5
-"""Seconds to wait for a process that has locked a folder exclusively before writing a temporary file there."""
-
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 """Names that `files.temporary_sibling` gives to files while they are written, and `whole_folder` to folders."""
 
@@ -36,22 +33,19 @@ class FolderLock:
     """Shared lock on a folder with several writers, held until `close` or process exit.
 
     Without another writer, leftovers of killed processes are removed, there and in the folders `within`. BadInput if a
-    process has the folder exclusively (`exclusive_lock`), unless `beside`: such a process removes leftovers when it
-    begins, and then leaves other files alone.
+    process has the folder exclusively (`exclusive_lock`).
     """
 
-    def __init__(self, folder: Path, within: Sequence[str] = (), beside: bool = False) -> None:
+    def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
         descriptor = _open(folder)
         # Closed with this object, and before the interpreter takes its modules apart.
         self._leave = weakref.finalize(self, _close, descriptor)
         if _lock(descriptor, exclusive=True):
             remove_leftovers([folder, *(folder / name for name in within)])
-        patience = time.monotonic() + (_PASSING if beside else _REMOVING)
+        patience = time.monotonic() + _REMOVING
         while _lock(descriptor, exclusive=False) is False:
             if time.monotonic() > patience:
                 self.close()
-                if beside:
-                    return
                 raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
             time.sleep(0.05)
 
@@ -61,14 +55,14 @@ class FolderLock:
 
 
 @contextmanager
-def shared_lock(folder: Path, setting: str, within: Sequence[str] = (), beside: bool = False) -> Iterator[None]:
+def shared_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
     """Context to write into a folder that others may write into as well (see `FolderLock`); makes it, and removes it
     again if it stays empty.
 
     BadInput, naming the setting, unless files can be written there.
     """
     require_writable_folder(folder, setting)
-    with _new_folder(folder), closing(FolderLock(folder, within, beside)):
+    with _new_folder(folder), closing(FolderLock(folder, within)):
         yield
 
 
@@ -89,27 +83,15 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[bool]:
+def claimed(folder: Path, wait: bool = False) -> Iterator[bool]:
     """Context with the folder for this process alone; yields False immediately if another process has it.
 
-    Makes the folder, and leaves it. If folders cannot be locked, every claim succeeds.
+    Makes the folder, and leaves it. The claim ends with the process however it ends. If folders cannot be locked, every
+    claim succeeds. wait: for this process's turn.
     """
     make_missing(folder)
     with _descriptor(folder) as descriptor:
-        yield _lock(descriptor, exclusive=True) is not False
-
-
-@contextmanager
-def lock_waiting(path: Path) -> Iterator[None]:
-    """Context that one process at a time may enter for the same file or folder; waits for its turn.
-
-    The lock ends with the process however it ends. Without locks, it does not wait.
-    """
-    with _descriptor(path) as descriptor:
-        if descriptor is not None:
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        yield _lock(descriptor, exclusive=True, wait=wait) is not False
 
 
 @contextmanager
@@ -195,12 +177,12 @@ def _close(descriptor: int | None) -> None:
         os.close(descriptor)
 
 
-def _lock(descriptor: int | None, exclusive: bool) -> bool | None:
+def _lock(descriptor: int | None, exclusive: bool, wait: bool = False) -> bool | None:
     """True if the lock was taken, False if another process has it, None if locks are not supported."""
     if descriptor is None:
         return None
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     except OSError:

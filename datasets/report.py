@@ -17,7 +17,6 @@ from ..common.command import Command, to_yaml
 from ..common.command_line import clone_next, command_line
 from ..common.errors import BadInput
 from ..common.files import write_atomic
-from ..common.folder_lock import shared_lock
 from ..common.page import facts, origin, page, tiles
 from ..common.progress import plain_console
 from ..common.settings import HomePath, Settings
@@ -55,8 +54,7 @@ def run(settings: ReportSettings) -> None:
     file = Path(settings.out) if settings.out is not None else folder.with_name(f"{folder.name}-report.html")
     made_by = command_line("qwop-dataset report", settings, "dataset")
     text = document(open_dataset(settings.dataset), settings.games, origin(made_by, to_yaml(settings)))
-    with shared_lock(file.parent, "out", beside=True):
-        write_atomic(file, text)
+    write_atomic(file, text)
     console = plain_console()
     console.print(f"report: {file}")
     console.print(clone_next(Path(settings.dataset)))

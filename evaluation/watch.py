@@ -10,8 +10,7 @@ from rich.console import Console
 
 from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
-from ..common.files import write_atomic
-from ..common.folder_lock import shared_lock
+from ..common.files import require_writable_folder, write_atomic
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
 from ..common.show_page import open_page
@@ -46,8 +45,8 @@ def run(settings: WatchSettings) -> None:
     if settings.out is None:
         _show(settings, None, console)
         return
-    with shared_lock(Path(settings.out).parent, "out", beside=True):
-        _show(settings, Path(settings.out), console)
+    require_writable_folder(Path(settings.out).parent, "out")
+    _show(settings, Path(settings.out), console)
 
 
 def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:

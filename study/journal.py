@@ -32,7 +32,7 @@ GRACE = 10
 def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
     """Open or create the study in a folder; BadInput for a journal that cannot be read, or that is none.
 
-    Only one process at a time may open it (`lock_waiting`); several may use it.
+    Only one process at a time may open it (`claimed`); several may use it.
     """
     path = (folder / JOURNAL).absolute()
     lock = JournalFileOpenLock(str(path), GRACE)

@@ -11,7 +11,7 @@ from ..common.command import CONFIGURATION, read_settings, require_no_other_run,
 from ..common.command_line import override, unused
 from ..common.errors import BadInput
 from ..common.files import beside
-from ..common.folder_lock import lock_waiting, remove_leftovers
+from ..common.folder_lock import claimed, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_same
 from ..common.settings import to_plain
@@ -40,7 +40,7 @@ def run(settings: StudyCommandSettings) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if links := [path for name in FOLDERS if (path := out / name).is_symlink()]:
         raise BadInput(f"{links[0]}: a link, behind which nothing is written; give another out")
-    with lock_waiting(out):
+    with claimed(out, wait=True):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
         require_no_other_run(out, StudyCommandSettings, (JOURNAL, STUDY, RESULTS))
         if (out / CONFIGURATION).exists():
@@ -69,7 +69,7 @@ def run(settings: StudyCommandSettings) -> None:
         except KeyboardInterrupt:
             bar.console.print("stopped; the same command continues, and repeats only the interrupted run")
             raise
-    with lock_waiting(out):
+    with claimed(out, wait=True):
         page = write_report(out, study, results, settings, play)
     _print(console, results, play, page)
 

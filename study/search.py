@@ -10,7 +10,7 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
-from ..common.folder_lock import claimed, lock_waiting
+from ..common.folder_lock import claimed
 from .results import VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
 from .runs import RunFailed
 from .seeds import fresh_seed, search_seed
@@ -87,7 +87,7 @@ class Search:
     def _next_trial(self) -> Iterator[Trial | None]:
         """A trial to work on, locked until the context ends; None if no trial is left for this process."""
         with ExitStack() as locks:
-            with lock_waiting(self._out):  # so that trials do not exceed the budget
+            with claimed(self._out, wait=True):  # so that trials do not exceed the budget
                 trial = self._take_over(locks) or self._begin(locks)
             yield trial
 

@@ -12,7 +12,6 @@ from ...common.command import Command
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import atomic_file
-from ...common.folder_lock import shared_lock
 from ...common.progress import plain_console
 from ...common.settings import HomePath, Settings
 from ..describe import describe
@@ -64,7 +63,7 @@ def _write_file(dataset: Dataset, out: Path) -> None:
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_outside(out, [dataset.folder])
-    with shared_lock(out.parent, "out", beside=True), atomic_file(out) as partial:
+    with atomic_file(out) as partial:
         d3rlpy.export(dataset, dataset.info, partial)
 
 

