@@ -65,24 +65,6 @@ def test_statistics_that_scale_observations_are_not_averaged() -> None:
     np.testing.assert_array_equal(network.scaler.mean, 3.0)
 
 
-def test_a_restored_average_goes_on_to_the_bit() -> None:
-    networks = [Actor(3, 2, (4,)) for _ in range(2)]
-    averages = [WeightAverage(network) for network in networks]
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(3):
-        filled(networks[0], generator)
-        averages[0].add()
-    state = averages[0].get_state()
-    averages[1].set_state(state)
-    for network, average in zip(networks, averages, strict=True):
-        filled(network, torch.Generator().manual_seed(1))
-        average.add()
-        average.settle()
-    assert state["count"] == 3, "a state is a copy"
-    for one, other in zip(*map(weights_of, networks), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize(("window", "last"), [(40, 10 / 40), (1000, 10 / 53), (0, 1)])
 def test_a_recent_average_moves_by_the_share_of_its_window(window: int, last: float) -> None:
     network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
@@ -98,23 +80,3 @@ def test_a_recent_average_moves_by_the_share_of_its_window(window: int, last: fl
             np.testing.assert_allclose(found.numpy(), mean, rtol=2e-6, atol=1e-3)
     for kept, learned in zip(weights_of(network), now, strict=True):
         np.testing.assert_array_equal(kept, learned)  # the network goes on from its own
-
-
-def test_a_restored_recent_average_goes_on_to_the_bit() -> None:
-    network, other = Actor(3, 2, (4,)), Actor(3, 2, (4,))
-    averages = [RecentAverage(network, 50), RecentAverage(other, 50)]
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(3):
-        filled(network, generator)
-        averages[0].add(30)
-    state = averages[0].get_state()
-    averages[1].set_state(state)
-    for one, average in zip((network, other), averages, strict=True):
-        filled(one, torch.Generator().manual_seed(1))
-        average.add(30)
-    assert state["decisions"] == 90, "a state is a copy"
-    ends = [average.get_state() for average in averages]
-    assert ends[0]["decisions"] == ends[1]["decisions"] == 120
-    for name, weights in ends[0]["weights"].items():
-        assert torch.equal(weights, ends[1]["weights"][name])
-        assert not torch.equal(weights, state["weights"][name])

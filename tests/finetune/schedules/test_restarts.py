@@ -12,7 +12,8 @@ from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import RestartSettings, parse_phases
 from qwop.finetune.schedules.restarts import Restarts
-from qwop.policies.state import ArrayState
+
+from ..fakes import Uniform
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -57,23 +58,6 @@ def test_a_restarted_game_is_the_saved_one() -> None:
         np.testing.assert_array_equal(env.save_game(1)["reals"], env.save_game(0)["reals"])
         observations, *_ = env.step(np.repeat(chosen, 2))
         assert not np.array_equal(observations[1], observation)
-
-
-@pytest.mark.parametrize("settings", [STRETCH, FALLS, FALLS.with_(seconds=1.0)])
-def test_it_goes_on_from_its_state_to_the_bit(settings: RestartSettings) -> None:
-    one, other = vector(settings), vector(settings)
-    one.reset(seed=3)
-    other.reset(seed=4)
-    for chosen in actions(100):
-        one.step(chosen)
-    state: Any = one.get_state()
-    del state["env"]["rows"]  # as in a file
-    other.set_state(state)
-    for chosen in actions(200, seed=1):
-        *mine, infos = one.step(chosen)
-        *others, other_infos = other.step(chosen)
-        for part, same in zip((*mine, infos["restarted"]), (*others, other_infos["restarted"]), strict=True):
-            np.testing.assert_array_equal(part, same)
 
 
 def test_a_reset_forgets_the_states_of_earlier_games() -> None:
@@ -151,22 +135,9 @@ def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
     assert 0.3 < started_anew / cut < 0.7
 
 
-class Uniform:
-    """A policy that presses keys at random."""
-
-    def initial_state(self, n: int) -> ArrayState:
-        return ()
-
-    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
-
-    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
-        return state
-
-
 def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
     collector = Collector(vector(RestartSettings(0.9, (-1.0, 0.4))), 300, np.random.default_rng(0))
-    sequences, ends = collector.collect(Uniform())
+    sequences, ends = collector.collect(Uniform(11))
     assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
 
 

@@ -34,15 +34,6 @@ def test_phases_follow_each_other_and_then_it_is_finished() -> None:
     assert one.finished
 
 
-def test_its_state_is_its_place() -> None:
-    one, other = schedule(ALONE, MIXED), schedule(ALONE, MIXED)
-    one.advance(33_000)
-    one.advance(500)
-    other.set_state(one.get_state())
-    assert (other.phase, other.progress, other.remaining) == (one.phase, one.progress, one.remaining)
-    assert other.get_state() == one.get_state()
-
-
 @pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
 def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more: tuple[Phase, ...]) -> None:
     short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)

@@ -19,6 +19,8 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 
+from ..fakes import Uniform
+
 CART = EnvironmentSpec("CartPole-v1")
 PICTURES = {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 1, "reward": "race"}
 
@@ -95,17 +97,7 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
     teacher = Teacher.of(policy, CART, "cart")
     games = TeacherWrapper(make_vector(CART, 3), teacher)
 
-    class Actor:
-        def initial_state(self, n: int) -> Any:
-            return ()
-
-        def step(self, observations: Any, state: Any) -> Any:
-            return np.full((len(observations), 2), 0.5, dtype=np.float32), ()
-
-        def feed(self, state: Any, actions: Any, rewards: Any) -> Any:
-            return ()
-
-    played, _ = Collector(games, 30, np.random.default_rng(0)).collect(Actor())
+    played, _ = Collector(games, 30, np.random.default_rng(0)).collect(Uniform(2))
     assert played.terminated.any()
     assert played.teacher is not None
     for step in range(30):
