@@ -93,7 +93,6 @@ SECTIONS: dict[str, Charts] = {
     },
     "Memory and demonstrations": {
         "share in memory": {source: f"memory/{source}" for source in SOURCES},
-        "share of demonstrations that enter memory": {"share": "demonstrations/entered"},
         "share of samples": {source: f"sampled/{source}" for source in SOURCES},
         "mean importance weight": {source: f"{source}/importance_weight" for source in SOURCES},
         "share of weights above the truncation": {source: f"{source}/truncated_share" for source in SOURCES},

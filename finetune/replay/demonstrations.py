@@ -166,22 +166,6 @@ def recorded_transitions(episodes: Sequence[Episode], settings: Any, gamma: floa
     return NStep(settings.n_steps).push(whole, gamma)
 
 
-def better(shown: Sequences, values: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """True for demonstrations whose player achieved more than the policy expects of itself, bool [n]:
-
-        Σ_t known_t · (G_t − V(s_t)) > 0
-
-    and for those of which no return is known. values: V(s_t), [n, k], in the unit of the rewards.
-
-    Oh et al. 2018, "Self-Imitation Learning", learn from single steps with G > V in the same way.
-    """
-    assert shown.returns is not None
-    assert shown.known is not None
-    gain: NDArray[np.float32] = np.where(shown.known, shown.returns - values, 0.0).sum(axis=1)
-    found: NDArray[np.bool_] = (gain > 0) | ~shown.known.any(axis=1)
-    return found
-
-
 def _episodes(run: "Run[Any, Any]") -> list[Episode] | None:
     if run.demonstrations is None or not run.settings.uses_demonstrations:
         return None

@@ -3,10 +3,6 @@
 import json
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,34 +132,6 @@ def test_a_resumed_run_keeps_the_rivals_that_it_began_with(
     assert found[0] == found[1]
 
 
-def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
-    population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    settings = (*small, "evaluation.games=0", "rounds=6")
-    code, _, wrong = population(*settings, "out=whole")
-    assert code == 0, wrong
-    script = "from qwop.commands import population; population()"
-    with subprocess.Popen(
-        [sys.executable, "-c", script, *settings, "out=killed"], cwd=tmp_path, stdout=subprocess.DEVNULL
-    ) as process:
-        while _rounds(tmp_path / "killed") < 2:
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-    before = _rounds(tmp_path / "killed")
-    assert 2 <= before < 6
-    code, _, wrong = population(*settings, "out=killed", "resume=true")
-    assert code == 0, wrong
-    assert _rounds(tmp_path / "killed") == 6
-    assert same(tmp_path / "whole/best.safetensors", tmp_path / "killed/best.safetensors")
-
-
-def _rounds(run: Path) -> int:
-    """Whole rows in a history."""
-    path = run / "history.jsonl"
-    return path.read_text().count("\n") if path.exists() else 0
-
-
 def test_any_environment_is_played_alone(population: Command, small: tuple[str, ...], tmp_path: Path) -> None:
     code, said, wrong = population(*small, "environment=CartPole-v1", "work.steps=40", "rounds=3", "out=cart")
     assert code == 0, wrong
@@ -193,22 +161,6 @@ def test_an_environment_that_fails_in_the_first_round_leaves_no_folder(
     assert population(*run)[0] == 0
 
 
-def test_an_environment_that_fails_later_is_not_the_fault_of_a_checkpoint(
-    population: Command, small: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: CartPoleEnv, action: object) -> None:
-        raise RuntimeError("no such level")
-
-    run = (*small, "environment=CartPole-v1", "evaluation.games=0", "out=cart")
-    assert population(*run, "rounds=1")[0] == 0
-    monkeypatch.setattr(CartPoleEnv, "step", fail)
-    code, said, wrong = population(*run, "rounds=2", "resume=true")
-    assert code == 2
-    assert wrong.startswith("qwop-population: environment CartPole-v1(): its step failed")
-    assert "stopped after round 1; the same command with resume=true continues from the last checkpoint" in said
-    assert checkpoints(tmp_path / "cart/checkpoints")
-
-
 def test_an_interrupted_run_names_the_checkpoint_that_it_continues_from(
     population: Command, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,21 +175,6 @@ def test_an_interrupted_run_names_the_checkpoint_that_it_continues_from(
     code, said, _ = population(*small, "rounds=3", "checkpoint_every=5", "out=run")
     assert code == 130
     assert "stopped after round 1, with a checkpoint of round 0; the same command with resume=true continues" in said
-
-
-def test_a_run_that_is_interrupted_in_its_first_round_is_begun_anew_by_resuming_it(
-    population: Command, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(self: Population, *arguments: Any) -> Any:
-        raise KeyboardInterrupt
-
-    run = (*small, "rounds=1", "evaluation.games=0", "out=run")
-    with monkeypatch.context() as patch:
-        patch.setattr(Population, "play_round", interrupted)
-        code, said, _ = population(*run)
-    assert code == 130
-    assert "stopped after round 0; the same command with resume=true starts anew\n" in said
-    assert population(*run, "resume=true")[0] == 0
 
 
 def test_agents_that_diverge_need_a_lower_rate_of_the_agents(population: Command, small: tuple[str, ...]) -> None:
@@ -370,17 +307,6 @@ def test_a_run_that_goes_on_without_films_drops_the_film_of_earlier_agents(
     assert population(*small, "rounds=2", "out=run", "resume=true")[0] == 0
     assert not (tmp_path / "run" / "best_race.mp4").exists()
     assert "<video" not in (tmp_path / "run" / "report.html").read_text()
-
-
-def test_reports_on_the_way_do_without_the_evaluation_of_earlier_agents(
-    population: Command, small: tuple[str, ...], tmp_path: Path
-) -> None:
-    assert population(*small, "rounds=1", "out=run")[0] == 0
-    (tmp_path / "run" / "evaluation.json").write_text("[")
-    code, _, wrong = population(*small, "rounds=2", "report_every=1", "out=run", "resume=true")
-    assert code == 0, wrong
-    assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["round"] == 2
-    assert "The best after round 2" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_finished_run_is_evaluated_against_others(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.qwop.saved import InMemory
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
@@ -20,6 +19,8 @@ from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, Vtrac
 from qwop.population.rewards import HAND_MADE, event_rewards, initial_rewards
 from qwop.population.settings import WorkSettings
 from qwop.population.training import AgentTrainer, RivalState, TrainingTask
+
+from ..finetune.runs import assert_same
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
@@ -49,15 +50,11 @@ def task_for(trainer: AgentTrainer, agents: PopulationAgents, seed: int = 0) -> 
 
 def equal(one: Any, other: Any) -> bool:
     """True if two states are the same to the bit."""
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, torch.Tensor):
-        return torch.equal(one, other)
-    if isinstance(one, InMemory):
-        return equal(one.arrays, other.arrays)
-    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one == other
+    try:
+        assert_same(one, other)
+    except AssertionError:
+        return False
+    return True
 
 
 @kinds

@@ -19,9 +19,9 @@ from ...experience.sequences import (
     discounted_returns,
     interleave,
 )
-from ...metrics import Metrics, UpdateStats
+from ...metrics import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
-from ...replay.demonstrations import Demonstrations, RecordedSequences, better, sequences_for
+from ...replay.demonstrations import Demonstrations, RecordedSequences, sequences_for
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import rewarded_alike
 from ...schedules.phase import Phase, PhaseValues
@@ -99,8 +99,8 @@ class ReturnRange:
 class AcerAgent(Agent):
     """Learns from live play and from memory.
 
-    Each iteration stores its live sequences and their share of demonstrations (with `only_better`, those of them that
-    are), updates once on the live sequences, and then Poisson(`replay_ratio`) times on samples from memory.
+    Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
+    then Poisson(`replay_ratio`) times on samples from memory.
     """
 
     def __init__(
@@ -146,8 +146,6 @@ class AcerAgent(Agent):
         timer = self._metrics.timer
         with timer.section("memory"):
             shown = self._next_demonstrations(now)
-            if shown is not None and live is not None and self.learner.settings.only_better:
-                shown = self._better(shown)
             parts = [part for part in (live, shown) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
@@ -206,15 +204,6 @@ class AcerAgent(Agent):
             return None
         count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)
         return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
-
-    def _better(self, shown: Sequences) -> Sequences | None:
-        """Those demonstrations whose player achieved more than the policy expects of itself; None if there are none."""
-        if not len(shown):
-            return None
-        values = self.learner.values(shown.observations[:, :-1])
-        enter = better(shown, values.reshape(shown.actions.shape))
-        self._metrics.add_update(UpdateStats({}, {"demonstrations": {"entered": float(enter.mean())}}))
-        return concatenate([shown], np.flatnonzero(enter)) if enter.any() else None
 
 
 def new_network(settings: AcerSettings) -> MakeNetwork:

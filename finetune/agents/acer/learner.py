@@ -95,11 +95,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             logits, _ = self.network(self._rows(observations))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
-    def values(self, observations: Observations) -> NDArray[np.float32]:
-        """V(s) in unscaled rewards, float32 [n], of n observations [..., *shape]."""
-        with torch.inference_mode():
-            return (self._value(self._rows(observations)) / self.settings.reward_scale).cpu().numpy()
-
     @torch.enable_grad()
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.

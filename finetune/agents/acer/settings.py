@@ -40,10 +40,6 @@ class AcerSettings(Discounted):
     """Learn demonstrated decisions by what their player achieved: the discounted return of the rest of the game is the
     target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need no
     importance weights, and imitation alone follows them (published: importance weights and Retrace)."""
-    only_better: bool = False
-    """Let demonstrations into memory only where their player achieved more than the policy expects of itself: sequences
-    whose returns exceed V on average (Oh et al. 2018). A worse player's games then do no harm. In phases without live
-    play, whose policy expects nothing yet, all enter."""
     hidden: Several[Width] = HIDDEN
     """Widths of a new network's hidden layers."""
     precision: Precision = "float32"

@@ -1,5 +1,4 @@
 import pytest
-from qwop.common.errors import BadInput
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.agents.ppo.settings import PpoSettings
@@ -16,20 +15,3 @@ def test_the_discount_keeps_its_horizon_in_seconds() -> None:
 def test_the_discount_stays_where_no_rate_is_known(settings: AcerSettings | PpoSettings | DdqnSettings) -> None:
     assert settings.gamma_at(2 * settings.gamma_rate) == pytest.approx(settings.gamma**0.5)
     assert settings.gamma_at(None) == settings.gamma
-
-
-@pytest.mark.parametrize(
-    ("kind", "wrong"),
-    [
-        (AcerSettings, {"precision": "float8"}),
-        (AcerSettings, {"delta": 0.0}),
-        (DdqnSettings, {"n_steps": 0}),
-        (DdqnSettings, {"epsilon_start": 1.5}),
-        (DdqnSettings, {"learning_rate": 0.0}),
-        (DdqnSettings, {"epsilon_share": 0.0}),
-        (PpoSettings, {"precision": "float8"}),
-    ],
-)
-def test_settings_that_cannot_be_used_are_refused(kind: type, wrong: dict[str, object]) -> None:
-    with pytest.raises(BadInput, match=next(iter(wrong))):
-        kind(**wrong)

@@ -7,7 +7,7 @@ from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.control import Branch
 from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
-from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences, better
+from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 
 from ..transitions import make_transitions
 
@@ -108,16 +108,6 @@ def test_a_policy_is_imitated_by_its_probabilities_and_a_person_by_the_actions(
         one = serving([episode], 2, 1).next(1)
         assert one.player is not None
         assert one.player[0].tolist() == expected
-
-
-def test_demonstrations_are_better_where_the_returns_that_are_known_exceed_the_values(
-    make_sequences: Callable[..., Sequences],
-) -> None:
-    returns = np.array([[2, 2, 2], [2, 2, 2], [9, 9, 3], [9, 9, 3], [0, 0, 0]], dtype=np.float32)
-    known = np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=np.bool_)
-    values = np.array([[1, 1, 4], [1, 1, 3.9], [1, 1, 4], [1, 1, 4], [1, 1, 1]], dtype=np.float32)
-    shown = replace(make_sequences(5, steps=3), returns=returns, known=known)
-    assert better(shown, values).tolist() == [False, True, False, True, True]
 
 
 def game(actors: list[int]) -> Episode:

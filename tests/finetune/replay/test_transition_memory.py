@@ -3,15 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
-from qwop.finetune.experience.transitions import Transitions, mixed
+from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.replay.observation_store import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..transitions import make_transitions
-from .contents import check, contents, nbytes
+from .contents import nbytes
 
 PICTURES = ObservationSpec((4, 36, 36), "uint8")
 
@@ -20,44 +18,6 @@ def pictures(n: int, first: int = 0) -> Transitions:
     frames = np.random.default_rng(0).integers(256, size=(1000, 36, 36)).astype(np.uint8)
     seen = np.stack([frames[i : i + 4] for i in range(first, first + n + 1)])
     return replace(make_transitions(n, first=first), observations=seen[:-1], next_observations=seen[1:])
-
-
-def test_every_transition_is_as_likely_as_any_other_the_newest_too() -> None:
-    one = TransitionMemory(20, ObservationSpec((1,)))
-    one.push(make_transitions(20))
-    one.push(make_transitions(7, first=20))
-    draws = np.bincount(one.sample(100_000, 1.0, np.random.default_rng(0)).transitions.actions, minlength=27)
-    assert not draws[:7].any()
-    assert ((draws[7:] - 5000) ** 2 / 5000).sum() < 43.8  # χ², 19 degrees of freedom, p = 0.001
-
-
-def test_weights_are_one() -> None:
-    one = TransitionMemory(4, ObservationSpec((1,)))
-    one.push(make_transitions(4))
-    sample = one.sample(10, 0.4, np.random.default_rng(0))
-    assert sample.weights.tolist() == one.sample(10, 0.4, np.random.default_rng(0)).weights.tolist() == [1.0] * 10
-
-
-def test_the_oldest_leave_first() -> None:
-    one = TransitionMemory(4, ObservationSpec((1,)))
-    for first in (0, 3, 6):
-        one.push(make_transitions(3, first=first))
-        check(one)
-    assert contents(one).actions.tolist() == [5, 6, 7, 8]
-
-
-def test_a_removed_source_is_gone_with_its_pictures() -> None:
-    one = TransitionMemory(40, PICTURES)
-    shown = replace(pictures(10, first=500), source=np.full(10, DEMONSTRATIONS, dtype=np.int8))
-    one.push(mixed(pictures(20), shown))
-    assert one.shares()["demonstrations"] == pytest.approx(1 / 3)
-    assert one.remove(DEMONSTRATIONS) == 10
-    kept, expected = contents(one), pictures(20)
-    assert kept.actions.tolist() == list(range(20))
-    assert np.array_equal(kept.observations, expected.observations)
-    assert np.array_equal(kept.next_observations, expected.next_observations)
-    one.clear()
-    assert len(one) == 0
 
 
 def test_its_state_puts_everything_back_and_holds_each_frame_once() -> None:

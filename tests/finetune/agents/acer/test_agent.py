@@ -117,27 +117,6 @@ def test_an_annealed_ratio_brings_in_fewer_and_fewer(tmp_path: Path, demonstrati
     assert shares[-1] < 0.1
 
 
-def test_without_live_play_the_memory_holds_demonstrations_alone(tmp_path: Path, demonstrations: Dataset) -> None:
-    phases = (Phase("shown", 200 / HOUR, demonstrations=Ramp(1.0, 1.0), live=False), PHASES[1])
-    run = Run(tmp_path, phases, demonstrations)
-    run.loop.run()
-    assert [share for name, share in run.shares if name == "shown"][:-1] == [1.0] * 9
-
-
-def test_the_values_of_a_trained_policy_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path: Path) -> None:
-    def largest_q(folder: Path, bias: float) -> float:
-        run = Run(folder, (Phase("alone", 20 / HOUR, learning_rate=Ramp(0, 0)),), value_decisions=200)
-        with torch.no_grad():
-            run.learner.network.policy_head.bias.copy_(torch.tensor([bias, 0.0]))
-        run.loop.run()
-        assert run.loop.decisions == 20
-        assert len(run.memory) == 40 + 4
-        return run.learner.network.q_head.bias.abs().max().item()
-
-    assert largest_q(tmp_path / "trained", bias=1.0) > 1
-    assert largest_q(tmp_path / "untrained", bias=0.0) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_learns_to_balance_a_pole(tmp_path: Path, seed: int) -> None:
@@ -185,38 +164,6 @@ def test_demonstrations_are_learned_by_the_returns_of_their_phase(tmp_path: Path
     gamma = AcerSettings().gamma
     expected = held.rewards[:, :-1] + gamma * held.rewards[:, 1:]
     assert np.allclose(held.returns[:, :-1][before_last], expected[before_last], rtol=1e-6)
-
-
-@pytest.mark.parametrize(("expected", "share"), [(1e4, 0.0), (-1e4, 1.0)])
-def test_demonstrations_that_are_no_better_than_expected_stay_out_of_memory(
-    tmp_path: Path, demonstrations: Dataset, expected: float, share: float
-) -> None:
-    settings = AcerSettings(only_better=True, learning_rate=1e-12)
-    run = Run(tmp_path, PHASES[:2], demonstrations, algorithm=settings)
-    with torch.no_grad():
-        run.learner.network.q_head.bias.fill_(expected * settings.reward_scale)
-    seen = np.zeros((3, 4), dtype=np.float32)
-    assert run.learner.values(seen) == pytest.approx([expected] * 3, rel=1e-3)
-    run.loop.run()
-    assert run.memory.shares()["demonstrations"] == share / 2
-    rows = [row for row in read_metrics(tmp_path) if row["phase"] == "mixed"]
-    assert {row["demonstrations/entered"] for row in rows} == {share}
-
-
-def test_better_demonstrations_can_become_fewer_than_one_an_iteration(tmp_path: Path, demonstrations: Dataset) -> None:
-    phases = (Phase("anneal", 400 / HOUR, demonstrations=Ramp(0.1, 0.1)),)
-    run = Run(tmp_path, phases, demonstrations, algorithm=AcerSettings(only_better=True))
-    run.loop.run()
-    assert run.loop.decisions == 400
-
-
-def test_all_demonstrations_enter_where_nothing_is_played(tmp_path: Path, demonstrations: Dataset) -> None:
-    phases = (Phase("shown", 200 / HOUR, demonstrations=Ramp(1.0, 1.0), live=False),)
-    run = Run(tmp_path, phases, demonstrations, algorithm=AcerSettings(only_better=True))
-    with torch.no_grad():
-        run.learner.network.q_head.bias.fill_(1e4)
-    run.loop.run()
-    assert len(run.memory) == 40
 
 
 def test_what_the_player_achieved_bounds_values_wherever_its_rewards_hold(tmp_path: Path) -> None:

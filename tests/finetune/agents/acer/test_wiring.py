@@ -223,19 +223,6 @@ def test_the_values_of_an_untrained_policy_are_not_fitted(
         assert len(agent.memory) == 12  # three times what 40 decisions need, rounded up
 
 
-def test_the_agent_stores_its_share_of_demonstrations(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
-    spec = EnvironmentSpec("CartPole-v1")
-    DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((4,)), 2)).write(
-        make_episode(30, actions=2, shape=(4,))
-    )
-    policy = Policy(ActorCritic(4, 2, (8,)), spec, ObservationSpec((4,)))
-    phases = (Phase("mixed", 1.0, demonstrations=Ramp(1.0, 1.0)),)
-    agent = build(make_run(phases, AcerSettings(), LOOP, policy, open_dataset(tmp_path / "demos")))
-    agent.learn(None, NOW)
-    assert agent.memory.shares()["demonstrations"] == 1.0
-    assert len(agent.memory) == 4
-
-
 @pytest.mark.parametrize("pause", ["interrupt", "phase"])
 def test_the_return_of_a_game_that_was_dropped_does_not_count(
     make_agent: Any, make_sequences: Callable[..., Sequences], pause: str

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.common.errors import BadInput
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
@@ -179,30 +178,6 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
     assert run.seen[len(slow) - 2][1] > 100
     assert fast[0][0] < 30
     assert fast[0][1] == fast[-1][1] == pytest.approx(0.99 ** (0.3 * 3), abs=1e-6)
-
-
-def test_demonstrations_of_another_environment_than_the_phase_are_refused(
-    tmp_path: Path, make_episode: Callable[..., Episode]
-) -> None:
-    dataset = write(
-        tmp_path / "demos", [make_episode(9, actions=11, shape=(71,))], DatasetInfo(QWOP, ObservationSpec((71,)), 11)
-    )
-    phases = (Phase("mixed", 1.0, Ramp(0.5, 0.5), environment={"frames_per_step": 1}),)
-    with pytest.raises(BadInput, match=r"phases\.mixed: uses demonstrations of"):
-        Run(tmp_path, phases, dataset, spec=QWOP)
-
-
-@pytest.mark.parametrize(
-    ("phase", "loop", "message"),
-    [
-        (Phase("values", 1.0, critic_only=True), {}, "critic_only"),
-        (Phase("x", 1.0), {"capacity": 30, "start": 10}, "loop.capacity=30"),
-        (Phase("x", 1.0), {"batch_size": 0}, "batch_size=0: expected"),
-    ],
-)
-def test_what_means_nothing_here_is_refused(tmp_path: Path, phase: Phase, loop: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        Run(tmp_path, (phase,), **loop)
 
 
 @pytest.mark.slow

@@ -42,11 +42,3 @@ def test_a_resumed_run_that_is_rewarded_for_events_equals_an_uninterrupted_one(
     assert isinstance(one.network, TwoTimescaleActorCritic)
     assert one.network.description() == {"hidden": [16], "memory": 16, "latent": 8, "period": 3}
     assert one.environment.settings["weights"][0] == 1
-
-
-def test_demonstrations_are_refused(finetune: Finetune) -> None:
-    code, _, message = finetune(
-        "algorithm=ftw", "schedule=live-only", "schedule.phases.alone.demonstrations=1", "out=run"
-    )
-    assert code == 2
-    assert "algorithm=ftw learns from live play alone" in message

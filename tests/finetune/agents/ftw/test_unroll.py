@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from qwop.finetune.agents.ftw.learner import TwoTimescaleUnroll, unroll
+from qwop.finetune.agents.ftw.learner import unroll
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
@@ -76,19 +76,3 @@ def test_the_slow_core_ticks_from_each_episodes_start() -> None:
         for t in range(30):
             assert ticked[row, t] == (age % 4 == 0)
             age = 0 if over[row, t] else age + 1
-
-
-def gradients(critic_only: bool) -> tuple[TwoTimescaleActorCritic, TwoTimescaleUnroll]:
-    network, (whole,) = make_network(), played(10)
-    found = unroll(network, whole, CPU, critic_only=critic_only)
-    found.policy.values.sum().backward()
-    return network, found
-
-
-def test_only_the_value_head_learns_from_a_critic_only_phase() -> None:
-    network, _ = gradients(critic_only=True)
-    learning = {name.split(".")[0] for name, weight in network.named_parameters() if weight.grad is not None}
-    assert learning == {"value_head"}
-    network, _ = gradients(critic_only=False)
-    learning = {name.split(".")[0] for name, weight in network.named_parameters() if weight.grad is not None}
-    assert learning == {"trunk", "slow_core", "prior", "fast_core", "posterior", "value_head"}

@@ -105,20 +105,6 @@ def test_a_phase_cannot_change_what_is_observed() -> None:
         build(make_run(phases, algorithm, PpoLoopSettings(num_envs=2), policy))
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"demonstrations": Ramp(1.0, 0.0)}, "algorithm=ppo has no memory"),
-        ({"imitation": Ramp(1.0, 1.0)}, "imitation: the run has no demonstrations"),
-    ],
-)
-def test_demonstrations_in_memory_and_imitation_of_none_are_refused(
-    tmp_path: Path, more: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        make(tmp_path, (Phase("shown", 1.0, **more),))
-
-
 def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path: Path) -> None:
     whole, network, _ = make(tmp_path / "whole", checkpoint_every=400, overlap=False)
     whole.run()
@@ -135,12 +121,6 @@ def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path: Path) -> 
     assert longer.decisions == 1200
     assert torch.equal(weights(network), weights(other))
     assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "part")
-
-
-def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path: Path) -> None:
-    loop, _, _ = make(tmp_path, checkpoint_every=1_000_000)
-    loop.run()
-    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.checkpoint"]
 
 
 @pytest.mark.parametrize("overlap", [True, False])

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.learner import PpoLearner
-from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor, ActorCritic, Values
 from torch import Tensor, nn
@@ -67,12 +66,6 @@ def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences: Call
     one.update(played(make_sequences, network), NOW)
     assert torch.equal(q_head, network.q_head.weight)
     assert not torch.equal(trunk, network.trunk[0].weight)
-
-
-def test_a_batch_of_one_decision_is_refused() -> None:
-    assert PpoLoopSettings(num_envs=1, steps=2).decisions == 2
-    with pytest.raises(BadInput, match="num_envs=1 and steps=1: PPO learns from 2 decisions"):
-        PpoLoopSettings(num_envs=1, steps=1)
 
 
 def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[..., Sequences]) -> None:

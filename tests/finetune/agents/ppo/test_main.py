@@ -94,27 +94,6 @@ def test_a_clone_can_be_continued_on_live_play(
     assert finetune(*settings, "out=run", "resume=true")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["policy=scratch", "environment=QWOP-v1", *SMALL, "algorithm.epochs=0"], "algorithm.epochs=0"),
-        (["policy=scratch", "environment=QWOP-v1", *SMALL, "+loop.replay_ratio=4"], "replay_ratio"),
-        (
-            ["policy=scratch", "environment=QWOP-v1", *SMALL, "+schedule.phases.race.environment.reward=pace"],
-            "reward=pace",
-        ),
-    ],
-)
-def test_mistakes_are_one_line_and_leave_nothing(
-    finetune: Finetune, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    code, _, heard = finetune(*arguments, "out=run")
-    assert code == 2
-    assert said in heard
-    assert heard.count("\n") == 1
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_policy_learns_in_races_against_itself(finetune: Finetune, tmp_path: Path) -> None:
     """Also where a number of games is no multiple of a race's runners."""
     settings = [*(one for one in SMALL if "schedule" not in one), "schedule=live-only", "schedule.scale=1e-4"]

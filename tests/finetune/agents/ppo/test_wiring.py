@@ -114,12 +114,3 @@ def test_a_clone_takes_a_value_head_on_its_own_layers() -> None:
     with torch.no_grad():
         agent.network.policy_head.bias.add_(1.0)
     assert not torch.equal(agent.network.logits(rows), clone.logits(rows))
-
-
-@pytest.mark.parametrize(("network", "values"), [(Actor(4, 2, (4,)), None), (ActorCritic(4, 2, (4,)), Values(4, (4,)))])
-def test_policies_whose_layers_cannot_be_shared_are_refused(
-    network: Actor | ActorCritic, values: Values | None
-) -> None:
-    policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
-    with pytest.raises(BadInput, match=r"algorithm\.shared=true: .* set algorithm\.shared=false"):
-        build_for(policy, SETTINGS.with_(shared=True))

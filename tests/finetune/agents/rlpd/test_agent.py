@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.common.errors import BadInput
-from qwop.datasets.reader import Dataset
 from qwop.datasets.schema import Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
-from qwop.finetune.agents.rlpd.learner import build as build_agent
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
@@ -19,11 +16,9 @@ from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
-from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ
 
 from ...replay.contents import contents
-from ...runs import make_run
 
 SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
 LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
@@ -146,31 +141,3 @@ def test_epsilon_falls_along_the_schedule() -> None:
         agent.advance(decisions, 1000)
         found.append(agent.measurements()["learner/epsilon"])
     assert found == pytest.approx([0.1, 0.055, 0.01, 0.01])
-
-
-def build_small(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any = None, **loop: Any) -> RlpdAgent:
-    policy = Policy(network or EnsembleQ(4, 2, (4,), members=2), CARTPOLE, ObservationSpec((4,)))
-    return build_agent(
-        make_run(phases, SETTINGS, RlpdLoopSettings(**{"num_envs": 2, "steps": 4, **loop}), policy, dataset)
-    )
-
-
-@pytest.mark.parametrize(
-    ("phase", "more", "message"),
-    [
-        ({"critic_only": True}, {}, "schedule.phases.one.critic_only: algorithm=rlpd"),
-        ({}, {"capacity": 13, "start": 5}, "loop.capacity=13: fewer transitions than loop.start=5, or .* .14."),
-        ({}, {"capacity": 20, "start": 21}, "loop.capacity=20: fewer transitions than loop.start=21"),
-    ],
-)
-def test_what_it_cannot_learn_from_is_refused(phase: dict[str, Any], more: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        build_small((Phase("one", 1.0, **phase),), None, **more)
-
-
-def test_a_subset_is_of_the_ensemble() -> None:
-    with pytest.raises(BadInput, match="subset=3: more than members=2"):
-        RlpdSettings(members=2, subset=3)
-    policy = Policy(EnsembleQ(4, 2, (4,), members=1), CARTPOLE, ObservationSpec((4,)))
-    with pytest.raises(BadInput, match=r"algorithm.subset=2: the policy's ensemble has 1 members"):
-        build_agent(make_run((Phase("one", 1.0),), RlpdSettings(), RlpdLoopSettings(), policy))

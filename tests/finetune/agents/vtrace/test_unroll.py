@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.learner import unroll
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
-from qwop.finetune.experience.sequences import Sequences, TruncatedObservations, concatenate
+from qwop.finetune.experience.sequences import Sequences, concatenate
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.state import to_arrays, to_tensors
 
@@ -57,30 +57,6 @@ def test_sequences_cut_in_two_are_one_unroll() -> None:
     close(one.state, second.state)
 
 
-def test_the_rows_of_a_batch_do_not_know_each_other() -> None:
-    (whole,) = played(20)
-    network = make_network()
-    together = unroll(network, whole, CPU)
-    for row in range(len(whole)):
-        mine = whole.finals.sequence == row
-        alone = replace(
-            whole,
-            **{
-                name: getattr(whole, name)[row : row + 1]
-                for name in (
-                    "observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated", "source"
-                )
-            },
-            finals=TruncatedObservations(
-                whole.finals.sequence[mine] * 0, whole.finals.step[mine], whole.finals.observations[mine]
-            ),
-            state=tuple(part[row : row + 1] for part in whole.state),
-        )  # fmt: skip
-        found = unroll(network, alone, CPU)
-        torch.testing.assert_close(found.values, together.values[row : row + 1])
-        torch.testing.assert_close(found.final_values, together.final_values[row : row + 1])
-
-
 def test_the_state_is_reset_where_an_episode_begins() -> None:
     """After an end, nothing depends on the state that the sequence began with."""
     (whole,) = played(20)
@@ -106,14 +82,6 @@ def test_a_stopped_episode_is_valued_with_the_state_that_it_had() -> None:
         memory, _ = network.remember(network.encode(torch.from_numpy(whole.finals.observations[:1])), state)
         value = network.value_head(memory).item()
     assert unroll(network, whole, CPU).final_values[row, step].item() == pytest.approx(value, rel=1e-5)
-
-
-def test_only_the_value_head_learns_from_a_critic_only_phase() -> None:
-    (whole,) = played(10)
-    network = make_network()
-    unroll(network, whole, CPU, critic_only=True).values.sum().backward()
-    learning = {name for name, weight in network.named_parameters() if weight.grad is not None}
-    assert learning == {"value_head.weight", "value_head.bias"}
 
 
 def test_states_go_with_their_sequences() -> None:
