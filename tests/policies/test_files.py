@@ -1,8 +1,10 @@
 """Policy files: what comes back, and what is refused."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,15 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, Values
 from qwop.policies.policy import Policy
-from qwop.policies.q_networks import DuelingQ, EnsembleQ
 from qwop.policies.seal import seal, with_room
 from safetensors import safe_open
 from safetensors.torch import save_file
+
+from .test_process_states import NETWORKS, made
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
 
 
 def make_policy() -> Policy:
@@ -24,57 +29,27 @@ def make_policy() -> Policy:
     return Policy(network, EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), ObservationSpec((71,)), {"seed": 7})
 
 
-def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
-    policy = make_policy()
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_saved_policy_comes_back_whole(name: str, tmp_path: Path) -> None:
+    policy = replace(made(name), training={"seed": 7}, greedy=False, sharpness=0.5)
+    network: Any = policy.network
+    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, network.observation_size)))
+    if hasattr(network, "epsilon"):
+        network.epsilon.fill_(0.25)
     loaded = load_policy(save_policy(tmp_path / "new" / "p.safetensors", policy))
-    rows = np.random.default_rng(1).normal(size=(10, 71)).astype(np.float32)
-    assert np.array_equal(loaded.probabilities(rows), policy.probabilities(rows))
-    assert loaded.environment == policy.environment
-    assert loaded.observation == ObservationSpec((71,))
-    assert loaded.training == {"seed": 7}
-    for name, tensor in policy.network.state_dict().items():
-        assert torch.equal(loaded.network.state_dict()[name], tensor)
-
-
-@pytest.mark.parametrize("architecture", [Actor, ValuedActor])
-def test_an_actor_comes_back(tmp_path: Path, architecture: type[Actor]) -> None:
-    network = architecture(4, 3, (16, 8), torch.Generator().manual_seed(0))
-    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 4)))
-    loaded = load_policy(
-        save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
-    ).network
-    rows = torch.randn(10, 4)
-    assert type(loaded) is architecture
-    assert torch.equal(loaded.logits(rows), network.logits(rows))
-
-
-@pytest.mark.parametrize("sharpness", [0.5, 5.0])
-def test_the_way_to_play_comes_back(tmp_path: Path, sharpness: float) -> None:
-    path = save_policy(tmp_path / "policy.safetensors", replace(make_policy(), greedy=False, sharpness=sharpness))
-    found = load_policy(path)
-    assert (found.greedy, found.sharpness) == (False, sharpness)
-
-
-def test_values_come_back_beside_the_policy_they_were_learned_with(tmp_path: Path) -> None:
-    generator = torch.Generator().manual_seed(0)
-    policy = Policy(
-        Actor(4, 3, (16, 8), generator),
-        EnvironmentSpec("CartPole-v1"),
-        ObservationSpec((4,)),
-        values=Values(4, (12, 5), generator),
-    )
-    loaded = load_policy(save_policy(tmp_path / "p", policy))
-    assert policy.values is not None
-    assert loaded.values is not None
-    scaled = torch.randn(7, 4)
-    assert torch.equal(loaded.values(scaled), policy.values(scaled))
-    assert torch.equal(loaded.network.logits(scaled), policy.network.logits(scaled))
-    bare = load_policy(save_policy(tmp_path / "bare", replace(policy, values=None)))
-    assert bare.values is None
+    assert type(loaded.network) is type(network)
+    assert (loaded.environment, loaded.observation) == (policy.environment, policy.observation)
+    assert (loaded.training, loaded.greedy, loaded.sharpness) == ({"seed": 7}, False, 0.5)
+    for part, tensor in network.state_dict().items():
+        assert torch.equal(loaded.network.state_dict()[part], tensor)
+    assert (loaded.values is None) is (policy.values is None)
+    if policy.values is not None and loaded.values is not None:
+        scaled = torch.randn(7, 4)
+        assert torch.equal(loaded.values(scaled), policy.values(scaled))
 
 
 def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> None:
-    policy = Policy(Actor(4, 3, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=Values(4, (12,)))
+    policy = Policy(Actor(4, 3, (8,)), CARTPOLE, ObservationSpec((4,)), values=Values(4, (12,)))
     path = save_policy(tmp_path / "p", policy)
     with safe_open(path, framework="pt") as file:
         document = json.loads(file.metadata()[METADATA])
@@ -82,29 +57,6 @@ def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> No
     for values in ({"hidden": [13]}, {"hidden": "12"}, {}, 12):
         write(path, tensors, {**document, "values": values})
         assert "SHA-256" not in refused(path)
-
-
-def test_a_dueling_network_comes_back_with_its_epsilon(tmp_path: Path) -> None:
-    network = DuelingQ(4, 3, (16, 8), torch.Generator().manual_seed(0))
-    network.epsilon.fill_(0.25)
-    loaded = load_policy(
-        save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
-    ).network
-    rows = torch.randn(10, 4)
-    assert isinstance(loaded, DuelingQ)
-    assert torch.equal(loaded(rows), network(rows))
-    assert torch.equal(loaded.logits(rows), network.logits(rows))
-
-
-def test_an_ensemble_comes_back_with_its_members(tmp_path: Path) -> None:
-    network = EnsembleQ(4, 3, (16, 8), torch.Generator().manual_seed(0), members=3)
-    network.epsilon.fill_(0.25)
-    policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    loaded = load_policy(save_policy(tmp_path / "p", policy)).network
-    rows = torch.randn(10, 4)
-    assert isinstance(loaded, EnsembleQ)
-    assert torch.equal(loaded.member_values(rows), network.member_values(rows))
-    assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 
 def test_equal_policies_give_equal_bytes_and_leave_nothing_beside(tmp_path: Path) -> None:
@@ -140,18 +92,22 @@ def refused(path: Path) -> str:
     return message
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    assert "no such file" in refused(tmp_path / "absent.safetensors")
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    assert "a folder" in refused(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"short", b"hello, this is text and not a policy", b"\x00" * 64])
-def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "p.safetensors").write_bytes(content)
-    assert "not a safetensors file" in refused(tmp_path / "p.safetensors")
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "a folder"),
+        (lambda path: path.write_bytes(b""), "not a safetensors file"),
+        (lambda path: path.write_bytes(b"hello, this is text and not a policy"), "not a safetensors file"),
+        (lambda path: path.write_bytes(b"\x00" * 64), "not a safetensors file"),
+        (lambda path: save_policy(path, make_policy()).write_bytes(path.read_bytes()[:-100]), "not a safetensors file"),
+        (lambda path: save_file({"w": torch.zeros(2)}, path), "without the description of a policy"),
+    ],
+    ids=["missing", "folder", "empty", "text", "zeros", "torn", "weights alone"],
+)
+def test_what_is_no_policys_file_is_refused(make: Callable[[Path], object], said: str, tmp_path: Path) -> None:
+    make(tmp_path / "p.safetensors")
+    assert said in refused(tmp_path / "p.safetensors")
 
 
 def write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, object]) -> Path:
@@ -163,7 +119,7 @@ def write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, obje
 
 
 def test_a_file_with_any_bit_flipped_is_refused(tmp_path: Path) -> None:
-    policy = Policy(Actor(4, 3, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), {"seed": 7})
+    policy = Policy(Actor(4, 3, (8,)), CARTPOLE, ObservationSpec((4,)), {"seed": 7})
     whole = save_policy(tmp_path / "p", policy).read_bytes()
     for bit in range(0, 8 * len(whole), 7):
         altered = bytearray(whole)
@@ -189,17 +145,6 @@ def test_a_description_with_doubled_names_says_so_with_a_digest_or_without(tmp_p
         with (tmp_path / "p").open("rb+") as file:
             seal(file)
     assert "twice" in refused(tmp_path / "p")
-
-
-def test_a_torn_file_is_refused(tmp_path: Path) -> None:
-    path = save_policy(tmp_path / "p", make_policy())
-    path.write_bytes(path.read_bytes()[:-100])
-    assert "not a safetensors file" in refused(path)
-
-
-def test_weights_without_a_description_are_refused(tmp_path: Path) -> None:
-    save_file({"w": torch.zeros(2)}, tmp_path / "p")
-    assert "without the description of a policy" in refused(tmp_path / "p")
 
 
 def rewritten(path: Path, **changes: object) -> Path:

@@ -12,7 +12,6 @@ from qwop.policies.networks import (
     ActorCritic,
     LayeredNetwork,
     TanhActorCritic,
-    TrunkedPolicy,
     ValuedActor,
     Values,
     with_q_head,
@@ -24,12 +23,6 @@ from qwop.policies.scaling import ROWS_AT_ONCE, ObservationScaler, PixelScaler, 
 
 def test_published_size_has_54166_parameters() -> None:
     assert sum(parameter.numel() for parameter in ActorCritic(71, 11).parameters()) == 54_166
-
-
-def test_forward_gives_logits_and_q_of_every_action_for_any_leading_axes() -> None:
-    network = ActorCritic(71, 11)
-    logits, q = network(torch.zeros(5, 3, 71))
-    assert logits.shape == q.shape == (5, 3, 11)
 
 
 def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biases_are_zero() -> None:
@@ -65,18 +58,6 @@ def test_heads_of_values_have_gain_one_and_do_not_see_beyond_eight_deviations() 
     for head in (values.head, ValuedActor(4, 2, (16,)).value_head):
         assert head.weight.norm().item() == pytest.approx(1.0, abs=1e-5)
     assert torch.equal(values(torch.full((1, 4), 1e9)), values(torch.full((1, 4), SCALED_LIMIT)))
-
-
-def test_scaler_changes_nothing_until_it_is_fitted() -> None:
-    rows = torch.randn(8, 3)
-    assert torch.equal(ObservationScaler(3)(rows), rows)
-
-
-def test_fitted_scaler_gives_mean_zero_and_deviation_one() -> None:
-    rows = np.random.default_rng(0).normal([5.0, -300.0], [0.1, 20.0], size=(4000, 2)).astype(np.float32)
-    scaled = ObservationScaler(2).fit(rows)(torch.from_numpy(rows))
-    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-3)
-    np.testing.assert_allclose(scaled.std(0), 1, atol=1e-3)
 
 
 @pytest.mark.parametrize("constant", [0.0, 7.25, -1e6])
@@ -220,33 +201,10 @@ def test_the_network_of_2013_is_smaller_and_its_description_says_so() -> None:
         QNetwork.from_description(spec, 4, {**older, "convolutions": "deep"})
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor])
-def test_policies_have_the_convolutions_that_their_description_names(architecture: type[TrunkedPolicy]) -> None:
-    spec = ObservationSpec((4, 84, 84), "uint8")
-    network = architecture(spec, 4, (256,), convolutions="nips")
-    convolutions = [one for one in network.modules() if isinstance(one, torch.nn.Conv2d)]
-    assert [one.out_channels for one in convolutions] == [16, 32]
-    again = architecture.from_description(spec, 4, network.description())
-    assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
-    assert architecture.from_description(spec, 4, {"hidden": [8]}).description()["convolutions"] == "nature"
-    with pytest.raises(ValueError, match="expected one of nature, nips, fine"):
-        architecture.from_description(spec, 4, {"hidden": [8], "convolutions": "deep"})
-    assert "convolutions" not in architecture(4, 2, (8,), convolutions="nips").description()
-
-
 def test_small_strides_leave_more_of_a_small_picture() -> None:
     spec = ObservationSpec((3, 36, 36), "uint8")
     widths = {kind: Convolutions(spec, kind=kind).width for kind in ("nature", "nips", "fine")}
     assert widths == {"nature": 64, "nips": 32 * 3 * 3, "fine": 64 * 8 * 8}
-
-
-def test_values_of_pictures_have_the_convolutions_that_their_description_names() -> None:
-    spec = ObservationSpec((4, 84, 84), "uint8")
-    values = Values(spec, (8,), convolutions="nips")
-    again = Values.from_description(spec, values.description())
-    assert [p.shape for p in again.parameters()] == [p.shape for p in values.parameters()]
-    assert values.trunk.width == 8
-    assert sum(isinstance(one, torch.nn.Conv2d) for one in values.modules()) == 2
 
 
 def test_a_dueling_network_shares_its_convolutions() -> None:
@@ -300,14 +258,6 @@ def test_bytes_that_are_no_picture_are_scaled_to_one(architecture: type[LayeredN
     torch.testing.assert_close(logits, again)
 
 
-def test_q_values_of_bytes_are_those_of_the_numbers_that_the_scaler_makes_of_them() -> None:
-    network = QNetwork(ObservationSpec((2, 36, 36), "uint8"), 6, (8,), torch.Generator().manual_seed(0))
-    pictures = torch.randint(256, (5, 2 * 36 * 36), dtype=torch.uint8)
-    q = network(pictures)
-    assert not torch.allclose(q, q[:1])
-    torch.testing.assert_close(q, network(pictures.float()))
-
-
 def test_bytes_are_scaled_to_one() -> None:
     assert PixelScaler()(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([0.0, 0.2, 1.0])
 
@@ -315,17 +265,6 @@ def test_bytes_are_scaled_to_one() -> None:
 def test_a_picture_too_small_for_the_convolutions_is_refused() -> None:
     with pytest.raises(BadInput, match=r"pictures of 20 × 84 pixels, .* at least 36 × 36; enlarge them"):
         ActorCritic(ObservationSpec((20, 84), "uint8"), 6)
-
-
-@pytest.mark.parametrize(("dueling", "layer_norm"), [(False, False), (False, True), (True, False)])
-def test_a_q_network_is_described_and_built_again(dueling: bool, layer_norm: bool) -> None:
-    network = QNetwork(4, 3, (8, 6), dueling=dueling, layer_norm=layer_norm)
-    again = QNetwork.from_description(network.observation, 3, network.description())
-    again.load_state_dict(network.state_dict())
-    rows = torch.randn(5, 4)
-    assert torch.equal(again(rows), network(rows))
-    assert hasattr(network, "value") is dueling
-    assert any(isinstance(one, torch.nn.LayerNorm) for one in network.modules()) is layer_norm
 
 
 def test_a_q_network_with_a_wrong_description_is_refused() -> None:

@@ -21,15 +21,6 @@ def make_policy(shape: tuple[int, ...] = (71,), actions: int = 11) -> Policy:
     return Policy(network, EnvironmentSpec(), ObservationSpec(shape))
 
 
-def test_probabilities_are_a_distribution_over_the_actions() -> None:
-    rows = np.random.default_rng(0).normal(size=(100, 71)).astype(np.float32)
-    probabilities = make_policy().probabilities(rows)
-    assert probabilities.shape == (100, 11)
-    assert probabilities.dtype == np.float32
-    assert (probabilities > 0).all()
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
-
-
 def test_probabilities_are_the_softmax_of_the_logits() -> None:
     policy = make_policy()
     rows = np.random.default_rng(0).normal(size=(3, 71)).astype(np.float32)
@@ -86,13 +77,6 @@ def test_an_action_of_probability_zero_is_never_drawn(weights: list[float], unif
     assert probabilities[0, actions[0]] > 0
 
 
-def test_the_largest_uniform_still_draws_an_action() -> None:
-    uniform = np.array([np.nextafter(1, 0)])
-    for weights in ([0.1, 0.2, 0.7], [0.3, 0.3, 0.3], [0.5, 0.5, 0.0]):
-        actions, _ = choose(np.array([weights], dtype=np.float32), uniform)
-        assert weights[actions[0]] > 0
-
-
 def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
     policy = make_policy((4,), 3)
     rows = np.tile(np.float32([1.0, -1.0, 0.5, 0.0]), (20_000, 1))
@@ -104,11 +88,6 @@ def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
 def test_a_network_of_another_size_is_not_a_policy_for_these_observations() -> None:
     with pytest.raises(BadInput, match=r"observations float32 \[71\] cannot take float32 \[4\]"):
         Policy(ActorCritic(71, 11), EnvironmentSpec(), ObservationSpec((4,)))
-
-
-def test_a_network_for_numbers_is_not_a_policy_for_images() -> None:
-    with pytest.raises(BadInput, match=r"float32 \[12\] cannot take uint8 \[2, 2, 3\]"):
-        Policy(ActorCritic(12, 2), EnvironmentSpec(), ObservationSpec((2, 2, 3), "uint8"))
 
 
 def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
@@ -142,13 +121,6 @@ def test_observations_that_do_not_fit_say_what_the_policy_sees(observations: Any
     policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("CartPole-v1"), seen)
     with pytest.raises(BadInput, match=said):
         policy.act(observations)
-
-
-def test_a_policy_of_pictures_refuses_numbers_between_0_and_1() -> None:
-    seen = ObservationSpec((36, 36), "uint8")
-    policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("QWOP-v1"), seen)
-    with pytest.raises(BadInput, match=r"float64 \[1, 36, 36\], but the policy sees uint8 \[n, 36, 36\]"):
-        policy.act(np.full((1, 36, 36), 0.5))
 
 
 def test_act_is_greedy_unless_it_is_asked_to_draw() -> None:

@@ -12,7 +12,7 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import ROWS, Policy
 from qwop.policies.rollout import Game, play
-from qwop.policies.state import concatenate_rows, put_rows, reset_rows, select_rows, to_arrays, to_tensors
+from qwop.policies.state import put_rows, reset_rows, select_rows
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 
@@ -57,22 +57,6 @@ def test_rows_are_taken_and_put_back_into_a_copy(rows: slice | np.ndarray) -> No
     assert not any(part.any() for part in blank)
 
 
-def test_states_are_joined_row_by_row() -> None:
-    whole = state_of(5)
-    parts = [select_rows(whole, slice(2)), select_rows(whole, slice(2, 5))]
-    assert all(map(np.array_equal, concatenate_rows(parts), whole))
-
-
-def test_tensors_and_arrays_are_copies_of_each_other() -> None:
-    state = state_of(3)
-    tensors = to_tensors(state)
-    back = to_arrays(tensors)
-    tensors[0].fill_(7)
-    assert all(map(np.array_equal, state, state_of(3)))
-    assert all(map(np.array_equal, back, state_of(3)))
-    assert [part.dtype for part in back] == [part.dtype for part in state]
-
-
 def test_a_memoryless_policy_has_an_empty_state() -> None:
     policy = Policy(ActorCritic(4, 2), CARTPOLE, ObservationSpec((4,)))
     rows = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
@@ -113,15 +97,6 @@ def test_games_are_the_same_however_many_are_played_at_a_time(
     for num_envs in (3, 11):
         assert all(map(same, one_by_one, play(policy, episodes=11, seed=2, greedy=False, num_envs=num_envs)))
     assert len({game.actions.tobytes() for game in one_by_one}) > 5
-
-
-def test_a_saved_policy_plays_the_same_games(alternating: MakePolicy, tmp_path: Path) -> None:
-    policy = alternating(CARTPOLE)
-    with torch.no_grad():
-        policy.network.weight.fill_(0.5)
-    loaded = load_policy(save_policy(tmp_path / "p.safetensors", policy))
-    games = [list(play(one, episodes=5, seed=0, greedy=False)) for one in (policy, loaded)]
-    assert all(map(same, *games))
 
 
 def test_an_architecture_that_is_not_registered_is_refused(

@@ -1,17 +1,15 @@
 """The two-timescale core: which part moves when, and what gradients pass."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.policies.state import reset_rows
-from qwop.policies.two_timescale import CoreOutput, TwoTimescaleActorCritic, TwoTimescaleState, scale_gradient
+from qwop.policies.two_timescale import CoreOutput, TwoTimescaleActorCritic, TwoTimescaleState
 from torch import Tensor
 
 
@@ -115,11 +113,6 @@ def test_gradients_into_the_slow_core_scale_with_their_factor() -> None:
     torch.testing.assert_close(again, fast)
 
 
-def test_scaling_gradients_leaves_the_numbers_alone() -> None:
-    numbers = torch.randn(1000, generator=torch.Generator().manual_seed(0)) * 1e3
-    assert torch.equal(scale_gradient(numbers, 0.3), numbers)
-
-
 def test_the_last_action_and_reward_are_observed_once() -> None:
     network, seen = make_network(), observations(1, 3)
     _, first = network.think(seen[0], network.initial_state(1))
@@ -130,19 +123,6 @@ def test_the_last_action_and_reward_are_observed_once() -> None:
     assert not any(torch.equal(latents[i], latents[j]) for i in range(4) for j in range(i))
     forgotten = network.think(seen[1], one)[1]
     assert not TwoTimescaleState(*forgotten).fed.any()
-
-
-def test_a_policy_file_keeps_the_period_and_plays_the_same_games(tmp_path: Path) -> None:
-    spec = EnvironmentSpec("CartPole-v1")
-    policy = Policy(make_network(period=7), spec, ObservationSpec((4,)))
-    loaded = load_policy(save_policy(tmp_path / "policy.safetensors", policy))
-    assert isinstance(loaded.network, TwoTimescaleActorCritic)
-    assert loaded.network.description() == {"hidden": [16], "memory": 16, "latent": 16, "period": 7}
-    one, several = (
-        [*play(each, episodes=6, seed=0, greedy=False, num_envs=n)] for each, n in ((policy, 1), (loaded, 6))
-    )
-    assert [game.actions.tolist() for game in one] == [game.actions.tolist() for game in several]
-    assert all(np.array_equal(a.probabilities, b.probabilities) for a, b in zip(one, several, strict=True))
 
 
 def test_a_period_can_change_between_decisions() -> None:
