@@ -4,14 +4,26 @@ In networks as small as a policy's, autograd's bookkeeping and new memory for ev
 arithmetic.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from .tanh import Tanh, curve
+
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
+
+
+class Views(NamedTuple):
+    """Some rows of the buffers: activations of each hidden layer; the same in full precision, of which those of the
+    last layer hold; gradients of each, none of which hold; calls that write tanh of the latter into the first."""
+
+    hidden: list[Tensor]
+    precise: list[Tensor]
+    slopes: list[Tensor]
+    curves: list[Callable[[], object]]
 
 
 class DenseLayers:
@@ -32,7 +44,7 @@ class DenseLayers:
         self._head_biases: list[Tensor] = [one.bias for one in heads]
         self._lender: DenseLayers | None = None
         self._kept: Sequence[Tensor] = ()
-        self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
+        self._tanh = any(isinstance(one, Tanh) for one in layers)
         self._low = low
         self._held: list[Tensor] = []
         self._forget()
@@ -44,7 +56,7 @@ class DenseLayers:
         """These modules, if they are linear layers with tanh, or ReLU, after each but the last; else None. beside: a
         second last layer."""
         linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
-        fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({nn.Tanh}, {nn.ReLU})
+        fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({Tanh}, {nn.ReLU})
         return cls(layers, low, beside) if fits else None
 
     def share_buffers(self, others: "DenseLayers") -> None:
@@ -63,7 +75,7 @@ class DenseLayers:
 
         kept: factors of each hidden layer's ReLU units, [n, width], such as 0 for those that are dropped out.
         """
-        hidden, precise, _ = self._views_of(len(inputs))
+        hidden, precise, slopes, curves = self._views_of(len(inputs))
         self._kept = kept
         if self._low:
             torch._foreach_copy_(self._low_weights, self._hidden_weights)
@@ -73,9 +85,11 @@ class DenseLayers:
         weights = self._held or [one.t() for one in self._low_weights]
         layers = zip(weights, self._low_biases, hidden, precise, strict=True)
         for layer, (weight, bias, here, wide) in enumerate(layers):
-            torch.addmm(bias, below, weight, out=here)
-            if not self._low:
-                here.tanh_() if self._tanh else here.clamp_min_(0.0)
+            torch.addmm(bias, below, weight, out=slopes[layer] if curves else here)
+            if curves:
+                curves[layer]()
+            elif not self._low:
+                here.clamp_min_(0.0)
             elif self._tanh:
                 here.copy_(wide.copy_(here).tanh_())  # tanh of bfloat16 takes five times as long
             else:
@@ -107,7 +121,7 @@ class DenseLayers:
 
         gradient: of the loss with respect to the result of the last `forward`, or to its first n columns: [outputs, n].
         """
-        hidden, precise, slopes = self._views_of(gradient.shape[1])
+        hidden, precise, slopes, _ = self._views_of(gradient.shape[1])
         heads = into[2 * len(hidden) :]
         parts = gradient.split([len(one) for one in self._head_biases])
         for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
@@ -144,7 +158,7 @@ class DenseLayers:
         self._rows = 0
         self._buffers: list[Tensor] = []
         self._widths: list[int] = []
-        self._views: dict[int, tuple[list[Tensor], list[Tensor], list[Tensor]]] = {}
+        self._views: dict[int, Views] = {}
         self._inputs = self._last = torch.empty(0)
         self._low_weights: list[Tensor] = self._lowered(self._hidden_weights)
         self._low_biases: list[Tensor] = self._lowered(self._hidden_biases)
@@ -163,9 +177,8 @@ class DenseLayers:
                 slope, here = slope.view(torch.int16), here.view(torch.int16)
             torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=here)
 
-    def _views_of(self, n: int) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-        """The first n rows of the buffers: activations of each hidden layer, the same in full precision, of which those
-        of the last layer hold, and gradients of each, none of which hold."""
+    def _views_of(self, n: int) -> "Views":
+        """The first n rows of the buffers."""
         if self._lender is not None:
             return self._lender._views_of(n)
         if n > self._rows:
@@ -181,7 +194,9 @@ class DenseLayers:
                 return [one[: n * width].view(n, width) for one, width in zip(buffers, self._widths, strict=True)]
 
             hidden, slopes = views(halves), views([slope] * len(halves))
-            self._views[n] = hidden, views([wide] * len(halves)) if self._low else hidden, slopes
+            precise = views([wide] * len(halves)) if self._low else hidden
+            curved = zip(slopes, hidden, strict=True) if self._tanh and not self._low else ()
+            self._views[n] = Views(hidden, precise, slopes, [curve(*pair) for pair in curved])
         return self._views[n]
 
 

@@ -16,8 +16,9 @@ from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
 from .sizes import HIDDEN, NATURE
 from .state import ArrayState, State, to_arrays, to_tensors
+from .tanh import Tanh
 
-Activation = type[nn.ReLU] | type[nn.Tanh]
+Activation = type[nn.ReLU] | type[Tanh]
 
 SCALED_LIMIT = 8.0
 """Bound of the scaled observations, in standard deviations, in networks with tanh layers. A number that is nearly
@@ -193,7 +194,7 @@ class Actor(TrunkedPolicy):
     """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`)."""
 
     architecture = "actor"
-    activation: ClassVar[Activation] = nn.Tanh
+    activation: ClassVar[Activation] = Tanh
     bounds = True
 
 
@@ -222,7 +223,7 @@ class TanhActorCritic(ActorCritic):
     """An `ActorCritic` with the layers of an `Actor`, which ACER thereby continues."""
 
     architecture = "tanh-actor-critic"
-    activation: ClassVar[Activation] = nn.Tanh
+    activation: ClassVar[Activation] = Tanh
     bounds = True
 
 
@@ -265,7 +266,7 @@ class Values(Described, nn.Module, metaclass=Undisturbed):
         self.hidden = tuple(hidden)
         self.convolutions_name = convolutions
         self._observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.trunk = trunk_for(self._observation, hidden, nn.Tanh, generator, convolutions)
+        self.trunk = trunk_for(self._observation, hidden, Tanh, generator, convolutions)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:

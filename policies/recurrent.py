@@ -11,6 +11,7 @@ from .encoders import orthogonal_linear, trunk_for
 from .networks import LayeredNetwork, bounded
 from .sizes import HIDDEN, MEMORY
 from .state import State
+from .tanh import Tanh
 
 
 class RecurrentActorCritic(LayeredNetwork):
@@ -35,7 +36,7 @@ class RecurrentActorCritic(LayeredNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.memory = memory
-        self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
+        self.trunk = trunk_for(self.observation, self.hidden, Tanh, generator)
         self.core = lstm_cell(self.trunk.width, memory, generator)
         self.policy_head = orthogonal_linear(memory, actions, 0.01, generator)
         self.value_head = orthogonal_linear(memory, 1, 1.0, generator)

@@ -15,6 +15,7 @@ from .noise import absorb, digest, standard_normal
 from .recurrent import lstm_cell
 from .sizes import HIDDEN, LATENT, MEMORY, PERIOD
 from .state import State
+from .tanh import Tanh
 
 PRIOR_STD = 0.1
 """Standard deviation of untrained distributions of z."""
@@ -99,7 +100,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         self.memory, self.latent = memory, latent
         # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
-        self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
+        self.trunk = trunk_for(self.observation, self.hidden, Tanh, generator)
         self.slow_core = lstm_cell(memory, memory, generator)
         self.prior = _GaussianHead(memory, latent, generator)
         self.fast_core = lstm_cell(self.trunk.width + actions + 1 + memory + 3 * latent, memory, generator)
@@ -209,5 +210,5 @@ class _GaussianHead(nn.Module):
 
 
 def _head(inputs: int, width: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Sequential:
-    layers = MLP(inputs, (width,), nn.Tanh, generator)
+    layers = MLP(inputs, (width,), Tanh, generator)
     return nn.Sequential(*layers, orthogonal_linear(width, outputs, gain, generator))

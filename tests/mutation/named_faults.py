@@ -30,8 +30,6 @@ _BY_FILE = {
         ("acer: μ is not set when inserted",
          "self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)",
          "self._demonstrations.next(count)"),
-        ("acer: none are better before anything is played",
-         "shown is not None and live is not None and", "shown is not None and"),
         ("acer: memory is kept in another environment", "        self.memory.clear()\n", ""),
         ("acer: returns are kept in another environment", "        self._returns.restart()\n", ""),
         ("acer: returns of demonstrations do not count", "returns.add_demonstrations(run.gammas[0])", "pass"),
@@ -289,9 +287,6 @@ _BY_FILE = {
         ("loop: a phase that is added does not begin", "if self._place != self._schedule.place:", "if False:"),
     ),
     "finetune/replay/demonstrations.py": (
-        ("demonstrations: returns that are not known count as better or worse",
-         "np.where(shown.known, shown.returns - values, 0.0)", "(shown.returns - values)"),
-        ("demonstrations: unfinished games never enter", " | ~shown.known.any(axis=1)", ""),
     ),
     "finetune/replay/memory.py": (
         ("memory: slots are moved on resuming", 'self._refill(state, int(state["start"]))', "self._refill(state)"),

@@ -1,0 +1,52 @@
+"""The hyperbolic tangent of every network: on a CPU the engine's, which takes a third of the time of PyTorch's.
+
+Acting, evaluating and learning use it alike, so that the probabilities of play are those of the file to the last bit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..envs.engine import native
+
+
+def curve(given: Tensor, out: Tensor) -> Callable[[], object]:
+    """A call that writes tanh of `given` into `out`; two tensors without gaps, of one shape, that do not overlap."""
+    if given.device.type == "cpu" and given.dtype == torch.float32 and native.engine().width > 1:
+        return native.bind("tanh", *(one.detach().view(-1).numpy() for one in (given, out)))
+    return lambda: torch.tanh(given, out=out)
+
+
+class Tanh(nn.Tanh):
+    """tanh, within 0.6 units in the last place of float32."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        if rows.device.type != "cpu" or rows.dtype != torch.float32:
+            return torch.tanh(rows)
+        if torch.is_grad_enabled() and rows.requires_grad:
+            apply: Callable[[Tensor], Tensor] = _Tanh.apply  # typed by some versions of PyTorch alone
+            return apply(rows)
+        return _tanh(rows)
+
+
+class _Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        found = _tanh(rows)
+        ctx.save_for_backward(found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (found,) = ctx.saved_tensors
+        slopes: Tensor = torch.ops.aten.tanh_backward(gradients[0], found)
+        return slopes
+
+
+def _tanh(rows: Tensor) -> Tensor:
+    given = rows.contiguous()
+    out = torch.empty_like(given)
+    curve(given, out)()
+    return out
