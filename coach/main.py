@@ -42,7 +42,12 @@ def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; an interrupted round is continued."""
     out = Path(settings.out)
     rounds = [path.name for path in out.glob("round-*")]
-    with exclusive_lock(out, "out", within=rounds), removed_unless_begun(out, lambda: _has_begun(out)):
+
+    def begun() -> bool:
+        """True if anything in `out` cost time: a clone, or games."""
+        return (out / CLONE).exists() or any(out.glob("round-*/games"))
+
+    with exclusive_lock(out, "out", within=rounds), removed_unless_begun(out, begun):
         console = plain_console()
         use_one_thread()
         _require_start(settings, out)
@@ -67,11 +72,6 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     if len([*out.glob(f"round-*/{RESULT}")]) > len(found):  # measured again, it could replace a later round's policy
         raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
     return found
-
-
-def _has_begun(out: Path) -> bool:
-    """True if anything in `out` cost time: a clone, or games."""
-    return (out / CLONE).exists() or any(out.glob("round-*/games"))
 
 
 def _require_start(settings: CoachSettings, out: Path) -> None:
@@ -102,10 +102,7 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
     source = None if settings.policy is None else policy_path(settings.policy)
     if source is None:
         console.print("making a policy to correct: a clone of the included games", highlight=False)
-        clone = out / CLONE
-        if not (clone / MEASURES).exists():
-            pretrain.run(pretrain.read([f"out={clone}", f"seed={settings.seed}", "games=0", "tracker=none"]))
-        source = clone / POLICY
+        source = _cloned(out / CLONE, settings.seed)
     write_atomic(out / POLICY, source.read_bytes())
     write_atomic(out / START, source.read_bytes())
 
@@ -143,36 +140,32 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
     """Fine-tune the policy on the round's corrections; continue an interrupted run."""
-    learned = folder / LEARNED
-    words = [
-        f"schedule={settings.learning}",
-        f"policy={_clone(settings, before, folder, number) if settings.clone else before}",
-        f"demonstrations={folder / 'games'}",
-        f"out={learned}",
-        f"seed={settings.seed + number}",
-        "video=false",
-    ]
-    learning: dict[str, object] = {}
+    learned, start, seed = folder / LEARNED, before, settings.seed + number
+    if settings.clone:  # the person's decisions alone
+        games = f"dataset={folder / 'games'}"
+        start = _cloned(folder / CLONED, seed, f"policy={before}", games, "policy_weight=0")
+    learning: dict[str, object] = {
+        "schedule": settings.learning, "policy": start, "demonstrations": folder / "games", "out": learned,
+        "seed": seed, "video": "false",
+    }  # fmt: skip
     if not load_policy(before).environment.capabilities.keys:
         learning |= CORRECTED_ELSEWHERE
     if settings.decisions is not None:
         learning["schedule.decisions"] = settings.decisions
-    words += [f"{name}={value}" for name, value in learning.items()]
+    words = [f"{name}={value}" for name, value in learning.items()]
     if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
         words.append("resume=true")
     elif learned.exists():
         shutil.rmtree(learned)  # begun, without a checkpoint to continue from
     finetune.run(finetune.read(words))
-    return learned / "policy.safetensors"
+    return learned / POLICY
 
 
-def _clone(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
-    """Fit the policy to the person's decisions of the round alone."""
-    clone = folder / CLONED
+def _cloned(clone: Path, seed: int, *words: str) -> Path:
+    """The policy of a clone, which is made with these settings unless it is there."""
     if not (clone / MEASURES).exists():
         shutil.rmtree(clone, ignore_errors=True)
-        words = [f"policy={before}", f"dataset={folder / 'games'}", "policy_weight=0", f"out={clone}"]
-        pretrain.run(pretrain.read([*words, f"seed={settings.seed + number}", "games=0", "tracker=none"]))
+        pretrain.run(pretrain.read([*words, f"out={clone}", f"seed={seed}", "games=0", "tracker=none"]))
     return clone / POLICY
 
 

@@ -33,7 +33,9 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     env.close()
     for note in record_interrupted(folder):
         console.print(note)
-    left = settings.minutes * 60 - (played_in(folder, fps) if is_corrected(folder) else 0.0)
+    left = settings.minutes * 60
+    if is_corrected(folder):
+        left -= sum(seconds_of(episode, fps) for episode in _episodes(folder))
     if left > 0:
         source = _open(settings, policy, folder, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
@@ -68,11 +70,6 @@ def seconds_of(episode: Episode, fps: float) -> float:
         return (len(episode) - episode.first_own) / fps
     times = episode.times
     return 0.0 if times is None else float(times[-1] - times[episode.first_own])
-
-
-def played_in(folder: Path, fps: float) -> float:
-    """Seconds of play in a dataset, which may not be there yet."""
-    return sum(seconds_of(episode, fps) for episode in _episodes(folder))
 
 
 def is_corrected(folder: Path) -> bool:
