@@ -18,6 +18,7 @@ from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.recorder.main import run
+from qwop.recorder.settings import RecorderPageSettings, RecordSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -180,3 +181,27 @@ def test_a_players_name_that_is_too_long_is_refused_before_anything_is_played(so
     with pytest.raises(BadInput, match=r"source.player=x+…: expected a name of 1 to 100 characters"):
         record(*f"source={source}".split(), f"source.player={'x' * 120}", f"dataset={tmp_path / 'data'}")
     assert not (tmp_path / "data" / "dataset.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("player", "folder"), [("AC/DC", "data/AC-DC"), ("..", "data/-"), ("../../me", "data/..-..-me")]
+)
+def test_games_of_any_player_are_recorded_within_data(player: str, folder: str) -> None:
+    assert RecordSettings(source=RecorderPageSettings(player=player)).folder == folder
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("", "data/me"),
+        ("source=keys source.files=[*.txt]", "data/me"),
+        ("source=keys source.files=[*.txt] source.player=ada", "data/ada"),
+        ("source=environment source.id=CartPole-v1", "data/me-CartPole-v1"),
+        ("source=import source.files=[*.npz] source.player=kurodo", "data/kurodo"),
+        ("source=policy source.policy=champion", "data/policy"),
+        ("source=keyboard", "data/me"),
+        ("source=keys dataset=games", "games"),
+    ],
+)
+def test_each_source_has_a_folder(line: str, folder: str) -> None:
+    assert main.read(line.split()).folder == folder

@@ -1,6 +1,6 @@
 // Coached games as the page plays them, without a browser, for tests.
 
-import { CoachedRun } from "./coached.js";
+import { CoachedRun, Control } from "./coached.js";
 import { choose, uniform } from "./draws.js";
 import { Policy } from "./policy.js";
 
@@ -52,3 +52,13 @@ export function linesOf(module, file, settings, moves) {
 export const draws = (module, key, counters) => counters.map((counter) => uniform(key, counter));
 
 export const choices = (module, all, numbers) => all.map((odds, row) => choose(Float32Array.from(odds), numbers[row]));
+
+// Who acts in each frame of these games: [release, moves], a move being the keys held in a frame or [method, keys held].
+export const controlled = (module, games) => games.map(([release, moves]) => {
+  const control = new Control(release);
+  return moves.flatMap((move) => {
+    if (typeof move === "number") return [control.actor(move)];
+    control[move[0]](move[1]);
+    return [];
+  });
+});

@@ -17,7 +17,10 @@ from typing import ClassVar
 from qwop.datasets import open_dataset
 from selenium import webdriver
 
+from .kills import BROWSER as BROWSER
+from .kills import DRIVER as DRIVER
 from .kills import World, clock_of, command_path, main
+from .kills import run as run
 
 BACKSPACE = "\ue003"
 

@@ -1,49 +1,48 @@
-"""Control in each frame."""
+"""Control in each frame, on the page of QWOP and in the recorder, which decide alike."""
 
+from typing import Any
+
+import pytest
 from qwop.datasets.control import PERSON, POLICY
 from qwop.recorder.page.environment_game import Control
 
+from .test_coached import in_node
 
-def actors(control: Control, *held: int) -> list[int | None]:
-    return [control.actor(keys) for keys in held]
+HAND_OVER, WAIT = "handOver", "wait"
 
-
-def test_a_pressed_key_takes_over_at_once_and_letting_go_gives_back() -> None:
-    assert actors(Control(2), 0, 4, 0, 0, 0, 0) == [POLICY, PERSON, PERSON, PERSON, POLICY, POLICY]
-
-
-def test_a_key_in_between_keeps_control() -> None:
-    assert actors(Control(2), 1, 0, 0, 2, 0, 0, 0) == [PERSON] * 6 + [POLICY]
-
-
-def test_control_that_was_taken_without_a_key_waits_for_the_first() -> None:
-    control = Control(1)
-    control.hand_over()
-    assert actors(control, 0, 0, 0, 1, 0, 0) == [PERSON] * 5 + [POLICY]
-
-
-def test_the_policy_keeps_control_from_keys_that_are_still_held() -> None:
-    control = Control(1)
-    assert actors(control, 5) == [PERSON]
-    control.hand_over(5)
-    assert actors(control, 5, 1, 0, 1) == [POLICY, POLICY, POLICY, PERSON]
-
-
-def test_another_key_takes_over_while_the_first_is_held() -> None:
-    control = Control(1)
-    control.actor(1)
-    control.hand_over(1)
-    assert actors(control, 1, 3) == [POLICY, PERSON]
+CASES: dict[str, tuple[int, list[Any], list[int | None]]] = {
+    "a pressed key takes over at once, and letting go gives back":
+        (2, [0, 4, 0, 0, 0, 0], [POLICY, PERSON, PERSON, PERSON, POLICY, POLICY]),
+    "a key in between keeps control":
+        (2, [1, 0, 0, 2, 0, 0, 0], [PERSON] * 6 + [POLICY]),
+    "control that was taken without a key waits for the first":
+        (1, [(HAND_OVER, 0), 0, 0, 0, 1, 0, 0], [PERSON] * 5 + [POLICY]),
+    "the policy keeps control from keys that are still held":
+        (1, [5, (HAND_OVER, 5), 5, 1, 0, 1], [PERSON, POLICY, POLICY, POLICY, PERSON]),
+    "another key takes over while the first is held":
+        (1, [1, (HAND_OVER, 1), 1, 3], [PERSON, POLICY, PERSON]),
+    "after going back the game waits for a key":
+        (5, [(WAIT, 0), 0, 0, 8], [None, None, PERSON]),
+    "as the runner falls, one has keys down":
+        (5, [(WAIT, 4), 4, 4, 12, (WAIT, 4), 4, 0, 4], [None, None, PERSON, None, None, PERSON]),
+    "a game that waits is handed over":
+        (5, [(WAIT, 0), 0, (HAND_OVER, 0), 0], [None, PERSON]),
+}  # fmt: skip
+"""Frames without a key after which the policy has control again; what happens, a number being the keys held in a frame;
+who acts in these frames."""
 
 
-def test_after_going_back_the_game_waits_for_a_key() -> None:
-    control = Control(5)
-    control.wait()
-    assert actors(control, 0, 0, 8) == [None, None, PERSON]
-    control.wait(held=4)  # as the runner falls, one has keys down
-    assert actors(control, 4, 4, 12) == [None, None, PERSON]
-    control.wait(held=4)
-    assert actors(control, 4, 0, 4) == [None, None, PERSON]
-    control.wait()
-    control.hand_over()
-    assert control.actor(0) == PERSON
+@pytest.mark.parametrize(("release", "moves", "actors"), CASES.values(), ids=CASES)
+def test_who_acts_in_each_frame(release: int, moves: list[Any], actors: list[int | None]) -> None:
+    control, found = Control(release), []
+    for move in moves:
+        if isinstance(move, int):
+            found.append(control.actor(move))
+        else:
+            {HAND_OVER: control.hand_over, WAIT: control.wait}[move[0]](move[1])
+    assert found == actors
+
+
+def test_the_page_decides_alike() -> None:
+    found = in_node("controlled", [[release, moves] for release, moves, _ in CASES.values()])
+    assert found == [actors for *_, actors in CASES.values()]

@@ -66,7 +66,19 @@ def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, r
     assert refused.value.game == message["game"]
 
 
-@pytest.mark.parametrize("message", [{**END, "game": 1}, {"type": "begin"}, {"type": "x"}, [], 1, "\ud83d"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        {**END, "game": 1}, {"type": "begin"}, {"type": "x"}, {"type": None}, {"type": ["start"]}, {}, [], 1, None,
+        "start", "\ud83d", {"type": "start"}, {"type": "start", "game": "1"}, {"type": "start", "game": 1.5},
+        {"type": "start", "game": True}, {"type": "start", "game": -1}, {"type": "start", "game": 10**30},
+        {"type": "start", "game": 1, "more": 1}, {"type": "keys", "game": 1}, {"type": "keys", "game": 1, "keys": "1"},
+        {"type": "keys", "game": 1, "keys": [2**16]}, {"type": "keys", "game": 1, "keys": [-1]},
+        {"type": "keys", "game": 1, "keys": [1.0]}, {"type": "keys", "game": 1, "keys": [True]},
+        {"type": "keys", "game": 1, "keys": [10**400]}, {"type": "keys", "game": 1, "keys": [0] * 61},
+        {"type": "discard"},
+    ],
+)  # fmt: skip
 def test_anything_else_is_not_a_message(message: Any) -> None:
     with pytest.raises(ValueError, match=r"not a message of the page|half a character") as refused:
         parse(json.dumps(message))

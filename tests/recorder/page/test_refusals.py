@@ -89,18 +89,11 @@ def frame(data: bytes, opcode: int = 1) -> bytes:
     return (header or struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, len(data))) + bytes(4) + data
 
 
-REFUSED_MESSAGES: list[Any] = [
-    None, 1, "start", [], {}, {"type": None}, {"type": "stop"}, {"type": "start"}, {"type": ["start"]},
-    {"type": "start", "game": "1"}, {"type": "start", "game": 1.5}, {"type": "start", "game": True},
-    {"type": "start", "game": -1}, {"type": "start", "game": 10**30}, {"type": "start", "game": 1, "more": 1},
-    {"type": "keys", "game": 1}, {"type": "keys", "keys": [1]}, {"type": "keys", "game": 1, "keys": "1"},
-    {"type": "keys", "game": 1, "keys": [16]}, {"type": "keys", "game": 1, "keys": [-1]},
-    {"type": "keys", "game": 1, "keys": [1.0]}, {"type": "keys", "game": 1, "keys": [True]},
-    {"type": "keys", "game": 1, "keys": [10**400]}, {"type": "keys", "game": 1, "keys": [0] * 61},
-    {"type": "discard"}, {"type": "discard", "name": ""}, {"type": "discard", "name": "episode-999999"},
-    {"type": "discard", "name": "../dataset/episode-000000"}, {"type": "discard", "name": "episode-" + "0" * 300},
-]  # fmt: skip
-REFUSED_TEXTS = ("", "{", "NaN", '{"type": "start", "game": 1e400}', "[" * 2000, '{"a":' * 500)
+REFUSED_MESSAGES = (
+    "", "{", "[" * 2000, "null", '{"type": "stop"}', '{"type": "start", "game": 1}', '{"type": "discard", "name": ""}',
+    '{"type": "discard", "name": "../dataset/episode-000000"}', json.dumps({"type": "discard", "name": "e" * 300}),
+    b'{"type": "discard", "name": "x"}',
+)  # fmt: skip
 
 
 def answer(address: Any, data: bytes) -> bytes:
@@ -140,8 +133,7 @@ def test_requests_that_no_page_makes_are_refused_and_the_game_goes_on(
 def test_messages_that_no_page_sends_end_their_connection_and_no_other_game(
     recorder: Any, player: Player, caplog: pytest.LogCaptureFixture
 ) -> None:
-    messages = [*map(json.dumps, REFUSED_MESSAGES), *REFUSED_TEXTS, b'{"type": "start", "game": 1}']  # the last binary
-    for message in messages:
+    for message in REFUSED_MESSAGES:
         with recorder.page() as other:
             other.send(message)
             with pytest.raises(ConnectionClosed) as closed:

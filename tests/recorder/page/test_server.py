@@ -15,6 +15,7 @@ import pytest
 from qwop.datasets import open_dataset
 from qwop.play.site import files
 from qwop.recorder.game_writer import record_interrupted
+from qwop.recorder.page.server import NextCommand
 from websockets.exceptions import ConnectionClosed
 
 FALL = [4] * 60
@@ -110,6 +111,7 @@ def test_after_ten_games_the_next_command_is_named_once(
     assert [answer["type"] for answer in answers] == ["recorded", "next", "recorded"]
     assert answers[1]["command"] == settings(recorder)["next"] == command
     assert capsys.readouterr().out.replace("\n", " ").count(f"learn from them with: {command}") == 1
+    assert NextCommand(recorder.folder, print).after_game() is None  # of a later recorder
 
 
 def test_a_game_can_be_discarded(recorder: Any, game_of: Callable[..., Any]) -> None:
