@@ -1,5 +1,6 @@
 """`report.html`: the report of a run, one file that needs no server."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
 from itertools import groupby
@@ -33,6 +34,12 @@ DRAWN_COLUMNS = {
 }
 
 
+EVALUATED = {
+    "finishes": "share of the evaluation's games finished", "median_seconds": "median seconds to the finish",
+    "mean_return": "mean return",
+}  # fmt: skip
+"""Charts of the evaluations, and the figure that each shows."""
+
 PROGRESS = {"finishes": "finished, of {episodes}", "median_seconds": "median s"}
 
 KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
@@ -55,12 +62,12 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
         evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
         parts.insert(1, _headline(evaluations, kept))
         parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, kept)]
+        parts.append(f'<div class="charts">{"".join(evaluation_charts([one for _, one in evaluations], rows))}</div>')
     film = folder / FILM
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
-    bands = phase_bands(rows)
     for heading, charts in SECTIONS.items():
-        if drawn := _charts(rows, bands, charts):
+        if drawn := _charts(rows, charts):
             parts += [f"<h2>{heading}</h2>", drawn]
     settings = folder / CONFIGURATION
     shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
@@ -135,19 +142,40 @@ LOGARITHMIC = ("mean importance weight", "norm of the gradient")
 """Charts with a logarithmic vertical axis."""
 
 
-def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: Charts) -> str:
-    """Grid of the charts for which the log has data; an empty string without any."""
+def evaluation_charts(evaluations: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the charts of finishes, seconds and returns that the evaluations have, over the phases of the log."""
+    unit, x_name, bands = _axis(rows)
+    for key, title in EVALUATED.items():
+        games = {"greedy": evaluations, "drawn": [{**one, **one.get("drawn", {key: None})} for one in evaluations]}
+        lines = {
+            name: [
+                (one.get("decisions", 0) / unit, float(one[key]) / (one["episodes"] if key == "finishes" else 1))
+                for one in found
+                if one.get(key) is not None
+            ]
+            for name, found in games.items()
+        }
+        yield line_chart(title, lines, bands, x_name)
+
+
+def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
+    """Decisions in the unit of the horizontal axis, the axis' name, and the phases in this unit."""
     millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
     unit = 1e6 if millions else 1e3
-    shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
+    bands = [replace(band, start=band.start / unit, end=band.end / unit) for band in phase_bands(rows)]
+    return unit, f"{'million' if millions else 'thousand'} decisions", bands
+
+
+def _charts(rows: list[dict[str, Any]], charts: Charts) -> str:
+    """Grid of the charts for which the log has data; an empty string without any."""
+    unit, x_name, bands = _axis(rows)
     drawn = []
     for title, columns in charts.items():
         lines = {
             name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
             for name, column in columns.items()
         }
-        x_name = f"{'million' if millions else 'thousand'} decisions"
-        drawn.append(line_chart(title, lines, shown, x_name, log=title in LOGARITHMIC))
+        drawn.append(line_chart(title, lines, bands, x_name, log=title in LOGARITHMIC))
     return f'<div class="charts">{"".join(drawn)}</div>' if any(drawn) else ""
 
 

@@ -39,7 +39,7 @@ pretrain: Command[Any] = Command(
     "qwop.pretrain.main:run",
     about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
     examples=[
-        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
+        ("qwop-pretrain", "the amateur's games that come with the package, into runs/pretrain"),
         ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
         (
             "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",

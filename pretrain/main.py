@@ -16,7 +16,6 @@ from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..common.tracker import open_tracker, require_tracker
-from ..datasets.embedded import CHAMPION
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
@@ -121,7 +120,7 @@ def _pretrain(chosen: PretrainSettings, dataset: Dataset | None, start: Policy |
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
         *worth(splits, played, greedy, policy.sharpness),
-        next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset == CHAMPION),
+        next_step(out / POLICY, policy.environment, played, str(chosen.dataset)),
     ]
     console.print("\n".join(lines))
 

@@ -15,6 +15,7 @@ from ..common.charts import Points, line_chart
 from ..common.command_line import next_command, unused
 from ..common.files import beside, write_atomic
 from ..common.page import facts, figures, origin, page, tiles
+from ..datasets import embedded
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
@@ -26,6 +27,9 @@ from .measures import CLONE, REPEAT_LAST, HeldOut
 
 LIKE = 0.01
 """Differences in accuracy below this do not count."""
+
+SCHEDULES = {embedded.AMATEUR: "kurodo", embedded.CHAMPION: "from-clone"}
+"""Schedules for clones of the embedded games."""
 
 PICTURES_TAUGHT = {"stack": 3, "size": 36}
 """Pictures of the schedule `pictures`."""
@@ -180,10 +184,10 @@ def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool, 
     return said
 
 
-def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], embedded: bool) -> str:
-    """The command that improves the clone, as a line to print."""
-    if embedded:
-        return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
+def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], dataset: str = "") -> str:
+    """The command that improves the clone of this dataset, as a line to print."""
+    if dataset in SCHEDULES:
+        return next_command("qwop-finetune", policy=policy, schedule=SCHEDULES[dataset], out=_beside(policy, "faster"))
     if not environment.capabilities.runs or not environment.capabilities.keys:
         return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)

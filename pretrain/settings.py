@@ -7,7 +7,7 @@ from pydantic import Field
 from ..common.errors import BadInput
 from ..common.settings import Count, HomePath, NotNegative, OutFolder, Positive, Settings, Several, Whole, Width
 from ..common.shared_settings import Device, IdleFrames, Seed, TrackerName
-from ..datasets.embedded import CHAMPION
+from ..datasets.embedded import AMATEUR
 from ..policies.sizes import HIDDEN, Convolutions
 
 
@@ -60,9 +60,9 @@ class CloningSettings(Settings):
 class PretrainSettings(CloningSettings):
     """The settings of `qwop-pretrain`."""
 
-    dataset: HomePath = CHAMPION
-    """Folder of the dataset to clone, or one that comes with the package: champion, or amateur, whose games
-    all fall."""
+    dataset: HomePath = AMATEUR
+    """Folder of the dataset to clone, or one that comes with the package: amateur, whose games all fall, or
+    champion."""
     policy: HomePath | None = None
     """Policy to go on with instead of a new network: its file, or champion. It is fitted to the dataset, without
     dropout and noise unless they are set."""

@@ -13,6 +13,7 @@ from qwop.common import command
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.replay.settings import BehaviourSettings
+from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import FinetuneSettings
 
 from .lines import in_own_folder, read_expected, settings_of
@@ -38,10 +39,10 @@ def of_phases(line: str, name: str) -> list[Any]:
 
 def test_what_is_typed_reaches_every_phase_whose_algorithm_has_it() -> None:
     line = "schedule=kurodo algorithm.learning_rate=1e-5 loop.num_envs=8 algorithm.epochs=2 algorithm.delta=3"
-    assert of_phases(line, "learning_rate") == [1e-5] * 4
-    assert of_phases(line, "num_envs") == [8] * 4
-    assert of_phases(line, "epochs") == [None, 2, 2, 2]
-    assert of_phases(line, "delta") == [3.0, None, None, None]
+    assert of_phases(line, "learning_rate") == [1e-5] * 7
+    assert of_phases(line, "num_envs") == [8] * 7
+    assert of_phases(line, "epochs") == [2, 2, None, None, 2, 2, 2]
+    assert of_phases(line, "delta") == [None, None, 3.0, 3.0, None, None, None]
 
 
 def test_it_does_not_depend_on_where_the_schedule_lies(tmp_path: Path) -> None:
@@ -51,17 +52,22 @@ def test_it_does_not_depend_on_where_the_schedule_lies(tmp_path: Path) -> None:
     assert settings(f"schedule={own} {more}").trained_by == settings(f"schedule=kurodo {more}").trained_by
 
 
+def long(phase: Phase) -> bool:
+    """True for a phase that a stage does not leave out."""
+    return phase.length(1.0) > 0
+
+
 def test_a_phase_has_settings_of_its_own_which_come_before_those_of_all() -> None:
     line = (
         "schedule=kurodo schedule.phases.fade.algorithm.epochs=9 algorithm.epochs=2 schedule.phases.polish.loop.steps=8"
     )
-    assert of_phases(line, "epochs") == [None, 2, 9, 9]
-    assert of_phases(line, "steps")[1:] == [64, 64, 8]
-    assert [len([one for one in stage.phases if one.hours]) for stage in settings(line).stages()] == [1, 1, 1, 1]
-    assert [len([one for one in stage.phases if one.hours]) for stage in settings("schedule=kurodo").stages()] == [1, 3]
+    assert of_phases(line, "epochs") == [2, 2, None, None, 2, 9, 9]
+    assert of_phases(line, "steps")[4:] == [64, 64, 8]
+    assert [len([*filter(long, stage.phases)]) for stage in settings(line).stages()] == [2, 2, 1, 1, 1]
+    assert [len([*filter(long, stage.phases)]) for stage in settings("schedule=kurodo").stages()] == [2, 2, 3]
     other = "schedule=kurodo schedule.phases.fade.algorithm=ppo-small schedule.phases.polish.algorithm=dqn"
-    assert [one.name for one, _ in settings(other).trained_by] == ["acer", "ppo", "ppo", "dqn"]
-    assert of_phases(other, "scale_returns") == [None, False, True, None]
+    assert [one.name for one, _ in settings(other).trained_by][3:] == ["acer", "ppo", "ppo", "dqn"]
+    assert of_phases(other, "scale_returns")[3:] == [None, False, True, None]
 
 
 @pytest.mark.parametrize(

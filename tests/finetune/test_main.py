@@ -402,7 +402,7 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     run = ("policy=policy.safetensors", "demonstrations=demos", "schedule=kurodo", *small, "video=false", "out=run")
     done = finetune(*run, "schedule.scale=0.00001")
     assert done.code == 0, done.err
-    assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
+    assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, fall_penalty, restarts" in done.out
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
     heavy = ("schedule.phases.polish.environment.gravity=1", "schedule.phases.polish.imitation=0")
     wrong = finetune(*run, *heavy, "out=heavy")

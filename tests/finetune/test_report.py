@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.finetune.report import phase_bands, write_report
+from qwop.finetune.report import evaluation_charts, phase_bands, write_report
 
 Row = dict[str, Any]
 
@@ -57,6 +57,17 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tup
     assert "data:video/mp4;base64,ZmlsbQ==" in page
     assert 'src="http' not in page
     assert "<script" not in page
+
+
+def test_charts_of_the_evaluations_lie_over_the_phases(run: tuple[Path, list[Row]]) -> None:
+    _, rows = run
+    start = {"episodes": 31, "finishes": 0, "median_seconds": None, "decisions": 0}
+    drawn = {"episodes": 100, "finishes": 25, "median_seconds": 60.0}
+    end = {"episodes": 31, "finishes": 31, "median_seconds": 43.0, "decisions": 400, "drawn": drawn}
+    finishes, seconds, returns = evaluation_charts([start, end], rows)
+    assert finishes.count("<polyline") == seconds.count("<circle") == 2  # greedy and drawn games
+    assert 'class="shaded"><title>mixed</title>' in finishes
+    assert returns == ""
 
 
 def test_the_page_shows_the_policy_that_was_kept_and_the_command(run: tuple[Path, list[Row]]) -> None:

@@ -30,9 +30,9 @@ def test_what_is_typed_reaches_the_agent_of_each_phase_and_a_tiny_rate_learns_no
         (one.algorithm.name, one.algorithm.gamma, one.loop.num_envs, getattr(one.algorithm, "epochs", 2))
         for one in built
     ]
-    assert had == [("acer", 0.9, 4, 2), ("ppo", 0.9, 4, 2)]
+    assert had == [("ppo", 0.9, 4, 2), ("acer", 0.9, 4, 2), ("ppo", 0.9, 4, 2)]
     assert {path.stem for path in (tmp_path / "run" / "phases").glob("*.safetensors")} == {
-        "1-mixed", "2-values", "3-fade", "4-polish",
+        "1-values", "2-alone", "3-watching", "4-mixed", "5-critic", "6-fade", "7-polish",
     }  # fmt: skip
     start, end = (load_policy(tmp_path / "run" / name) for name in ("start.safetensors", "policy.safetensors"))
     for name, weights in start.network.state_dict().items():

@@ -17,14 +17,20 @@ from qwop.pretrain.report import next_step, worth
 def test_a_clone_of_a_persons_games_goes_on_by_the_schedule_that_sees_what_it_can_do(finishes: int, rate: int) -> None:
     played = [Mock(summary=lambda: {"finishes": 0}), Mock(summary=lambda: {"finishes": finishes})]
     environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": rate})
-    said = next_step(Path("runs/me/policy.safetensors"), environment, played, embedded=False)
+    said = next_step(Path("runs/me/policy.safetensors"), environment, played)
     assert said == "next: qwop-finetune policy=runs/me/policy.safetensors schedule=person out=runs/me-faster"
+
+
+@pytest.mark.parametrize(("dataset", "schedule"), [("amateur", "kurodo"), ("champion", "from-clone")])
+def test_a_clone_of_the_embedded_games_goes_on_by_their_schedule(dataset: str, schedule: str) -> None:
+    said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("QWOP-v1"), [], dataset)
+    assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
 
 
 @pytest.mark.parametrize(("stack", "size"), [(3, 36), (1, 48)])
 def test_a_clone_of_pictures_that_falls_is_shown_how_by_a_teacher(stack: int, size: int) -> None:
     pictures = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "stack": stack, "size": size})
-    command, *words = next_step(Path("runs/me/policy.safetensors"), pictures, [], embedded=False).split()[1:]
+    command, *words = next_step(Path("runs/me/policy.safetensors"), pictures, []).split()[1:]
     settings = finetune.read(words)
     assert (command, settings.teacher) == ("qwop-finetune", "champion")
     shown = settings.schedule.phases[0].environment
@@ -32,7 +38,7 @@ def test_a_clone_of_pictures_that_falls_is_shown_how_by_a_teacher(stack: int, si
 
 
 def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_worse() -> None:
-    said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
+    said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("CartPole-v1"), [])
     command, *words = said.removeprefix("next: ").split()
     assert command == "qwop-finetune"
     settings = finetune.read(words)
@@ -44,7 +50,7 @@ def test_a_clone_in_another_environment_goes_on_and_is_kept_where_that_makes_it_
 
 def test_a_clone_in_the_working_folder_is_improved_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [], embedded=False)
+    said = next_step(Path("policy.safetensors"), EnvironmentSpec("CartPole-v1"), [])
     assert said.endswith(f"out=../{tmp_path.name}-better")
 
 
