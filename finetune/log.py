@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ class RunLog:
         self._folder = folder
         self._kind, self._settings = tracker, settings
         self._board: Tracker | None = None
-        self._showing = threading.Lock()  # evaluations may log from another thread
         self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:
@@ -79,8 +77,7 @@ class RunLog:
 
     def _show(self, figures: Mapping[str, float], decisions: int) -> None:
         assert self._board is not None
-        with self._showing:
-            self._board.log(figures, decisions)
+        self._board.log(figures, decisions)
 
     def close(self) -> None:
         if self._board is not None:

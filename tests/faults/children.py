@@ -25,7 +25,7 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 COMMANDS = ("record", "pretrain", "finetune", "evaluate", "search", "distil", "study", "population")
 
 WORK = (
-    "recorder.main", "pretrain.main", "pretrain.reestimate", "finetune.training", "evaluation.main", "search.main",
+    "recorder.main", "pretrain.main", "pretrain.reestimate", "finetune.main", "evaluation.main", "search.main",
     "search.distil", "study.main", "population.run",
 )  # fmt: skip
 """Imports of the commands when they run."""

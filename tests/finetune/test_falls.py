@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from qwop.finetune import training
+from qwop.finetune import main
 
 SCHEDULE = """
 algorithm: ppo-small
@@ -40,7 +40,7 @@ def test_phases_follow_from_the_games_that_the_policy_finishes(
     def games(*arguments: object) -> Any:
         return SimpleNamespace(summary=lambda: {"finishes": finishes, "episodes": 31})
 
-    monkeypatch.setattr(training, "games_of", games)
+    monkeypatch.setattr(main, "games_of", games)
     (tmp_path / "own.yaml").write_text(SCHEDULE)
     done = finetune(*SMALL)
     assert done.code == 0

@@ -16,7 +16,6 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune import start
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -149,54 +148,6 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     before = kept.read_bytes()
     assert finetune(*arguments, "resume=true").code == 0
     assert (run / "policy.safetensors").read_bytes() == before
-
-
-def test_the_best_policy_needs_evaluations(finetune: Finetune, workplace: Path) -> None:
-    refused = finetune(
-        "policy=policy.safetensors", "demonstrations=demos", *SMALL, "schedule.keep=best", "evaluation.episodes=0",
-    )  # fmt: skip
-    assert refused.code == 2
-    assert "evaluation.episodes=0 evaluates none" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["policy=nowhere.safetensors", "demonstrations=demos"], "nowhere.safetensors"),
-        (["policy=policy.safetensors", "demonstrations=nowhere"], "nowhere"),
-        (["policy=policy.safetensors", "demonstrations=other"], "max_episode_steps"),
-        (["policy=wide.safetensors", "demonstrations=demos"], "observations is float32 [4], not float32 [5]"),
-        (["policy=policy.safetensors", "demonstrations=demos", "behaviour.mode=guessed"], "behaviour.mode=guessed"),
-        (["policy=policy.safetensors", "demonstrations=demos", "loop.capacity=7"], "loop.capacity=7"),
-        (["policy=policy.safetensors", "demonstrations=demos", "+algorithm.lr=1"], "algorithm.lr"),
-        (["policy=policy.safetensors", "demonstrations=demos", "device=abacus"], "device=abacus"),
-        (["policy=policy.safetensors", "demonstrations=demos", "schedule.phases.mixed.hours=few"], "mixed.hours=few"),
-        (["policy=policy.safetensors", "demonstrations=demos", "resume=true"], "no checkpoint"),
-        (["policy=policy.safetensors", "environment=CartPole-v1"], "environment=CartPole-v1"),
-    ],
-)
-def test_bad_input_is_one_line_and_writes_nothing(
-    finetune: Finetune, workplace: Path, arguments: list[str], message: str
-) -> None:
-    save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, ObservationSpec((5,))))
-    refused = finetune(*SMALL, *arguments, "out=run")
-    assert refused.code == 2
-    assert message in refused.err
-    assert len(refused.err.strip().splitlines()) == 1
-    assert not (workplace / "run").exists()
-
-
-def test_a_schedule_is_asked_for(finetune: Finetune, workplace: Path) -> None:
-    refused = finetune("policy=policy.safetensors", "demonstrations=demos")
-    assert refused.code == 2
-    assert "choose one, such as schedule=kurodo" in refused.err
-
-
-@pytest.mark.usefixtures("finished")
-def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune) -> None:
-    refused = finetune(*RUN, "resume=true", "seed=1")
-    assert refused.code == 2
-    assert "seed: 0, not 1; go on with that, or start anew with another out" in refused.err
 
 
 def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
@@ -448,56 +399,3 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     same = load_policy(run / "policy.safetensors")
     for name, weights in trained.network.state_dict().items():
         assert torch.equal(weights, same.network.state_dict()[name])
-
-
-@pytest.mark.parametrize(
-    ("alone", "said"),
-    [
-        ("algorithm: pop", ["schedule.phases.alone.algorithm", "pop"]),
-        ("algorithm: ppo, demonstrations: 1", ["schedule.phases.alone: algorithm=ppo has no memory"]),
-        ("algorithm: dqn, critic_only: true", ["schedule.phases.alone.critic_only", "algorithm=dqn"]),
-    ],
-)
-def test_an_algorithm_that_cannot_take_over_is_refused_at_once(
-    finetune: Finetune, workplace: Path, alone: str, said: list[str]
-) -> None:
-    (workplace / "act.yaml").write_text(f"phases: {{mixed: {{hours: 1}}, alone: {{hours: 1, {alone}}}}}\n")
-    done = finetune("schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", "out=run")
-    assert done.code == 2
-    assert all(part in done.err for part in said), done.err
-    assert not (workplace / "run" / "metrics.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
-            "champion: a policy of QWOP-v1",
-        ),
-        (("algorithm=acer", "teacher=champion", "schedule.phases.alone.kickstarting=1"), "cannot imitate a teacher"),
-        (("algorithm=ppo", "schedule.phases.alone.kickstarting=1"), "the run has no teacher"),
-        (("algorithm=ppo", "teacher=champion"), "no phase imitates it"),
-        (("algorithm=acer", "loop.capacity=8"), "too small for one iteration"),
-        (("algorithm=ppo", "schedule.phases.alone.restarts={from: [2, 3]}"), "restarts"),
-        (("algorithm=ppo", "distributed=ray", "distributed.actors=7"), "give a multiple"),
-        (("algorithm=acer", "+schedule.phases.then={hours: 1, algorithm: ppo, demonstrations: 1}"), "has no memory"),
-    ],
-)
-def test_what_does_not_fit_is_refused_before_the_demonstrations_are_cloned(
-    settings: tuple[str, ...],
-    said: str,
-    finetune: Finetune,
-    demonstrations: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def cloned(*arguments: object, **more: object) -> None:
-        pytest.fail("the demonstrations were cloned")
-
-    monkeypatch.setattr(start, "clone", cloned)
-    done = finetune("demonstrations=demos", "schedule=live-only", *settings, "out=run")
-    assert done.code == 2
-    assert said in done.err
-    assert len(done.err.strip().splitlines()) == 1
-    assert done.out == ""
-    assert not (demonstrations.parent / "run").exists()

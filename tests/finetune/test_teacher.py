@@ -112,34 +112,3 @@ def test_actors_in_other_processes_have_the_teacher() -> None:
     np.testing.assert_allclose(games.teacher_probabilities(observations), expected, rtol=1e-4, atol=1e-7)
     assert not isinstance(sent.make(1), TeacherWrapper)
     assert not sent.share_environment(0, 1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            ("algorithm=ppo", "schedule.phases.alone.kickstarting=1"),
-            "the run has no teacher; name one (teacher=champion)",
-        ),
-        (("algorithm=ppo", "teacher=champion"), "teacher=champion: no phase imitates it"),
-        (
-            ("algorithm=acer", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
-            "schedule.phases.alone.kickstarting: the algorithm cannot imitate a teacher; choose ppo, vtrace, ftw",
-        ),
-        (("algorithm=ppo", "teacher=nowhere", "schedule.phases.alone.kickstarting=1"), "nowhere"),
-        (
-            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
-            "champion: decides 30 times a second, but its pupil 10 times",
-        ),
-        (
-            ("algorithm=ppo", "schedule.phases.alone.kickstarting=[1,-1]"),
-            "expected a number or [start, end], at least 0",
-        ),
-    ],
-)
-def test_wrong_settings_are_one_line(settings: tuple[str, ...], said: str, finetune: Finetune) -> None:
-    code, _, wrong = finetune("policy=scratch", "environment=QWOP-v1", "schedule=live-only", *settings, "out=run")
-    assert code == 2
-    assert said in wrong
-    assert "Traceback" not in wrong
-    assert len(wrong.strip().splitlines()) == 1

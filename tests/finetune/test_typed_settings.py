@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from qwop.finetune import training
+from qwop.finetune import main
 from qwop.policies.files import load_policy
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ def test_what_is_typed_reaches_the_agent_of_each_phase_and_a_tiny_rate_learns_no
     finetune: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[Any] = []
-    monkeypatch.setattr(training, "build", lambda run, make=training.build: built.append(run) or make(run))
+    monkeypatch.setattr(main, "build", lambda run, make=main.build: built.append(run) or make(run))
     done = finetune(*KURODO)
     assert done.code == 0, done.err
     had = [

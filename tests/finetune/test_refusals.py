@@ -1,0 +1,75 @@
+"""Command lines that cannot be carried out: one line, before anything is written or cloned."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune import start
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+CLONE, SCHEDULE = "demonstrations=demos", "schedule=kurodo-published"
+START = f"policy=policy.safetensors {CLONE} {SCHEDULE}"
+ALONE = f"{CLONE} schedule=live-only"
+KICKED = "schedule.phases.alone.kickstarting"
+QWOP = f"policy=scratch environment=QWOP-v1 schedule=live-only algorithm=ppo {KICKED}"
+
+REFUSED = {
+    "policy=policy.safetensors demonstrations=demos": "choose one, such as schedule=kurodo",
+    f"policy=nowhere.safetensors {CLONE} {SCHEDULE}": "nowhere.safetensors",
+    f"policy=policy.safetensors demonstrations=nowhere {SCHEDULE}": "nowhere",
+    f"policy=policy.safetensors demonstrations=other {SCHEDULE}": "max_episode_steps",
+    f"policy=wide.safetensors {CLONE} {SCHEDULE}": "observations is float32 [4], not float32 [5]",
+    f"policy=policy.safetensors environment=CartPole-v1 {SCHEDULE}": "environment=CartPole-v1",
+    f"{START} behaviour.mode=guessed": "behaviour.mode=guessed",
+    f"{START} loop.capacity=7": "loop.capacity=7",
+    f"{START} +algorithm.lr=1": "algorithm.lr",
+    f"{START} device=abacus": "device=abacus",
+    f"{START} schedule.phases.mixed.hours=few": "mixed.hours=few",
+    f"{START} resume=true": "no checkpoint",
+    f"{START} schedule.keep=best evaluation.episodes=0": "evaluation.episodes=0 evaluates none",
+    f"{START} +schedule.phases.then={{hours:1,algorithm:pop}}": "schedule.phases.then.algorithm",
+    f"{START} +schedule.phases.then={{hours:1,algorithm:ppo,demonstrations:1}}": "then: algorithm=ppo has no memory",
+    f"{START} +schedule.phases.then={{hours:1,algorithm:dqn,critic_only:true}}": "schedule.phases.then.critic_only",
+    f"{ALONE} algorithm=acer loop.capacity=8": "too small for one iteration",
+    f"{ALONE} algorithm=ppo schedule.phases.alone.restarts={{from:[2,3]}}": "restarts",
+    f"{ALONE} algorithm=ppo distributed=ray distributed.actors=7": "give a multiple",
+    f"{ALONE} algorithm=acer +schedule.phases.then={{hours:1,algorithm:ppo,demonstrations:1}}": "has no memory",
+    f"{ALONE} algorithm=ppo teacher=champion {KICKED}=1": "champion: a policy of QWOP-v1",
+    f"{ALONE} algorithm=acer teacher=champion {KICKED}=1": "cannot imitate a teacher; choose ppo, vtrace, ftw",
+    f"{ALONE} algorithm=ppo {KICKED}=1": "the run has no teacher; name one (teacher=champion)",
+    f"{ALONE} algorithm=ppo teacher=champion": "teacher=champion: no phase imitates it",
+    f"{QWOP}=1 teacher=nowhere": "nowhere",
+    f"{QWOP}=1 teacher=champion": "champion: decides 30 times a second, but its pupil 10 times",
+    f"{QWOP}=[1,-1]": "expected a number or [start, end], at least 0",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_line_that_does_not_fit_is_refused_in_one_before_anything_is_made(
+    line: str,
+    finetune: Callable[..., Any],
+    demonstrations: Path,
+    make_episode: Callable[..., Episode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = demonstrations.parent
+    for name, inputs in (("policy", 4), ("wide", 5)):
+        network = ActorCritic(inputs, 2, (16,), torch.Generator().manual_seed(0))
+        save_policy(folder / f"{name}.safetensors", Policy(network, CARTPOLE, ObservationSpec((inputs,))))
+    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), ObservationSpec((4,)), 2)
+    DatasetWriter(folder / "other", other).write(make_episode(9, actions=2, shape=(4,)))
+    monkeypatch.setattr(start, "clone", lambda *_, **more: pytest.fail("the demonstrations were cloned"))
+    done = finetune(*line.split(), "out=run")
+    assert done.code == 2
+    assert REFUSED[line] in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert done.out == "" or not line.startswith(ALONE)  # nothing before the clone
+    assert not (folder / "run").exists()
