@@ -18,12 +18,11 @@ from ..common.errors import BadInput
 from ..common.files import named_path
 from ..envs.actions import Space, action_at, index_of_action, plain_data, value_of_numbers
 from ..envs.observation import (
-    plain_observation,
-    problem_of,
+    plain_form,
     refuse_masked,
-    rounded_number,
     without_tensors,
     without_texts,
+    wrong_number,
 )
 from ..envs.spec import EnvironmentSpec
 from .exchange.imported import ImportDefaults, imported_episode
@@ -226,7 +225,7 @@ class ArrayForm:
         if wanted.dtype == "float32":
             flat = seen.reshape(len(seen), -1)
             counts = (flat == np.rint(flat)).all(axis=0) & (np.abs(flat) < 2.0**63)
-            if rounded := rounded_number(np.where(counts, flat, 0)):
+            if rounded := wrong_number(np.where(counts, flat, 0)):
                 raise BadInput(f"observations{rounded}")
         return seen
 
@@ -241,11 +240,15 @@ class ArrayForm:
         return values
 
     def _plain_rows(self, rows: Sequence[Any]) -> NDArray[Any]:
-        space = without_texts(self.observations)
+        space, (_, plain) = self.observations, plain_form(self.observations)
+        numbers = []
         for number, row in enumerate(rows):
-            if problem := problem_of(space, row, f"observations of row {number}"):
-                raise BadInput(problem)
-        return np.stack([plain_observation(self.observations, row) for row in rows])
+            try:
+                numbers.append(plain(row))
+            except (KeyError, IndexError, TypeError, ValueError):
+                found = quoted(_said(row))
+                raise BadInput(f"observations of row {number} are {found}, expected what {space} has") from None
+        return np.stack(numbers)
 
 
 def _are_values(space: Space, given: Any) -> bool:

@@ -24,7 +24,7 @@ from ..common.closing import close_after_use
 from ..common.errors import BadInput, EnvironmentFailed
 from .actions import Env
 from .capabilities import Capabilities
-from .observation import problem_of, without_tensors
+from .observation import STORED, problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -73,13 +73,20 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._draws = draws
         self._name, self._known = name, capabilities.info_names
-        self._space = space = env.observation_space
         self._steps: Any = None  # until the first reset, so that a step fails
         self._limit, self._played = limit or sys.maxsize, False
-        kinds = (np.float32, np.float64)
-        usual = isinstance(space, Box) and space.dtype in kinds and len(space.shape) == 1 and space.shape[0] <= MOST
-        self._type, self._shape = (space.dtype if usual else None), space.shape
-        self._batched = batched and usual and space.dtype == np.float32
+        self._type: Any = None
+        self._shape: tuple[int, ...] = ()
+        space = env.observation_space
+        if isinstance(space, Box):
+            if space.dtype in (np.float32, np.float64) and len(space.shape) == 1 and space.shape[0] <= MOST:
+                self._type, self._shape = space.dtype, space.shape
+            if space.dtype not in STORED:
+                with np.errstate(over="ignore"):  # a limit too large for float32 is none
+                    space = Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
+        self.observation_space = self._space = space
+        self._stored = space.dtype
+        self._batched = batched and self._type == np.float32
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._played = self._played or bool(self._steps)
@@ -118,7 +125,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                 return observation, reward, terminated, truncated, info
             if hypot(reward, *observation.tolist()) <= LARGEST:
                 # A copy, because some environments change the array that they gave before.
-                return observation.copy(), reward, terminated, truncated, info
+                return observation.astype(self._stored), reward, terminated, truncated, info
         return self._checked(observation), self._number(reward), terminated, truncated, info
 
     def render(self) -> Any:
@@ -168,11 +175,13 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _checked(self, observation: Any) -> Any:
         usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
         if usual and hypot(*observation.tolist()) <= LARGEST:
-            return observation.copy()
+            return observation.astype(self._stored)
+        if not isinstance(self._space, Box):  # no form here
+            return observation
         observation = without_tensors(observation)
-        if problem := problem_of(self._space, observation, "observation"):
+        if problem := problem_of(observation, self._space, "observation"):
             raise self._wrong(problem)
-        return np.array(observation, dtype=self._space.dtype) if isinstance(self._space, Box) else observation
+        return np.array(observation, dtype=self._stored)
 
     def _number(self, reward: Any) -> float:
         with suppress(TypeError, ValueError, OverflowError, RuntimeError):  # of what is no single number
@@ -235,8 +244,8 @@ class CheckedGames(SyncVectorEnv):
 
 
 def _is_wrapper(path: Path) -> bool:
-    """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
-    return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
+    """True for code between the project and an environment: this folder, and Gymnasium's wrappers."""
+    return path.parent == Path(__file__).parent or Path(gymnasium.__file__).parent in path.parents
 
 
 def _problem_of_picture(picture: Any) -> str | None:

@@ -1,7 +1,7 @@
 """Observations: their shape and type, the check of their values, and those of other packages as arrays of numbers."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten, flatten_space
-from gymnasium.wrappers import FlattenObservation, TransformObservation
 from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
@@ -102,7 +101,7 @@ class ObservationSpec:
     def array(self, observations: Any) -> Observations:
         """Copy observations [..., *shape] in this type; BadInput for whole numbers that it would round."""
         numbers = np.asarray(observations)
-        if numbers.dtype.kind in "iu" and self.dtype == "float32" and (rounded := rounded_number(numbers)):
+        if numbers.dtype.kind in "iu" and self.dtype == "float32" and (rounded := wrong_number(numbers)):
             raise BadInput(f"observations{rounded}")
         return np.array(numbers, dtype=self.dtype)
 
@@ -150,11 +149,6 @@ def interface_of(observations: Space, actions: Space, name: str) -> tuple[Observ
     return ObservationSpec.of(observations, name), count
 
 
-LARGEST = np.float64(np.finfo(np.float32).max)
-"""Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
-
-LARGEST_HALF = np.float64(np.finfo(np.float16).max)
-
 STORED = (np.dtype(np.float32), np.dtype(np.uint8))
 """Types of observations of policies and datasets: numbers, or pictures."""
 
@@ -199,95 +193,66 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def problem_of(space: Space, value: Any, place: str) -> str | None:
-    """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
+def problem_of(value: Any, space: Box, name: str) -> str | None:
+    """Describe why a value is no observation of a `Box`, such as 'speed[1] is inf, …'; None if it is one.
 
-    Limits of a Box are not checked, as many environments exceed theirs.
+    Numbers of another type count if the box's type holds them. Its limits do not: many environments exceed theirs.
     """
-    if isinstance(space, Box):
-        try:
-            return _problem_of_numbers(space, np.asarray(value), place)
-        except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors without numbers
-            return f"{place} is {quoted(value)}, expected {space.dtype} {list(space.shape)}"
-    if isinstance(space, Dict | Tuple):
-        for name, part in _parts(space):
-            try:
-                inner = value[name]
-            except (KeyError, IndexError, TypeError):
-                return f"{place} has no {name!r}, expected {space}"
-            if problem := problem_of(part, inner, f"{place}[{name!r}]"):
-                return problem
-        return None
-    return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
-
-
-def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | None:
-    if numbers.dtype == object:
-        return f"{place} is {quoted(numbers.tolist())}, expected {space.dtype} {list(space.shape)}"
+    expected = f"{space.dtype} {list(space.shape)}"
+    try:
+        numbers = np.asarray(value)
+    except (ValueError, RuntimeError):  # lists of different lengths, tensors without numbers
+        return f"{name} is {quoted(value)}, expected {expected}"
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
-        return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
-    whole = space.dtype is not None and space.dtype.kind in "iub"
-    if whole and space.dtype != numbers.dtype and (problem := _problem_of_rounding(space.dtype, numbers, place)):
-        return problem
-    if whole or numbers.dtype.kind in "iu":
-        return None if (rounded := rounded_number(numbers)) is None else f"{place}{rounded}"
-    largest = LARGEST_HALF if space.dtype == np.float16 else LARGEST
-    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= largest):  # fast, mostly enough
-        return None
-    finite = np.isfinite(numbers) if numbers.dtype == space.dtype == np.float32 else np.abs(numbers) <= largest
-    return None if finite.all() else f"{first_field(~finite, numbers, place)}, expected a finite number"
+        form = quoted(value) if numbers.dtype == object else f"{numbers.dtype} {list(numbers.shape)}"
+        return f"{name} is {form}, expected {expected}"
+    return wrong_number(numbers, space.dtype, name, whole=not numbers.dtype.kind == space.dtype.kind == "f")
 
 
-def rounded_number(numbers: NDArray[Any]) -> str | None:
-    """Describe the first whole number that float32 rounds, such as '[1] is 16777217, …'; None if none is.
+def wrong_number(numbers: NDArray[Any], dtype: Any = np.float32, name: str = "", whole: bool = True) -> str | None:
+    """Describe the first number that a type does not hold, such as '[1] is 16777217, …'; None if it holds all.
 
-    Whole numbers count or name things: above 2²⁴ two of them would become one.
+    whole: they count or name things, so the type holds them if it does not round them: above 2²⁴, two of them would
+    become one in float32. Other numbers must be finite in it.
     """
-    if numbers.dtype.itemsize <= 2:
+    with np.errstate(all="ignore"):
+        stored = numbers.astype(dtype)
+        wrong = stored.astype(numbers.dtype) != numbers if whole else ~np.isfinite(stored)
+    if not wrong.any():
         return None
-    with np.errstate(invalid="ignore", over="ignore"):
-        rounded = numbers.astype(np.float32).astype(numbers.dtype) != numbers
-    if not rounded.any():
-        return None
-    return f"{first_field(rounded, numbers, '')}, expected whole numbers that float32 holds, to 16,777,216 all of them"
-
-
-def _problem_of_rounding(dtype: np.dtype[Any], numbers: NDArray[Any], place: str) -> str | None:
-    """Describe the first number that this type of whole numbers cannot hold: a picture of shares would be black."""
-    with np.errstate(invalid="ignore"):
-        changed = numbers.astype(dtype) != numbers
-    return f"{first_field(changed, numbers, place)}, expected {dtype}" if changed.any() else None
-
-
-def first_field(wrong: NDArray[np.bool_], numbers: NDArray[Any], place: str) -> str:
-    """The first wrong number and its place, as in 'speed[1] is inf'."""
     at = tuple(np.argwhere(wrong)[0].tolist())
-    return f"{place}{list(at) if at else ''} is {quoted(numbers[at].item())}"
+    expected = f"whole numbers that {np.dtype(dtype)} holds" if whole else "a finite number"
+    return f"{name}{list(at) if at else ''} is {quoted(numbers[at].item())}, expected {expected}"
 
 
-def with_plain_observations(env: Env) -> Env:
-    """The environment with observations in a `Box`, where they consist of numbers.
+class PlainObservations(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """An environment whose observations are numbers in an array; see `plain_form`."""
 
-    Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
-    `FlattenObservation`; a number alone becomes a row of one. Numbers of any type but bytes become float32. Texts in
-    them (MiniGrid's mission) are left out, and a `Dict` with a picture alone is this picture. Other spaces stay as they
-    are.
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        self.observation_space, self._plain = plain_form(env.observation_space)
+
+    def observation(self, observation: Any) -> Any:
+        return self._plain(without_tensors(observation))
+
+
+def plain_form(space: Space) -> tuple[Space, Callable[[Any], NDArray[Any]]]:
+    """Return the `Box` of observations that consist of numbers, and the function that brings them into it.
+
+    Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, in the order of
+    Gymnasium's `flatten_space`; a number alone becomes a row of one. Texts in them (MiniGrid's mission) are left out,
+    and a `Dict` with a picture alone is this picture. Other spaces stay as they are. The function raises KeyError,
+    IndexError, TypeError or ValueError for a value of another form.
     """
-    space = env.observation_space
-    if (name := _lone_picture(space)) is not None:
-        plain = plain_space(space)
-        return TransformObservation(env, lambda observation: np.array(observation[name], dtype=plain.dtype), plain)
     kept = without_texts(space)
-    if kept is not space:
-        env = TransformObservation(env, lambda observation: _kept(kept, observation), kept)
-    if _becomes_a_row(kept):
-        env = FlattenObservation(env)
-    if not isinstance(env.observation_space, Box) or env.observation_space.dtype in STORED:
-        return env
-    own = env.observation_space
-    with np.errstate(over="ignore"):  # a limit too large for float32 is none
-        stored = Box(own.low.astype(np.float32), own.high.astype(np.float32), dtype=np.float32)
-    return TransformObservation(env, lambda observation: np.asarray(observation, dtype=np.float32), stored)
+    if isinstance(kept, Dict) and len(kept.spaces) == 1:
+        ((name, part),) = kept.spaces.items()
+        if isinstance(part, Box) and len(part.shape) > 1:
+            return part, lambda value: np.asarray(value[name])
+    scattered = isinstance(kept, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    if (scattered or (isinstance(kept, Box) and not kept.shape)) and kept.is_np_flattenable:
+        return flatten_space(kept), lambda value: np.concatenate([*_numbers(space, value)])
+    return space, np.asarray
 
 
 def without_texts(space: Space) -> Space:
@@ -298,40 +263,18 @@ def without_texts(space: Space) -> Space:
     return Dict(kept) if kept and any(kept.get(name) is not part for name, part in _parts(space)) else space
 
 
-def _kept(space: Space, value: Any) -> Any:
-    """An observation without its texts, in the space that `without_texts` gives."""
-    return {name: _kept(part, value[name]) for name, part in _parts(space)} if isinstance(space, Dict) else value
-
-
-def plain_space(space: Space) -> Space:
-    """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if (name := _lone_picture(space)) is not None:
-        return next(part for place, part in _parts(space) if place == name)
-    kept = without_texts(space)
-    return flatten_space(kept) if _becomes_a_row(kept) else space
-
-
-def plain_observation(space: Space, value: Any) -> NDArray[Any]:
-    """An observation of such a space in the form of `plain_space`."""
-    if (name := _lone_picture(space)) is not None:
-        return np.asarray(value[name])
-    kept = without_texts(space)
-    return np.asarray(flatten(kept, _kept(kept, value)) if _becomes_a_row(kept) else value)
-
-
-def _lone_picture(space: Space) -> Any:
-    """The name of the only part that is no text, if it is a picture or another array; else None."""
-    kept = without_texts(space)
-    if not isinstance(kept, Dict) or len(kept.spaces) != 1:
-        return None
-    ((name, part),) = kept.spaces.items()
-    return name if _is_array(part) else None
-
-
-def _becomes_a_row(space: Space) -> bool:
-    """True for numbers in another form than an array of one dimension or more."""
-    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
-    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
+def _numbers(space: Space, value: Any) -> Iterator[NDArray[Any]]:
+    """The numbers of an observation without its texts, part by part."""
+    if isinstance(space, Dict | Tuple):
+        for name, part in _parts(space):
+            if not _is_text(part):
+                yield from _numbers(part, value[name])
+    elif isinstance(space, Box):
+        yield np.asarray(value).ravel()
+    elif space.contains(value):
+        yield np.asarray(flatten(space, value))
+    else:
+        raise ValueError(f"{quoted(value)} is not in {space}")
 
 
 def _parts(space: Any) -> Iterable[tuple[Any, Space]]:
@@ -343,7 +286,3 @@ def _is_text(space: Space) -> bool:
     if isinstance(space, Dict | Tuple):
         return all(_is_text(part) for _, part in _parts(space))
     return space.dtype is not None and space.dtype.kind == "U"
-
-
-def _is_array(space: Space) -> bool:
-    return isinstance(space, Box) and len(space.shape) > 1

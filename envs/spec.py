@@ -15,15 +15,15 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
-from .actions import Env, Space, action_names, with_indexed_actions
+from .actions import Env, IndexedActions, Space, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities
 from .foreign import CheckedEnvironment
 from .from_files import environment_in_file, known_form
 from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
+from .observation import PlainObservations, plain_form
 from .observation import interface_of as interface_of
-from .observation import with_plain_observations as with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id, stored_id
 
 LONGEST = 5_000
@@ -128,7 +128,7 @@ class EnvironmentSpec:
     def make(self, **more: Any) -> Env:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
-        Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
+        Observations that are not in a Box become rows of numbers (`plain_form`), discrete actions of other
         forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
         """
         return self.one(more)
@@ -150,8 +150,10 @@ class EnvironmentSpec:
         if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
             # Where there is no display, pygame would report that on stderr for every film.
             os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        if plain_form(env.observation_space)[0] is not env.observation_space:
+            env = PlainObservations(env)
         checked = CheckedEnvironment(env, str(self), self.capabilities, draws, batched, limit if counts else None)
-        return with_indexed_actions(with_plain_observations(checked))
+        return with_indexed_actions(checked)
 
     def _made(self, entry: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
         with self.refusing():
@@ -277,7 +279,7 @@ class Environment:
             with closing(spec.make()) as env:
                 observations, actions = env.observation_space, env.action_space
                 names = capabilities.action_names or action_names(env)
-                while isinstance(env, gymnasium.Wrapper) and not isinstance(env, CheckedEnvironment):
+                while isinstance(env, IndexedActions | CheckedEnvironment | PlainObservations):
                     env = env.env
                 own = env.observation_space, env.action_space
         observation, count = interface_of(observations, actions, str(spec))

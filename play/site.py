@@ -12,8 +12,8 @@ from safetensors.numpy import save
 from ..common.command import CONFIGURATION, DATASET
 from ..common.errors import BadInput
 from ..common.files import write_atomic
+from ..envs import web
 from ..envs.pictures import scene
-from ..envs.web import STATIC as ENGINE
 from ..policies.champion import CHAMPION, keys_path, policy_path
 from .board import OWN, read_board
 
@@ -41,10 +41,11 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     """
     found = {
         file.name: file.read_bytes()
-        for folder in (scene.SCRIPTS, ENGINE, SCRIPTS)
+        for folder in (scene.SCRIPTS, web.STATIC, SCRIPTS)
         for file in sorted(folder.iterdir())
         if file.is_file() and file.name not in _UNUSED
     }
+    found[web.ENGINE] = web.engine_module()
     found["scene.json"] = scene.SCENE_FILE.read_bytes()
     found |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION))

@@ -19,7 +19,7 @@ from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, parse_json, read_bytes
 from ...envs.actions import Space, action_at, action_count, form_names
-from ...envs.observation import plain_space, without_texts
+from ...envs.observation import plain_form, without_texts
 from ...envs.registration import NAMESPACE
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..arrays import ArrayForm
@@ -139,7 +139,7 @@ def _info(found: Any, spaces: tuple[Space, Space], environment: EnvironmentSpec 
         if found.env_spec is None:
             raise BadInput("environment_id is not set: the Minari dataset does not name its environment")
         environment = EnvironmentSpec.from_json({"id": found.env_spec.id, "settings": dict(found.env_spec.kwargs)})
-    observation, actions = interface_of(plain_space(spaces[0]), spaces[1], str(environment))
+    observation, actions = interface_of(plain_form(spaces[0])[0], spaces[1], str(environment))
     return DatasetInfo(environment, observation, actions, action_names=form_names(spaces[1]))
 
 

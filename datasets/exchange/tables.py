@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...common.checks import LONGEST_REASON, printable, quoted
 from ...common.errors import BadInput, naming
-from ...envs.observation import rounded_number
+from ...envs.observation import wrong_number
 from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode
@@ -107,7 +107,7 @@ class _Steps:
         self._end = self._ends["terminated"] | self._ends["truncated"]
         for name in names["observation"]:  # before they become float64 beside others
             column = self._cells.numbers(name)
-            if column.dtype.kind in "iu" and (rounded := rounded_number(column)):
+            if column.dtype.kind in "iu" and (rounded := wrong_number(column)):
                 raise BadInput(f"column {quoted(name)}: row {rounded}")
         self._observations = self._cells.stacked(by_part(names["observation"], form.observations))
         rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,12 @@ from numba.core import types
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from .interface import KERNELS, symbol
+from .kernels import decisions, features, game, learning, raster, rewards
 from .kernels.compiled import code_alone, code_of
-from .kernels.entries import BROWSER_ARRAYS, BROWSER_ENTRIES, ENTRIES
 from .kernels.runtime import fused_code, runtime
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE / "lib"
-BROWSER = HERE.parent / "web" / "static" / "engine.wasm"
 ORIGIN = "origin.json"
 
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0", "PYTHONHASHSEED": "0"}
@@ -101,8 +100,26 @@ exports: []
 
 _FUSED_IN_SOFTWARE = f"{fused_code('fused', False)}{fused_code('fused_pair', True)}"
 
-Code = list[tuple[str, Any]]
-"""LLVM modules by the symbols that they define."""
+ENTRIES: dict[str, Callable[..., Any]] = {
+    "play_games": decisions.play_games,
+    "play_keys": game.play_keys,
+    "play_frame": game.play_frame,
+    "load_page": game.load_page,
+    "reset_page": game.reset_page,
+    "observe_all": features.observe_all,
+    "observe_start": features.observe_start,
+    "bent_knees": features.bent_knees,
+    "distances": features.distances,
+    "decision_rewards": rewards.decision_rewards,
+    "touching": rewards.touching,
+    "count_touchdowns": rewards.count_touchdowns,
+    "draw_games": raster.draw_games,
+    "set_leaves": learning.set_leaves,
+    "find_leaves": learning.find_leaves,
+    "rmsprop": learning.rmsprop,
+    "tanh": learning.tanh,
+}
+"""The functions of the libraries, by the names of `interface.KERNELS`."""
 
 
 class Front:
@@ -129,8 +146,8 @@ class Front:
     def library(self, target: Target, folder: Path, linker: str) -> bytes:
         """The file of a target."""
         objects = []
-        for number, (cpu, features, widths) in enumerate(target.parts):
-            machine = _machine(target.triple, cpu, features)
+        for number, (cpu, flags, widths) in enumerate(target.parts):
+            machine = _machine(target.triple, cpu, flags)
             texts, exported = [], []
             for name, kernel in KERNELS.items():
                 forms = dict.fromkeys((one, width or max(widths)) for one, width in kernel.forms or (("", 1),))
@@ -155,29 +172,6 @@ class Front:
         subprocess.run([linker, *filled, *objects], check=True)
         return out.read_bytes()
 
-    def browser(self, folder: Path, linker: str) -> bytes:
-        """The browser's module: one game, in arrays of its own."""
-        triple = "wasm32-unknown-unknown"
-        texts = []
-        for kernel, parameters in BROWSER_ENTRIES:
-            kinds = tuple(
-                numba.typeof(BROWSER_ARRAYS[name]) if name in BROWSER_ARRAYS else types.int64 for name in parameters
-            )
-            with code_alone():
-                own, module = code_of(kernel, kinds)
-            texts.append((own, str(module), _browser_entry(kernel.__name__, own, parameters)))
-        machine = _machine(triple, "generic", _WASM_FEATURES)
-        code = _object(folder / "browser.o", machine, triple, texts, _browser_globals())
-        names = [kernel.__name__ for kernel, _ in BROWSER_ENTRIES]
-        names += [*BROWSER_ARRAYS, *(f"{name}_size" for name in BROWSER_ARRAYS)]
-        out = folder / "engine.wasm"
-        subprocess.run(
-            [linker, "--no-entry", "--strip-all", "--gc-sections", "-z", "stack-size=65536",
-             *(f"--export={name}" for name in names), "-o", out, code],
-            check=True,
-        )  # fmt: skip
-        return out.read_bytes()
-
 
 _PLAIN = {"x86_64": ("x86-64", "")}
 """Processors of the code that runs before the processor is known."""
@@ -198,13 +192,11 @@ def _head(machine: Any, triple: str) -> str:
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{triple}"\n'
 
 
-def _object(path: Path, machine: Any, triple: str, kernels: Iterable[tuple[str, str, str]], more: str = "") -> Path:
+def _object(path: Path, machine: Any, triple: str, kernels: Iterable[tuple[str, str, str]]) -> Path:
     """Optimise kernels (their symbols, code and entries) as one module, and write its object file."""
     head = _head(machine, triple)
     kernels = list(kernels)
-    module = llvm.parse_assembly(
-        head + more + "@fault = internal global ptr null\n" + "".join(one for _, _, one in kernels)
-    )
+    module = llvm.parse_assembly(head + "@fault = internal global ptr null\n" + "".join(one for _, _, one in kernels))
     for own, code, _ in kernels:
         part = llvm.parse_assembly(head + _adapted(code, triple))
         for function in part.functions:
@@ -272,42 +264,13 @@ def _entry(exported: str, own: str, name: str, trigonometry: str, width: int, tr
         lines.append(f"  %c{place} = udiv exact i64 {step}, {size}")
         sizes = [f"i64 %c{place}", f"i64 {size}", f"ptr {pointer}"]
         arguments += ["ptr null", "ptr null", *sizes, *(f"i64 {one}" for one in (*shape, *strides))]
-    return _calling(exported, own, "ptr %table", lines, arguments, "dllexport" if "windows" in triple else "")
-
-
-def _calling(
-    exported: str, own: str, parameters: str, lines: Sequence[str], arguments: Sequence[str], storage: str = ""
-) -> str:
     kinds = ", ".join(one.split()[0] for one in arguments)
     body = "\n".join(["  %status = alloca i64", *lines])
+    storage = "dllexport" if "windows" in triple else ""
     return (
-        f'declare i32 @"{own}"({kinds})\ndefine {storage} void @{exported}({parameters}) {{\n{body}\n'
+        f'declare i32 @"{own}"({kinds})\ndefine {storage} void @{exported}(ptr %table) {{\n{body}\n'
         f'  call i32 @"{own}"({", ".join(arguments)})\n  ret void\n}}\n'
     )
-
-
-def _browser_globals() -> str:
-    lines = []
-    for name, array in BROWSER_ARRAYS.items():
-        kind = _SIZES[array.dtype.str[1:]]
-        contents = f"[{', '.join(f'{kind} {value}' for value in array.ravel())}]" if array.any() else "zeroinitializer"
-        lines.append(f"@{name} = global [{array.size} x {kind}] {contents}, align 16\n")
-        lines.append(f"@{name}_size = constant i32 {array.size}\n")
-    return "".join(lines)
-
-
-def _browser_entry(exported: str, own: str, parameters: Sequence[str]) -> str:
-    numbers = [name for name in parameters if name not in BROWSER_ARRAYS]
-    arguments = ["ptr %status", "ptr @fault"]
-    for name in parameters:
-        if name in BROWSER_ARRAYS:
-            array = BROWSER_ARRAYS[name]
-            sizes = [f"i64 {number}" for number in (*array.shape, *array.strides)]
-            arguments += ["ptr null", "ptr null", f"i64 {array.size}", f"i64 {array.itemsize}", f"ptr @{name}", *sizes]
-        else:
-            arguments.append(f"i64 %{name}_wide")
-    widened = [f"  %{name}_wide = zext i32 %{name} to i64" for name in numbers]
-    return _calling(exported, own, ", ".join(f"i32 %{name}" for name in numbers), widened, arguments)
 
 
 def linker_of(target: Target) -> str | None:
@@ -315,8 +278,8 @@ def linker_of(target: Target) -> str | None:
     return shutil.which(f"{target.linker}-14") or shutil.which(target.linker)
 
 
-def build(targets: Iterable[Target] = TARGETS, *, browser: bool = True) -> dict[str, bytes]:
-    """Return the contents of the targets' files and, as `engine.wasm`, the browser's. BadInput without a linker."""
+def build(targets: Iterable[Target] = TARGETS) -> dict[str, bytes]:
+    """Return the contents of the targets' files. BadInput without a linker."""
     if any(os.environ.get(name) != value for name, value in ENVIRONMENT.items()):
         raise BadInput(f"environment: expected {ENVIRONMENT}, so that the code does not depend on this machine")
     front, made = Front(), {}
@@ -328,8 +291,6 @@ def build(targets: Iterable[Target] = TARGETS, *, browser: bool = True) -> dict[
                     f"{target.linker}: not found; it comes with LLVM's linker lld (Debian: apt install lld-14)"
                 )
             made[target.file] = front.library(target, Path(name), linker)
-        if browser:
-            made[BROWSER.name] = front.browser(Path(name), linker_of(TARGETS[-1]) or TARGETS[-1].linker)
     return made
 
 
@@ -379,7 +340,7 @@ def main() -> None:
     """Build everything into the checkout, or into another folder."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for name, content in build().items():
-        place = folder / name if folder else BROWSER if name == BROWSER.name else LIBRARIES / name
+        place = (folder or LIBRARIES) / name
         place.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(place, content)
         print(f"{place}: {len(content):,} bytes")

@@ -110,24 +110,25 @@ def broken(value: float) -> Any:
                 "observations": spaces.Dict({"speed": ROW, "place": spaces.Discrete(2)}),
                 "see": lambda n: {"speed": np.array([0, 0, np.nan]), "place": 0},
             },
-            r"observation\['speed'\]\[2\] is nan",
+            r"observation\[4\] is nan",
         ),
-        ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
         ({"see": lambda n: [0, [1, 2]]}, r"observation is \[0, \[1, 2\]\], expected float32 \[3\]"),
         ({"pay": lambda n: np.ones(2)}, "its reward is .*, expected a finite number"),
         ({"see": lambda n: None}, r"observation is null, expected float32 \[3\]"),
-        ({"observations": BYTES, "see": lambda n: [0, 0.5, 1]}, r"observation\[1\] is 0.5, expected uint8"),
-        ({"observations": BYTES, "see": lambda n: [0, 1, 256]}, r"observation\[2\] is 256, expected uint8"),
+        (
+            {"observations": BYTES, "see": lambda n: [0, 0.5, 1]},
+            r"observation\[1\] is 0.5, expected whole numbers that uint8 holds",
+        ),
+        (
+            {"observations": BYTES, "see": lambda n: [0, 1, 256]},
+            r"observation\[2\] is 256, expected whole numbers that uint8 holds",
+        ),
         (
             {
                 "observations": spaces.Dict({"whole": spaces.Box(0, 9, (2,), np.int64)}),
                 "see": lambda n: {"whole": np.array([1.5, np.nan])},
             },
-            r"observation\['whole'\]\[0\] is 1.5, expected int64",
-        ),
-        (
-            {"observations": spaces.Box(-1, 1, (1,), np.float16), "see": lambda n: np.array([7e4])},
-            r"observation\[0\] is 70000.0, expected a finite number",
+            r"observation\[1\] is nan",
         ),
         ({"tell": lambda n: None}, "info is null, expected a dictionary"),
         ({"tell": lambda n: np.ones(2)}, r"info is \[1. 1.\], expected a dictionary"),
@@ -140,7 +141,7 @@ def broken(value: float) -> Any:
         ({"observations": PAIR, "see": np.array([BEYOND, 0])}, r"observation\[0\] is 16777217"),
         (
             {"observations": spaces.Dict({"n": WHOLE}), "see": {"n": np.array([0, BEYOND])}},
-            r"observation\['n'\]\[1\] is 16777217",
+            r"observation\[1\] is 16777217",
         ),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
@@ -166,6 +167,12 @@ def test_an_exception_of_the_environment_is_one_line_with_its_place_in_the_code(
     assert isinstance(met.value.__cause__, KeyError)
     with pytest.raises(BadInput, match=r"its step failed in decision 1 of a game \(ValueError"):
         play(odd(end=lambda over: np.array([over, over])).make())
+    for space, value, why in (
+        (spaces.Discrete(2), 5, r"ValueError: 5 is not in Discrete\(2\)"),
+        (spaces.Dict({"n": PAIR}), {}, "KeyError: 'n'"),
+    ):
+        with pytest.raises(BadInput, match=rf"its reset failed \({why}"):
+            odd(observations=space, see=value).make().reset()
     with pytest.raises(BadInput, match=r"its reset failed \(SystemExit: no display"):
         odd(see=lambda n: sys.exit("no display")).make().reset()
     with pytest.raises(BadInput, match=r"Odd-v0\(\): its reset failed \(ZeroDivisionError"):

@@ -1,11 +1,12 @@
-// The game itself, exact to the bit: the engine's own code as WebAssembly, made by `qwop.envs.engine.build`.
+// The game itself, exact to the bit: the engine's own code as WebAssembly, as `qwop.envs.web.engine_module` gives it.
 
 export const FRAMES_A_SECOND = 30;
 export const BODIES = 14;
 export const STATE = 6 * BODIES; // x, y, angle, vx, vy, angular velocity of every body
 export const OBSERVATIONS = { features: [0, 71], full: [1, 94], contact: [2, 112] }; // kinds: the kernels' number, the size
 
-const [SCORE, LANDED, ENDED] = [STATE, STATE + 3, STATE + 4];
+const [SCORE, JUMPED, LANDED, ENDED] = [STATE, STATE + 2, STATE + 3, STATE + 4];
+const PAGES = 2; // of 64 kB, for all arrays
 const FINISH_SCORE = 100;
 export const POSE = 3 * BODIES; // numbers of a pose, and of a row, as `qwop.envs.pictures.frame_rows` has them
 export const ROW = POSE + 3;
@@ -19,29 +20,62 @@ export async function loadEngine(address = new URL("engine.wasm", import.meta.ur
 export class Game {
   // module: what `loadEngine` gave.
   constructor(module) {
-    this.engine = new WebAssembly.Instance(module).exports;
-    const { memory } = this.engine;
-    const place = (name) => this.engine[name].value;
-    const size = (name) => new Uint32Array(memory.buffer, place(`${name}_size`), 1)[0];
-    const view = (Kind, name) => new Kind(memory.buffer, place(name), size(name));
-    this.reals = view(Float64Array, "reals");
-    this.integers = view(Int32Array, "integers");
-    this.observation = view(Float32Array, "observation");
+    const [section] = WebAssembly.Module.customSections(module, "layout");
+    const layout = JSON.parse(new TextDecoder().decode(section));
+    const { memory, __heap_base, ...kernels } = new WebAssembly.Instance(module).exports;
+    memory.grow(PAGES);
+    let end = __heap_base.value;
+    const array = (Kind, size) => {
+      const begin = 16 * Math.ceil(end / 16);
+      end = begin + size * Kind.BYTES_PER_ELEMENT;
+      return new Kind(memory.buffer, begin, size);
+    };
+    // A call of a kernel, whose argument is a table of 64-bit words: addresses of arrays with their dimensions, numbers.
+    const call = (name, ...given) => {
+      const words = given.flat().map((word) => (typeof word === "bigint" ? word : BigInt(word.byteOffset ?? word)));
+      const table = array(BigInt64Array, words.length);
+      table.set(words);
+      return () => kernels[name](table.byteOffset);
+    };
+    this.reals = array(Float64Array, layout.reals);
+    this.integers = array(Int32Array, layout.integers);
     this.state = this.reals.subarray(0, STATE);
+    this.pressed = array(Uint8Array, 1);
+    this.observation = array(Float32Array, OBSERVATIONS.contact[1]);
+    this.places = layout.hidden;
+    this.hidden = array(Float64Array, this.places.length);
+    const [scratch, work] = [array(Float64Array, layout.memory), array(BigInt64Array, layout.work.length)];
+    work.set(layout.work.map(BigInt));
+    const page = [[this.reals, layout.reals], [this.integers, layout.integers]];
+    const games = page.map(([rows, size]) => [rows, 1, size]);
+    const space = [[scratch, layout.memory], [work, layout.rows, layout.work.length / layout.rows]];
+    this.kernels = {
+      load: call("load_page_current_1", ...page),
+      reset: call("reset_page_current_1", ...page),
+      frame: call("play_frame_current_1", ...games, [this.pressed, 1], ...space),
+    };
+    const jumped = this.reals.subarray(JUMPED);
+    this.observers = {};
+    for (const [kind, [number, size]] of Object.entries(OBSERVATIONS)) {
+      const bits = new BigInt64Array(new Float64Array([number]).buffer);
+      const rows = [[this.state, 1, STATE], [jumped, 1], [this.hidden, 1, this.hidden.length], [this.observation, 1, size]];
+      const start = call("observe_start", bits[0], [scratch, layout.memory], [this.observation, size]);
+      this.observers[kind] = { now: call("observe_all", bits[0], ...rows), start };
+    }
     this.load();
   }
 
   // A page that has just been loaded.
   load() {
-    this.engine.load();
+    this.kernels.load();
     this.begin();
   }
 
   // A new game on the same page. resets: how many in a row, each with its frame; held: keys down in the last one's.
   begin(resets = 1, held = 0) {
     for (let number = 1; number <= resets; number += 1) {
-      this.engine.reset();
-      this.engine.frame(number === resets ? held : 0);
+      this.kernels.reset();
+      this.#frame(number === resets ? held : 0);
     }
     this.keys = [];
     this.first = null; // frame of the first key
@@ -50,11 +84,16 @@ export class Game {
   // Plays a frame with these keys down (Q = 1, W = 2, O = 4, P = 8) unless the game has ended; returns true if it has.
   step(keys) {
     if (!this.ended) {
-      this.engine.frame(keys);
+      this.#frame(keys);
       this.keys.push(keys);
       if (keys && this.first === null) this.first = this.keys.length - 1;
     }
     return this.ended;
+  }
+
+  #frame(keys) {
+    this.pressed[0] = keys;
+    this.kernels.frame();
   }
 
   get ended() { return this.reals[ENDED] !== 0; }
@@ -71,16 +110,15 @@ export class Game {
 
   // What a policy sees: one of OBSERVATIONS. The array is overwritten by the next call.
   observe(kind) {
-    const [number, size] = OBSERVATIONS[kind];
-    this.engine.observe(number);
-    return this.observation.subarray(0, size);
+    this.places.forEach((place, column) => { this.hidden[column] = this.reals[place]; });
+    this.observers[kind].now();
+    return this.observation.subarray(0, OBSERVATIONS[kind][1]);
   }
 
   // What a policy that lags by a frame sees first.
   observeStart(kind) {
-    const [number, size] = OBSERVATIONS[kind];
-    this.engine.observe_start(number);
-    return this.observation.subarray(0, size);
+    this.observers[kind].start();
+    return this.observation.subarray(0, OBSERVATIONS[kind][1]);
   }
 
   // The numbers from which a frame is drawn: float32 [ROW].

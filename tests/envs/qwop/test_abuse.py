@@ -95,15 +95,6 @@ def test_a_step_needs_a_reset_before_the_first_game_and_after_each() -> None:
     env.step(0)
 
 
-def test_a_step_after_the_time_limit_needs_a_reset() -> None:
-    env = QWOPEnv(time_limit=1.0)
-    env.reset()
-    while not env.step(10)[3]:
-        pass
-    with pytest.raises(ResetNeeded):
-        env.step(10)
-
-
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_a_batch_needs_a_reset_of_every_row(mode: AutoresetMode) -> None:
     env = QWOPVectorEnv(3, autoreset_mode=mode)
@@ -158,17 +149,6 @@ def test_a_number_of_games_that_is_none_is_refused(count: Any) -> None:
         QWOPVectorEnv(2, num_threads=0 if count is None else count)
 
 
-def test_through_gymnasium_the_errors_are_the_same() -> None:
-    env = gymnasium.make("QWOP-v1", render_mode="rgb_array")
-    for use in (lambda: env.step(0), env.render):
-        with pytest.raises(ResetNeeded, match="no game has begun"):
-            use()
-    env.reset()
-    assert env.render() is not None
-    with pytest.raises(InvalidAction):
-        env.step(11)
-
-
 @pytest.mark.parametrize("seed", WRONG_SEEDS, ids=names(WRONG_SEEDS))
 def test_a_seed_that_is_none_is_refused(env: QWOPEnv, seed: Any) -> None:
     with pytest.raises((gymnasium.error.Error, ValueError)):
@@ -204,17 +184,6 @@ def test_options_that_are_none_are_refused(env: QWOPEnv, batch: QWOPVectorEnv, o
     if not isinstance(options, dict):
         with pytest.raises(ValueError, match="options"):
             env.reset(options=options)
-
-
-def test_states_of_random_games_are_finite_and_restored() -> None:
-    random = np.random.default_rng(3)
-    env = QWOPVectorEnv(8, max_idle_frames=10, observation="full", num_threads=1)
-    env.reset(seed=3)
-    for _ in range(300):
-        observations, rewards, *_ = env.step(random.integers(0, 11, 8))
-        assert np.isfinite(observations).all()
-        assert np.isfinite(rewards).all()
-        np.testing.assert_array_equal(env.set_state(env.get_state()), observations)
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.envs import EnvironmentSpec, replay
-from qwop.envs.names import ACTION_KEYS, FEATURES
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.observations import bent_knee, observe
 from qwop.envs.qwop.rewards import rewards_along
@@ -48,15 +48,6 @@ def test_passes_gymnasiums_checker(lag: int, monkeypatch: pytest.MonkeyPatch) ->
         warnings.filterwarnings("error")
         warnings.filterwarnings("ignore", message=".*Box observation space m.*infinity.*")
         check_env(env)
-
-
-def test_is_registered_and_makes_itself_from_its_specification() -> None:
-    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2, "reward": "shaped"})
-    env = EnvironmentSpec.from_json(spec.to_json()).make()
-    assert env.observation_space.shape == (len(FEATURES),)
-    assert env.action_space.n == len(ACTION_KEYS)  # type: ignore[attr-defined]
-    env.reset(seed=0)
-    assert env.step(5)[4]["frames"] == 2
 
 
 @given(keys=KEYS)
@@ -215,6 +206,8 @@ def test_the_time_limit_truncates() -> None:
     assert (terminated, truncated, info["outcome"]) == (False, True, "stopped")
     assert info["clock"] == pytest.approx(16 / 30)  # the first decision at or after 15 frames
     assert all(step[4]["outcome"] == "running" for step in steps[:-1])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(10)
 
 
 def test_a_fall_terminates_and_the_last_decision_is_cut_short() -> None:

@@ -238,45 +238,6 @@ def test_an_unknown_render_mode_is_told_in_one_line(make: Callable[..., Any]) ->
         make(render_mode="ansi")
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_rollout_loop_as_in_cleanrl_bootstraps_from_the_right_values(mode: str) -> None:
-    """The storage and advantages of CleanRL's ppo.py; the value of an observation is the torso's height in it.
-
-    In the next-step mode the row after an end is no transition; in the same-step mode the observation that a time limit
-    cut off is in `final_obs`.
-    """
-    steps, gamma, gae_lambda, height = 60, 0.99, 0.95, 70
-    env = wrappers.RecordEpisodeStatistics(batch(mode))
-    value = np.zeros((steps + 1, GAMES))
-    reward, done = np.zeros((steps, GAMES)), np.zeros((steps + 1, GAMES))
-    observations, _ = env.reset(seed=0)
-    episodes = 0
-    for step in range(steps):
-        value[step] = observations[:, height]
-        chosen = np.array([actions_of(game)[step] for game in range(GAMES)])
-        observations, reward[step], terminated, truncated, infos = env.step(chosen)
-        done[step + 1] = terminated | truncated
-        if "final_obs" in infos:
-            for game in np.flatnonzero(truncated):
-                reward[step, game] += gamma * infos["final_obs"][game][height]
-        if "_episode" in infos:
-            episodes += int(infos["_episode"].sum())
-    value[steps] = observations[:, height]
-    advantage = np.zeros((steps + 1, GAMES))
-    for step in reversed(range(steps)):
-        goes_on = 1.0 - done[step + 1]
-        delta = reward[step] + gamma * value[step + 1] * goes_on - value[step]
-        advantage[step] = delta + gamma * gae_lambda * goes_on * advantage[step + 1]
-    assert np.isfinite(advantage).all()
-    assert episodes == done.sum() > GAMES
-    began = done[1:-1].astype(bool)
-    if mode == "NextStep":
-        assert not reward[1:][began].any()
-        assert not done[2:][began].any()
-    else:
-        assert reward[1:][began].any()
-
-
 def test_a_click_on_the_windows_cross_ends_the_game(headless: Any) -> None:
     env = gymnasium.make("qwop/QWOP-v1", render_mode="human", frames_per_step=1)
     env.reset(seed=0)

@@ -87,12 +87,6 @@ def test_tables_of_another_shape_are_refused() -> None:
         observe(np.zeros((3, 12, 6)))
 
 
-def test_the_vector_of_environments_sees_the_same() -> None:
-    vector = gymnasium.make_vec("QWOP-v1", num_envs=2, autoreset_mode="SameStep")
-    observations, _ = vector.reset(seed=0)
-    np.testing.assert_array_equal(observations, observe(np.stack([replay([]).states[0]] * 2)))
-
-
 def test_the_bent_knee_is_the_smaller_of_two() -> None:
     states = replay(np.full(30, 6, np.uint8)).states
     seen = observe(states)

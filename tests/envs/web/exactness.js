@@ -8,7 +8,7 @@ import { Game } from "./engine.js";
 export function playSessions(module, sessions) {
   return sessions.map((games) => {
     const page = new Game(module);
-    page.engine.load();
+    page.kernels.load();
     return games.map(({ keys, resets = 1, held = 0 }) => {
       page.begin(resets, held);
       const digest = new Sha256().update(stateBytes(page));

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from qwop.common.errors import BadInput
-from qwop.envs.web import STATIC
+from qwop.envs.web import ENGINE, STATIC, engine_module
 
 HERE = Path(__file__).parent
 
@@ -85,19 +85,20 @@ def call(
     if program is None:
         raise BadInput(f"{runner}: not installed; expected one of {', '.join(PROGRAMS[runner])} on the path")
     given = {"module": f"./{module}", "function": function, "arguments": list(arguments)}
-    places = {file.name: file for file in (*STATIC.iterdir(), *HERE.glob("*.js"))} | dict(files or {})
+    scripts = {file.name: file for file in (*STATIC.iterdir(), *HERE.glob("*.js"))} | dict(files or {})
+    contents = {name: file.read_bytes() for name, file in scripts.items()} | {ENGINE: engine_module()}
     run = _in_node if runner == NODE else _in_browser
-    output = run(program, given, places, timeout)
+    output = run(program, given, contents, timeout)
     if "error" in output:
         raise RuntimeError(f"{runner}: {output['error']}")
     return output["result"]
 
 
-def _in_node(program: str, given: dict[str, Any], files: Mapping[str, Path], timeout: float) -> Any:
+def _in_node(program: str, given: dict[str, Any], files: Mapping[str, bytes], timeout: float) -> Any:
     with tempfile.TemporaryDirectory(prefix="qwop-node-") as name:
         folder = Path(name)
-        for file, source in files.items():
-            shutil.copyfile(source, folder / file)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
         (folder / "package.json").write_text('{"type": "module"}')  # or Node takes .js for CommonJS
         (folder / "run.mjs").write_text(_IN_NODE)
         (folder / "input.json").write_text(json.dumps(given))
@@ -106,7 +107,7 @@ def _in_node(program: str, given: dict[str, Any], files: Mapping[str, Path], tim
         return json.loads((folder / "output.json").read_text())
 
 
-def _in_browser(program: str, given: dict[str, Any], files: Mapping[str, Path], timeout: float) -> Any:
+def _in_browser(program: str, given: dict[str, Any], files: Mapping[str, bytes], timeout: float) -> Any:
     results: queue.Queue[Any] = queue.Queue()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(json.dumps(given).encode(), files, results.put))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -134,7 +135,7 @@ def _in_browser(program: str, given: dict[str, Any], files: Mapping[str, Path], 
             server.server_close()
 
 
-def _handler(given: bytes, files: Mapping[str, Path], report: Callable[[Any], None]) -> type[BaseHTTPRequestHandler]:
+def _handler(given: bytes, files: Mapping[str, bytes], report: Callable[[Any], None]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.lstrip("/") or "index.html"
@@ -143,7 +144,7 @@ def _handler(given: bytes, files: Mapping[str, Path], report: Callable[[Any], No
             elif name == "input.json":
                 self._send(given, "application/json")
             elif name in files:
-                self._send(files[name].read_bytes(), _TYPES.get(files[name].suffix, "application/octet-stream"))
+                self._send(files[name], _TYPES.get(Path(name).suffix, "application/octet-stream"))
             else:
                 self.send_error(404)
 
