@@ -17,6 +17,7 @@ from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_json
 from ..common.resume import removed_unless_begun
+from ..datasets.embedded import CHAMPION
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..finetune.figures import gain, pace, success
@@ -101,8 +102,8 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
         raise BadInput(f"{out / START}: missing, though a round has begun; put it back, or give another out")
     source = None if settings.policy is None else policy_path(settings.policy)
     if source is None:
-        console.print("making a policy to correct: a clone of the included games", highlight=False)
-        source = _cloned(out / CLONE, settings.seed)
+        console.print("making a policy to correct: a clone of the champion's games", highlight=False)
+        source = _cloned(out / CLONE, settings.seed, f"dataset={CHAMPION}")
     write_atomic(out / POLICY, source.read_bytes())
     write_atomic(out / START, source.read_bytes())
 

@@ -13,7 +13,7 @@ class CoachSettings(Settings):
 
     policy: HomePath | None = None
     """Policy to begin with: its file (.safetensors), or champion. null: the one that an earlier round left in out, else
-    a clone of the included games, which is made first."""
+    a clone of the champion's games, which is made first."""
     player: str = "me"
     """Your name in the recording."""
     minutes: Annotated[float, Field(gt=0, le=1000)] = 10.0

@@ -169,7 +169,7 @@ coach: Command[Any] = Command(
     about="Make a policy better by correcting it: you play with it, it learns from what you did, and you see how much "
     "better it became. The same command begins the next round.",
     examples=[
-        ("qwop-coach", "correct a clone of the included games for ten minutes, then let it learn for about two"),
+        ("qwop-coach", "correct a clone of the champion's games for ten minutes, then let it learn for about two"),
         ("qwop-coach policy=runs/me/policy.safetensors minutes=5", "a policy of your own"),
         ("qwop-coach rounds=3", "three rounds, one after the other"),
     ],

@@ -11,6 +11,7 @@ import torch
 from qwop.coach.play import TimeLimit, _open, seconds_of
 from qwop.coach.settings import CoachSettings
 from qwop.commands import coach as main
+from qwop.common.errors import BadInput
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec
@@ -70,6 +71,15 @@ def make_branch() -> Callable[[Episode, int], Episode]:
     from dataclasses import replace
 
     return lambda game, step: replace(game, branch=Branch(0, step))
+
+
+def test_without_a_policy_a_clone_of_the_champions_games_is_corrected(
+    run_command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Mock(side_effect=BadInput("stopped"))
+    monkeypatch.setattr("qwop.pretrain.main.run", made)
+    run_command(main, f"out={tmp_path / 'coach'}", "open=false")
+    assert made.call_args.args[0].dataset == "champion"
 
 
 def test_the_schedule_of_the_learning_is_chosen_and_checked_before_anybody_plays(
