@@ -66,9 +66,8 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     film = folder / FILM
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
-    for heading, charts in SECTIONS.items():
-        if drawn := _charts(rows, charts):
-            parts += [f"<h2>{heading}</h2>", drawn]
+    if rows:
+        parts += ["<h2>The log</h2>", _charts(rows)]
     settings = folder / CONFIGURATION
     shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
     if made_by or shown:
@@ -88,58 +87,26 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
     return bands
 
 
-Charts = dict[str, dict[str, str]]
-"""Titles of charts, and the column of each line by its name."""
+GROUPS = ("live", "learner", "demonstrations", "memory", "sampled", "speed", "time_share")
+"""Groups of the log's columns, `group/figure`, in the order of their charts."""
 
-SECTIONS: dict[str, Charts] = {
-    "Live play": {
-        "metres": {"metres": "live/metres"},
-        "share of games finished": {"finished": "live/finish_share"},
-        "seconds of finished games": {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"},
-        "return of a game": {"return": "live/return"},
-    },
-    "Memory and demonstrations": {
-        "share in memory": {source: f"memory/{source}" for source in SOURCES},
-        "share of samples": {source: f"sampled/{source}" for source in SOURCES},
-        "mean importance weight": {source: f"{source}/importance_weight" for source in SOURCES},
-        "share of weights above the truncation": {source: f"{source}/truncated_share" for source in SOURCES},
-        "returns of demonstrated states (scaled)": {
-            "expected": "demonstrations/value",
-            "achieved": "demonstrations/achieved",
-        },
-        "−log π of demonstrated actions, nats": {"nats": "demonstrations/nats"},
-        "share of demonstrated actions made less probable": {"share": "demonstrations/pushed_down"},
-        "mean trace length, steps": {source: f"{source}/trace_length" for source in SOURCES},
-    },
-    "Learning": {
-        "entropy of the policy, nats": {"entropy": "learner/entropy"},
-        "KL from the average policy": {"KL": "learner/kl_to_average"},
-        "KL from the behaviour policy": {"KL": "learner/kl"},
-        "share of steps clipped": {"share": "learner/clipped_share"},
-        "explained variance of the returns": {"share": "learner/explained_variance"},
-        "share of steps changed by the trust region": {"share": "learner/trust_region_active"},
-        "error of Q, root mean square": {"error": "learner/q_error"},
-        "mean size of the temporal-difference error": {source: f"{source}/td_error" for source in SOURCES},
-        "share of random actions": {"epsilon": "learner/epsilon"},
-        "value, and the bounds of what it is learned from": {
-            "value": "learner/value",
-            "least": "learner/value_low",
-            "largest": "learner/value_high",
-        },
-        "share of values beyond their bounds": {"share": "learner/values_outside"},
-        "norm of the gradient": {"norm": "learner/gradient_norm"},
-    },
-    "Time": {
-        "decisions a second": {"decisions": "speed/decisions_per_second"},
-        "share of the time": {
-            name: f"time_share/{name}" for name in ("learning", "memory", "waiting for live play", "end of phase")
-        },
-    },
-}
-"""Charts by the section that they stand in."""
-
-LOGARITHMIC = ("mean importance weight", "norm of the gradient")
+LOGARITHMIC = ("importance weight", "learner: gradient norm")
 """Charts with a logarithmic vertical axis."""
+
+
+def log_charts(rows: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Titles of charts, and the column of each line by its name. Both sources share a chart, and so do parts of 1."""
+    charts: dict[str, dict[str, str]] = {}
+    columns = [name.partition("/") for name in dict.fromkeys(name for row in rows for name in row)]
+    for group, _, figure in sorted((one for one in columns if one[0] in GROUPS), key=lambda one: GROUPS.index(one[0])):
+        if group in SOURCES:
+            title, name = figure, group
+        elif figure in SOURCES or group == "time_share":
+            title, name = f"share of {group.removesuffix('_share')}", figure
+        else:
+            title, name = f"{group}: {figure}", figure
+        charts.setdefault(title.replace("_", " "), {})[name] = f"{group}/{figure}"
+    return charts
 
 
 def evaluation_charts(evaluations: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -166,17 +133,17 @@ def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
     return unit, f"{'million' if millions else 'thousand'} decisions", bands
 
 
-def _charts(rows: list[dict[str, Any]], charts: Charts) -> str:
-    """Grid of the charts for which the log has data; an empty string without any."""
+def _charts(rows: list[dict[str, Any]]) -> str:
+    """Grid of the log's charts."""
     unit, x_name, bands = _axis(rows)
     drawn = []
-    for title, columns in charts.items():
+    for title, columns in log_charts(rows).items():
         lines = {
             name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
             for name, column in columns.items()
         }
         drawn.append(line_chart(title, lines, bands, x_name, log=title in LOGARITHMIC))
-    return f'<div class="charts">{"".join(drawn)}</div>' if any(drawn) else ""
+    return f'<div class="charts">{"".join(drawn)}</div>'
 
 
 def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:

@@ -98,7 +98,7 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
     assert [rows[i]["memory/demonstrations"] > 0 for i in (0, -1)] == [False, False]
     assert any(row["memory/demonstrations"] == 0.5 for row in rows)
     page = (run / "report.html").read_text()
-    assert "share in memory" in page
+    assert "share of memory" in page
     assert "alone_again" in page
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is fetched
     assert list((run / "tensorboard").iterdir())

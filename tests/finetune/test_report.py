@@ -22,7 +22,7 @@ def row(decisions: int, phase: str, share: float, **numbers: float) -> Row:
 @pytest.fixture
 def run(tmp_path: Path) -> tuple[Path, list[Row]]:
     rows = [
-        row(100, "alone", 0.0, **{"live/metres": 1.5, "live/importance_weight": 1.0}),
+        row(100, "alone", 0.0, **{"live/metres": 1.5, "live/importance_weight": 1.0, "learner/td_error": 0.1}),
         row(200, "alone", 0.0, **{"live/metres": 2.5, "live/importance_weight": 1.1}),
         row(300, "mixed", 0.5, **{"live/metres": 3.5, "demonstrations/importance_weight": 40.0}),
         row(400, "alone_again", 0.0, **{"live/metres": 4.5}),
@@ -49,7 +49,7 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tup
     (folder / "best.mp4").write_bytes(b"film")
     page = write_report(folder, "a <run>").read_text()
     assert "a &lt;run&gt;" in page
-    for title in ("metres", "share in memory", "mean importance weight"):
+    for title in ("metres", "share of memory", "importance weight", "learner: td error"):
         assert f'aria-label="{title}"' in page
     assert "99.25 (98.50 … 100.00)" in page
     assert "<td>41</td><td>50</td><td>61.25</td>" in page  # drawn games
