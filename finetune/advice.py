@@ -1,16 +1,12 @@
-"""Notes and warnings of a run about settings that may be unintended, and about a critic that diverges."""
+"""Notes of a run on settings that may be unintended."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ..envs.registration import REGISTERED
 from .agents.registry import BUILT_IN
 from .agents.settings import LiveSettings
 from .schedules.schedule import Schedule
 from .settings import FinetuneSettings, option_of
-
-OUTSIDE = 0.2
-"""Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
 
 LATE = 0.25
 """Fraction of the schedule before the first update, above which the terminal warns."""
@@ -47,18 +43,3 @@ def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
     for phase, length in zip(schedule.phases, schedule.lengths, strict=True):
         if phase.length(1.0) and not length:
             yield f"note: phase {phase.name} is left out, as the schedule is too short for it; make the schedule longer"
-
-
-def outside_warning(row: Mapping[str, Any]) -> str | None:
-    """Warning about a critic whose values leave the range of all returns seen, from a row of the log; else None.
-
-    While all returns are the same, as before the first rare reward, any value is outside, which says nothing.
-    """
-    if row.get("learner/values_outside", 0.0) <= OUTSIDE or row["learner/value_low"] == row["learner/value_high"]:
-        return None
-    low, high = row["learner/value_low"], row["learner/value_high"]
-    return (
-        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
-        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
-        "or start from a clone"
-    )

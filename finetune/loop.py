@@ -182,7 +182,10 @@ class Loop:
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
         left = self._schedule.remaining + self._run.planned_later
-        self._stopped = self._run.watch(Progress(self.decisions, left, phase.name, self._row)) is False
+        now = Progress(self.decisions, left, phase.name, self._row)
+        if self._run.display is not None:
+            self._run.display.count(now)
+        self._stopped = self._run.watch is not None and self._run.watch(now) is False
 
     def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):

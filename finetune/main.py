@@ -1,7 +1,6 @@
 """`qwop-finetune`: a run from its start to its end, and the files in its folder."""
 
 import copy
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -24,17 +23,17 @@ from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .advice import length_notes, outside_warning, settings_notes
+from .advice import length_notes, settings_notes
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
-from .display import Display, Progress
+from .display import Display
 from .evaluation import FILM, Evaluations
 from .figures import gain, line, verdict
 from .log import RunLog, read_metrics
 from .loop import Loop, build
 from .report import write_report
 from .resume import MAY_DIFFER, require_resumable
-from .run import POLICY, START, TEACHER, Run
+from .run import POLICY, START, TEACHER, Run, Watch
 from .settings import BEST, FinetuneSettings
 from .start import Start, find_start, fitting
 
@@ -65,13 +64,12 @@ class Training:
         *,
         policy: Policy | None = None,
         demonstrations: Dataset | None = None,
-        watch: Callable[[Progress], bool] = lambda now: True,
+        watch: Watch | None = None,
         console: Console | None = None,
     ) -> None:
         self._settings, self._out = settings, Path(settings.out)
         self._policy, self._demonstrations, self._watch = policy, demonstrations, watch
         self._display = Display(console or plain_console())
-        self._warned = False
 
     def run(self) -> str | None:
         """Start or resume the run in the folder, train to the end of the schedule, and write the report.
@@ -144,7 +142,16 @@ class Training:
             self._out, settings.evaluation, log, start.demonstrations, self._display, keeps_best=best
         )
         run: AnyRun = Run(
-            settings, start.policy, start.demonstrations, device, log, self._out, teacher, evaluations, self._progress
+            settings,
+            start.policy,
+            start.demonstrations,
+            device,
+            log,
+            self._out,
+            teacher,
+            evaluations,
+            self._display,
+            self._watch,
         )
         return run, start, notes + left_out
 
@@ -168,13 +175,6 @@ class Training:
                 loop = build(later.at(later.stage, loop.decisions, loop.policy_in(loop.phase_index)))
                 loop.run()
         return loop
-
-    def _progress(self, now: Progress) -> bool:
-        if not self._warned and (warning := outside_warning(now.row)) is not None:
-            self._warned = True
-            self._display.say(warning)
-        self._display.count(now)
-        return self._watch(now)
 
     def _finish(self, run: AnyRun, decisions: int, over: bool) -> str | None:
         """Choose the final policy; write its film and the report. Returns the verdict."""

@@ -17,7 +17,7 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
-from .display import Progress
+from .display import Display, Progress
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors, require_ray
 from .distributed.settings import RaySettings
@@ -33,6 +33,9 @@ L = TypeVar("L", bound=LiveSettings, covariant=True)
 POLICY, START, TEACHER = "policy.safetensors", "start.safetensors", "teacher.safetensors"
 """A run's policy as it is, written after each checkpoint, its initial policy and its teacher, in its folder."""
 
+Watch = Callable[[Progress], bool | None]
+"""Called after each iteration; False ends the run."""
+
 LivePlay = PhaseCollector | ActorsCollector
 """Source of live play: games in this process, or actors in other processes."""
 
@@ -43,7 +46,7 @@ class Run(Generic[A, L]):
 
     whole: the settings, with the phases of all stages; a stage is consecutive phases with the same algorithm. policy:
     the one that the stage begins with, trained in place. out: folder. teacher: the policy that phases with kickstarting
-    imitate, and its name. evaluations: None: none are made. watch: called after each iteration; False ends the run.
+    imitate, and its name. evaluations: None: none are made. display: None: nothing is shown.
     stage: number of the current stage. begun_at: decisions of the earlier ones. The seed determines everything random.
     """
 
@@ -55,7 +58,8 @@ class Run(Generic[A, L]):
     out: Path
     teacher: tuple[str, Policy] | None = None
     evaluations: Evaluations | None = None
-    watch: Callable[[Progress], bool | None] = lambda now: None
+    display: Display | None = None
+    watch: Watch | None = None
     stage: int = 0
     begun_at: int = 0
 

@@ -10,7 +10,7 @@ from .finetune.agents.settings import Discounted as AlgorithmSettings
 from .finetune.agents.settings import LiveSettings as LoopSettings
 from .finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from .finetune.experience.transitions import NStep, Transitions
-from .finetune.metrics import UpdateStats
+from .finetune.log import UpdateStats
 from .finetune.replay.demonstrations import Demonstrations, rows_for, sequences_for, transitions_for
 from .finetune.replay.sequence_memory import SequenceMemory
 from .finetune.replay.transition_memory import TransitionMemory

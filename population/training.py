@@ -20,7 +20,7 @@ from ..finetune.agents.agent import LiveLearner
 from ..finetune.checkpoint import is_finite
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.policy_snapshot import PolicySnapshot
-from ..finetune.metrics import mean_figures
+from ..finetune.log import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.weight_average import RecentAverage
 from ..policies.devices import choose_device, undisturbed

@@ -17,7 +17,7 @@ from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Network, Values
 from ...policies.scaling import ObservationScaler, RunningStatistics
 from ..experience.sequences import Sequences
-from ..metrics import Metrics, UpdateStats
+from ..log import Metrics, UpdateStats
 from ..schedules.phase import Phase, PhaseValues
 
 N = TypeVar("N", bound=Network, covariant=True)

@@ -8,7 +8,7 @@ import torch
 from ...common.errors import BadInput
 from ...policies.q_networks import EpsilonGreedy
 from ..experience.transitions import NStep
-from ..metrics import Metrics
+from ..log import Metrics
 from ..replay.transition_memory import TransitionMemory
 from ..schedules.phase import Phase
 from .agent import Agent, FractionalCounter, Learner, Part

@@ -52,7 +52,7 @@ def make_run(
     chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
     observer, log = observer or Observer(), log or RunLog(folder)
     cpu, evaluations = torch.device("cpu"), cast(Evaluations, observer)
-    return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, observer.progress)
+    return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, watch=observer.progress)
 
 
 class _Killed(Exception):

@@ -12,7 +12,7 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.metrics import UpdateStats
+from qwop.finetune.log import UpdateStats
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents

@@ -19,7 +19,7 @@ from ...experience.sequences import (
     discounted_returns,
     interleave,
 )
-from ...metrics import Metrics
+from ...log import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations, RecordedSequences, sequences_for
 from ...replay.sequence_memory import SequenceMemory

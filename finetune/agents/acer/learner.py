@@ -16,7 +16,7 @@ from ....policies.devices import autocast, undisturbed
 from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...metrics import UpdateStats, means_by_source
+from ...log import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..agent import Learner, Part
 from ..losses import final_values

@@ -15,7 +15,7 @@ from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, mixed
-from ...metrics import Metrics, UpdateStats, means_by_source
+from ...log import Metrics, UpdateStats, means_by_source
 from ...replay.demonstrations import Demonstrations, transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory
 from ...schedules.phase import Phase, PhaseValues

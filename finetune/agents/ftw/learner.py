@@ -16,7 +16,7 @@ from ....policies.q_networks import dueling
 from ....policies.state import State
 from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import UpdateStats
+from ...log import UpdateStats
 from ...replay.memory import Ring
 from ...schedules.phase import PhaseValues
 from ..agent import LiveAgent, Makes, Part

@@ -18,7 +18,7 @@ from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bound
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
-from ...metrics import UpdateStats
+from ...log import UpdateStats
 from ...replay.demonstrations import Demonstrations, rows_for
 from ...schedules.phase import PhaseValues
 from ..agent import LiveAgent, LiveLearner, MakeNetwork, Part, RunningScale, of_kind

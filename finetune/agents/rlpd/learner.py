@@ -11,7 +11,7 @@ from ....common.errors import BadInput
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, joined
-from ...metrics import Metrics, UpdateStats, means_by_source
+from ...log import Metrics, UpdateStats, means_by_source
 from ...replay.demonstrations import Demonstrations, transitions_for
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues

@@ -15,7 +15,7 @@ from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State, reset_rows, select_rows, to_tensors
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import UpdateStats, mean_figures
+from ...log import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
 from ..agent import K, LiveAgent, LiveLearner, Makes, Part, RunningScale, of_kind
 from ..losses import entropy as entropy_of

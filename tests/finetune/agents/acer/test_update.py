@@ -10,7 +10,7 @@ from qwop.finetune.agents.acer import losses
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
-from qwop.finetune.metrics import UpdateStats
+from qwop.finetune.log import UpdateStats
 from qwop.policies.networks import ActorCritic, TanhActorCritic
 from torch import Tensor
 

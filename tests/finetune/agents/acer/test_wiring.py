@@ -17,7 +17,7 @@ from qwop.finetune.agents.acer.agent import AcerAgent, ReturnRange, build
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
-from qwop.finetune.metrics import Metrics, UpdateStats
+from qwop.finetune.log import Metrics, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.sequence_memory import SequenceMemory

@@ -11,7 +11,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
-from qwop.finetune.metrics import Metrics
+from qwop.finetune.log import Metrics
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
 

@@ -12,7 +12,7 @@ from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.metrics import Metrics
+from qwop.finetune.log import Metrics
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory
 from qwop.finetune.schedules.phase import PhaseValues

@@ -13,7 +13,7 @@ from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.metrics import Metrics, UpdateStats
+from qwop.finetune.log import Metrics, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp

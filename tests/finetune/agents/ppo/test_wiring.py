@@ -13,7 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.learner import PpoAgent, PpoLearner, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.metrics import Metrics, UpdateStats
+from qwop.finetune.log import Metrics, UpdateStats
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy

@@ -12,7 +12,7 @@ from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.metrics import Metrics, UpdateStats
+from qwop.finetune.log import Metrics, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
