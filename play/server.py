@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from mimetypes import MimeTypes
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,7 +18,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
-from ..common.content_types import content_type
 from ..common.errors import BadInput
 from ..common.progress import plain_console
 
@@ -59,7 +59,8 @@ class Answer:
     @classmethod
     def file(cls, name: str, content: bytes | None) -> "Answer | None":
         """The answer with the content of a file; None without one."""
-        return None if content is None else cls(content, content_type(name))
+        kind = MimeTypes().guess_type(name)[0]  # without the system's own table, which may know other ones
+        return None if content is None else cls(content, kind or "application/octet-stream")
 
 
 class LocalServer:

@@ -12,7 +12,6 @@ import pyarrow as pa
 from websockets.sync.server import ServerConnection
 
 from ...common.command_line import clone_next
-from ...common.content_types import TYPES
 from ...common.errors import BadInput
 from ...common.show_page import forwarding, open_page
 from ...datasets.folder import episode_files
@@ -169,7 +168,7 @@ class RecorderServer:
             return None
         # Unless the game began on a page that had just been loaded, its keys alone are not the game.
         keys = game.keys_of_frames.tolist() if game.start is None else None
-        return Answer(encode(keys=keys).encode(), TYPES[".json"])
+        return Answer(encode(keys=keys).encode(), "application/json")
 
     def _play(self, connection: ServerConnection) -> None:
         """Serve one page's connection."""
