@@ -51,17 +51,13 @@ def read_row(name: str, places: Sequence[str]) -> list[Run]:
     """The runs of a row, from folders or patterns such as `runs/with-*`, in order of their seeds.
 
     Where some have equal seeds, as evaluations do, the number that ends each folder's name stands for it. BadInput
-    where no folder is found, one holds no finished run, or two hold the same run.
+    where no folder is found, or one holds no finished run.
     """
     matches = dict.fromkeys(Path(one) for place in places for one in sorted(glob(place)))
     folders = [one for one in matches if one.is_dir() and one.name != NOTES]  # a pattern may name all of `out`
     if not folders:
         raise BadInput(f"{name}={','.join(places)}: no such folder; expected those of finished runs, or a command line")
     runs = [read_run(folder) for folder in folders]
-    for place, run in enumerate(runs):
-        for other in runs[:place]:
-            if run.seed == other.seed and run.settings | {"out": ""} == other.settings | {"out": ""}:
-                raise BadInput(f"{run.folder}: the run of {other.folder} again, with the same settings and seed")
     if len({run.seed for run in runs}) < len(runs):
         numbers = [folder.name.rpartition("-")[2] for folder in folders]
         if not all(map(str.isdecimal, numbers)) or len(set(map(int, numbers))) < len(runs):

@@ -17,10 +17,10 @@ from ..common.resume import require_same
 from ..common.settings import to_plain
 from .journal import JOURNAL, open_journal
 from .report import RESULTS, STUDY, write_report
-from .results import RUNNING, StudyResults, mean, results_of, standard_error
+from .results import StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
 from .search import Search
-from .settings import COMMANDS, BudgetSettings, StudyCommandSettings
+from .settings import COMMANDS, StudyCommandSettings
 
 MAY_DIFFER = ("trials", "finalists", "fresh_seeds")
 """Settings of the budget that may change when a study is continued."""
@@ -50,16 +50,17 @@ def run(settings: StudyCommandSettings) -> None:
     console = plain_console()
     console.file = sys.stdout  # the runs' output goes to files
     with progress_bar("runs", console) as bar:
-        task = bar.add_task("searching", total=None)
+        budget = plan.budget  # pruned trials have fewer runs
+        most = budget.trials * budget.repeats + budget.finalists * budget.fresh_seeds
+        task = bar.add_task("searching", total=most)
 
         def show() -> None:
             results = results_of(study, plan, settings.seed)
-            count, total = runs_of(results, plan.budget)
-            trials = len(results.trials)
-            words = f"trial {trials} of {max(trials, plan.budget.trials)}"
+            runs, trials = sum(len(one.search) + len(one.fresh) for one in results.trials), len(results.trials)
+            words = f"trial {trials} of {max(trials, budget.trials)}"
             if results.ranked:
                 words += f", best mean {mean(results.ranked[0].search):.4g}"
-            bar.update(task, completed=count, total=total, description=words)
+            bar.update(task, completed=runs, description=words)
 
         try:
             search = Search(study, plan, settings.seed, out, play, show)
@@ -72,17 +73,6 @@ def run(settings: StudyCommandSettings) -> None:
     with claimed(out, wait=True):
         page = write_report(out, study, results, settings, play)
     _print(console, results, play, page)
-
-
-def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
-    """The number of finished runs, and an estimate of the total: pruned trials have fewer."""
-    fresh = sum(len(one.fresh) for one in results.trials)
-    running = [one for one in results.trials if one.state == RUNNING]
-    remaining = budget.repeats * (len(running) + max(0, budget.trials - len(results.trials)))
-    finalists = min(budget.finalists, budget.trials) if remaining else len(results.finalists)
-    remaining += budget.fresh_seeds * finalists - fresh
-    count = fresh + sum(len(one.search) for one in results.trials)
-    return count, count + remaining - sum(len(one.search) for one in running)
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:

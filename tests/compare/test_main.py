@@ -57,15 +57,15 @@ def test_rows_are_run_and_compared(tmp_path: Path) -> None:
     rows = {
         "_start": {"settings": settings, "seeds": [0]},
         "more": "qwop-finetune policy={_start}/policy.safetensors schedule=live-only " + " ".join(BRIEF[1:]),
-        "wrong": "qwop-finetune environment=CartPole-v1 algorithm=ppq",
+        "wrong": "qwop-evaluate policy=none.safetensors",
     }
     for _ in range(2):  # the second time only what failed
         comparison = compare(rows, seeds=2, jobs=2, out=tmp_path)
         assert [run["seed"] for run in comparison.results["rows"]["more"]] == [0, 1]
         assert comparison.results["rows"].keys() == {"more"}
         assert comparison.results["failed"].keys() == {"wrong-0", "wrong-1"}
-        assert "did you mean ppo?" in comparison.results["failed"]["wrong-1"]
-        assert "Failed: wrong-0: qwop-finetune: algorithm=ppq" in (tmp_path / "table.md").read_text()
+        assert "none.safetensors: no such file" in comparison.results["failed"]["wrong-1"]
+        assert "Failed: wrong-0: qwop-evaluate: none.safetensors" in (tmp_path / "table.md").read_text()
     assert len(json.loads((tmp_path / "made/more-0.json").read_text())["done"]) == 1
 
 
