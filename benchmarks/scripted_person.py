@@ -24,9 +24,9 @@ from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.recorder.page.environment_game import EnvironmentGame
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import EnvironmentPlay
-from qwop.recorder.page.environment_source import Coaches, coached_games
+from qwop.recorder.page.environment_source import coached_games
 from qwop.recorder.settings import RecorderPageSettings
 from qwop.recorder.source import Source
 
@@ -208,11 +208,10 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     qwop = info.environment.capabilities.keys
     env = info.environment.make(**({"max_idle_frames": settings.max_idle_frames} if qwop else {}))
     fps = settings.fps or float(env.metadata.get("render_fps") or FRAMES_A_SECOND)
-    coaches = Coaches(policy, page, games, folder, fps, settings.back)
+    coach = Coach(policy, games, folder, round(settings.release * fps), round(settings.back * fps))
 
     def new_game() -> EnvironmentGame:
-        coach, seed = coaches.next()
-        return EnvironmentGame(env, number_of, info, settings.player, settings.epsilon, coach=coach, seed=seed)
+        return EnvironmentGame(env, number_of, info, settings.player, settings.epsilon, coach=coach)
 
     def eyes(game: EnvironmentGame) -> Eyes:
         return QwopEyes(person, game) if qwop else EnvironmentEyes(person, game)

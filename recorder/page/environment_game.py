@@ -1,9 +1,11 @@
 """A game of any Gymnasium environment on the page, which a person plays alone or takes over from a policy."""
 
+import itertools
 import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +15,10 @@ from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.control import PERSON, POLICY, Branch, mu_of
-from ...datasets.origin import NO_ORIGIN, Origin
+from ...datasets.origin import NO_ORIGIN
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
+from ..source import Recorded, games_of
 from . import messages
 from .environment_play import EnvironmentPlay
 
@@ -66,19 +69,27 @@ class Control:
         self.person, self.waiting, self._idle, self._holds, self._ignored = False, True, 0, False, held
 
 
-@dataclass(frozen=True)
 class Coach:
-    """The policy of a game that a person corrects. source, origin: of its games, but for their number. new_number:
-    numbers a line of play. release, back: decisions without a key after which the policy has control again, and those
-    that one goes back at a time; with 0 the game cannot go back. random: draws the actions; None: greedy."""
+    """The policy of the games that a person corrects. Each has a number, which goes on after those in `folder`; its
+    start and its draws follow from the seed and the number.
 
-    policy: "Policy"
-    source: str
-    origin: Origin
-    new_number: Callable[[], int]
-    release: int
-    back: int
-    random: np.random.Generator | None
+    games: identity of all of them, without the number. release, back: decisions without a key after which the policy
+    has control again, and those that one goes back at a time; with 0 a game cannot go back.
+    """
+
+    def __init__(self, policy: "Policy", games: Recorded, folder: Path, release: int, back: int) -> None:
+        self.policy, self.games, self.release, self.back = policy, games, release, back
+        self._numbers = itertools.count(max(games_of(folder, games), default=-1) + 1)
+
+    def new_number(self) -> int:
+        """Number of a game, or of a line that begins by going back."""
+        return next(self._numbers)
+
+    def start(self, number: int) -> tuple[int, np.random.Generator | None]:
+        """Seed of a game's reset, and the source of its draws, None for a greedy policy."""
+        random = np.random.default_rng([self.games.origin.seed or 0, number])
+        seed = int(random.integers(LARGEST_SEED + 1))
+        return seed, None if self.games.origin.greedy else random
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ class EnvironmentGame:
     `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the decision before,
     and `report` is called with the reason.
 
-    meant: the action of the keys that the person holds, given as bits. seed: None: any. coach: None for a person alone.
+    meant: the action of the keys that the person holds, given as bits. coach: None for a person alone.
     """
 
     def __init__(
@@ -111,18 +122,22 @@ class EnvironmentGame:
         epsilon: float,
         report: Callable[[str], None] = lambda text: None,
         coach: Coach | None = None,
-        seed: int | None = None,
     ) -> None:
         self._meant, self._player, self._epsilon = meant, player, epsilon
         self._report, self._problem = report, ""
         self._lock = threading.Lock()  # between the play and the copies of the game
-        self.play = EnvironmentPlay(env, info, secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed)
+        self.number = None if coach is None else coach.new_number()
+        self._random: np.random.Generator | None = None
+        if coach is None or self.number is None:
+            seed = secrets.randbelow(LARGEST_SEED + 1)
+        else:
+            seed, self._random = coach.start(self.number)
+        self.play = EnvironmentPlay(env, info, seed)
         self._held = self._frames = 0
         self._pressed = self._recorded = False
         self._coach = coach
         self.control = Control(0 if coach is None else coach.release)
         self.control.person = coach is None
-        self.number = None if coach is None else coach.new_number()
         self.branch: Branch | None = None
         self._decisions: list[_Decision] = []
         self._memory: ArrayState = () if coach is None else coach.policy.initial_state(1)
@@ -244,9 +259,7 @@ class EnvironmentGame:
     def _drawn(self, asked: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
         from ...policies.policy import choose
 
-        assert self._coach is not None
-        random = self._coach.random
-        actions, drawn_with = choose(asked, None if random is None else random.random(1))
+        actions, drawn_with = choose(asked, None if self._random is None else self._random.random(1))
         return int(actions[0]), drawn_with[0]
 
     def _fail(self, problem: str) -> None:
@@ -258,8 +271,9 @@ class EnvironmentGame:
     def _episode(self) -> Episode:
         if self._coach is None:
             return self.play.episode(self._player, "page", self._epsilon, NO_ORIGIN)
-        origin = replace(self._coach.origin, game=self.number)
-        made = self.play.episode(self._player, self._coach.source, self._epsilon, origin)
+        games = self._coach.games
+        origin = replace(games.origin, game=self.number)
+        made = self.play.episode(self._player, games.source, self._epsilon, origin)
         actors = np.array([one.actor for one in self._decisions], dtype=np.int8)
         behaviour = made.behaviour_probabilities.copy()
         for row in np.flatnonzero(actors == POLICY).tolist():

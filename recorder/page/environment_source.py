@@ -1,17 +1,13 @@
 """`source=environment`: a Gymnasium environment that runs in this process and is shown on the page. A person plays it
 alone, or corrects a policy."""
 
-import itertools
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
-from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo
@@ -20,7 +16,7 @@ from ...envs.names import ACTIONS
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
-from ..source import Recorded, Source, games_of
+from ..source import Recorded, Source
 from .environment_game import Coach, EnvironmentGame
 from .environment_keys import key_map
 from .environment_play import repeats_games
@@ -67,15 +63,15 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
             fps = settings.fps or fps
         else:
             keys = key_map(env, info.actions, {}, ACTIONS.index("none"))
-        coaches, coach = None, None
+        coach, coaching = None, None
         if policy is not None:
             if own := {*keys.keys} & {*COACH_KEYS}:
                 raise BadInput(
                     f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
                 )
             back = settings.back if repeats_games(env, info) else 0.0
-            coaches = Coaches(policy, settings, identity, folder, fps, back)
-            coach = {"release": settings.release, "back": back, "news": news}
+            coach = Coach(policy, identity, folder, round(settings.release * fps), round(back * fps))
+            coaching = {"release": settings.release, "back": back, "news": news}
         with info.environment.refusing():
             env.reset(seed=0)
             env.render()
@@ -86,13 +82,12 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
         next_command = None if coach else NextCommand(folder, report)
 
         def new_game() -> EnvironmentGame:
-            coach, seed = coaches.next() if coaches else (None, None)
-            return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach, seed)
+            return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach)
 
         def session(send: Send, writer: GameWriter) -> EnvironmentSession:
             return EnvironmentSession(new_game, len(keys.keys), send, writer, next_command)
 
-        shown = {"environment": environment, "coach": coach}
+        shown = {"environment": environment, "coach": coaching}
         server = RecorderServer(Library(folder), session, lambda: shown, settings.port, report, environment=True)
         opened.pop_all()
     return server.source(info, settings.open, env.close)
@@ -188,29 +183,6 @@ class EnvironmentSession:
         if self._next is not None:
             self._next.after_game()
         return path
-
-
-class Coaches:
-    """Makes the policy's side of each game, numbered after those in `folder`; its start and its draws follow from the
-    seed and its number. fps: decisions a second."""
-
-    def __init__(
-        self, policy: "Policy", settings: PageSettings, games: Recorded, folder: Path, fps: float, back: float
-    ) -> None:
-        self._policy, self._settings, self._games = policy, settings, games
-        self._release, self._back = round(settings.release * fps), round(back * fps)
-        self._numbers = itertools.count(max(games_of(folder, games), default=-1) + 1)
-
-    def next(self) -> tuple[Coach, int]:
-        """The policy's side of the next game, and the seed of its reset."""
-        first = next(self._numbers)
-        random = np.random.default_rng([self._settings.seed, first])
-        seed = int(random.integers(LARGEST_SEED + 1))
-        numbers = itertools.chain([first], self._numbers)
-        drawn = None if self._settings.greedy else random
-        games = self._games
-        coach = Coach(self._policy, games.source, games.origin, numbers.__next__, self._release, self._back, drawn)
-        return coach, seed
 
 
 def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Recorded]:

@@ -75,7 +75,7 @@ class NextCommand:
         return command
 
 
-class RecorderServer:
+class RecorderServer(LocalServer):
     """Serves the page, and writes its games.
 
     open_session: the session of a page, which sends by the first argument and writes into the second. settings: made
@@ -93,19 +93,17 @@ class RecorderServer:
         self._environment = environment
         self._playing = threading.BoundedSemaphore()
         self._making = threading.Lock()
-        self._server = LocalServer(
-            self._answer, port, 0 if environment else USUAL_PORT,
-            session=self._play, private=True, setting="source.port",
-        )  # fmt: skip
-        self.address = self._server.address
         self._games: GameWriter | None = None
+        usual = 0 if environment else USUAL_PORT
+        super().__init__(self._file, port, usual, session=self._connected, private=True, setting="source.port")
 
     def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None) -> Source:
         """The page as a source. close: called once the server has stopped."""
         pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
 
         def play(games: GameWriter) -> None:
-            self.start(games)
+            self._games = games
+            self.start()
             if open_browser:
                 open_page(self.address)
             games.wait()
@@ -124,16 +122,7 @@ class RecorderServer:
         ]
         return Source(info, play=play, notes=notes, finish=finish)
 
-    def start(self, games: GameWriter) -> None:
-        """Serve in threads, and write the games there."""
-        self._games = games
-        self._server.start()
-
-    def stop(self) -> None:
-        """Close all connections, once their games under way are written as far as they were played."""
-        self._server.stop()
-
-    def _answer(self, path: str) -> Answer | None:
+    def _file(self, path: str) -> Answer | None:
         match path.split("/"):
             case [""]:
                 return Answer.file("index.html", self._page())
@@ -170,7 +159,7 @@ class RecorderServer:
         keys = game.keys_of_frames.tolist() if game.start is None else None
         return Answer(encode(keys=keys).encode(), "application/json")
 
-    def _play(self, connection: ServerConnection) -> None:
+    def _connected(self, connection: ServerConnection) -> None:
         """Serve one page's connection."""
         if not self._environment:
             self._receive(connection)

@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import repeats_games
 from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
+from qwop.recorder.source import Recorded
 from websockets.sync.client import ClientConnection
 
 
@@ -47,8 +47,8 @@ def game_of(
     env: gymnasium.Env[Any, Any], policy: Policy, back: int, info: DatasetInfo | None = None, **more: Any
 ) -> EnvironmentGame:
     info = info or DatasetInfo(policy.environment, policy.observation, policy.actions)
-    coach = Coach(policy, "a policy", Origin(seed=0), count().__next__, 2, back, np.random.default_rng(0))
-    return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, seed=5, **more)
+    coach = Coach(policy, Recorded("a policy", Origin(seed=0), None), Path("no dataset"), 2, back)
+    return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, **more)
 
 
 def play(game: EnvironmentGame, *held: int) -> None:
