@@ -16,7 +16,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .settings import PolicySettings
-from .source import Recorded, Source, games_of
+from .source import Identity, Source, games_of
 
 
 def open_policy(
@@ -61,15 +61,15 @@ def open_policy(
     )
 
 
-def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
+def _recorded(settings: PolicySettings, played_in: str | None) -> Identity:
     """Origin of the games of one policy file, seed and mode, without the game's number."""
     path = policy_path(settings.policy)
     origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
-    return Recorded(path.name, origin, settings.max_idle_frames)
+    return Identity(path.name, origin, settings.max_idle_frames)
 
 
 def _episodes(
-    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, recorded: Recorded, first: int
+    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, recorded: Identity, first: int
 ) -> Iterator[Episode]:
     games = play(
         policy,
@@ -87,7 +87,7 @@ def _episodes(
     return (_episode(game, settings.player, recorded, able.runs, has_clock) for game in games)
 
 
-def _episode(game: Game, player: str, recorded: Recorded, runs: bool, has_clock: bool) -> Episode:
+def _episode(game: Game, player: str, recorded: Identity, runs: bool, has_clock: bool) -> Episode:
     return Episode(
         observations=game.observations,
         actions=game.actions,

@@ -56,7 +56,7 @@ def info_for(settings: RunnerSettings, folder: Path) -> DatasetInfo:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Identity:
     """The identity of an episode already in a dataset; see `Episode` for the fields."""
 
     source: str
@@ -67,24 +67,24 @@ class Recorded:
         how = "greedy" if self.origin.greedy else "drawn"
         return f"{self.source} {self.origin.sha256}, seed {self.origin.seed}, {how}"
 
-    def is_of(self, games: "Recorded") -> bool:
+    def is_of(self, games: "Identity") -> bool:
         """True for one of a policy's games. games: their identity without the number; with None as `max_idle_frames`,
         those of any."""
         same = (self.source, replace(self.origin, game=None, page_game=None)) == (games.source, games.origin)
         return same and games.max_idle_frames in (None, self.max_idle_frames)
 
 
-def recorded_games(folder: Path) -> list[Recorded]:
+def recorded_games(folder: Path) -> list[Identity]:
     """Identities of a dataset's episodes; empty if the folder has none yet."""
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)
     found = [dataset.metadata(index) for index in range(len(dataset))]
-    return [Recorded(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in found]
+    return [Identity(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in found]
 
 
-def games_of(folder: Path, games: Recorded) -> list[int]:
-    """Numbers of a policy's games in a dataset. games: see `Recorded.is_of`."""
+def games_of(folder: Path, games: Identity) -> list[int]:
+    """Numbers of a policy's games in a dataset. games: see `Identity.is_of`."""
     there = [one for one in recorded_games(folder) if one.is_of(games)]
     return [one.origin.game for one in there if one.origin.game is not None]
 

@@ -26,6 +26,7 @@ from ...envs.qwop.session import GameStart, Replay
 from ..game_writer import GameWriter, write_longest
 from ..settings import RecorderPageSettings
 from ..source import Source, info_for
+from .environment_source import open_environment
 from .library import Library
 from .messages import Begin, Decision, End, Frames, Line, Message, RefusedGame, encode
 from .server import NextCommand, RecorderServer, Send
@@ -39,30 +40,36 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
 
     news: a line that the page of a policy shows. BadInput for invalid settings.
     """
+    lines, others, ghost = None, dict[str, Path](), settings.ghost
     if settings.policy is not None:
-        from .coached_lines import open_coached  # only here: a person's recording starts sooner without PyTorch
+        from .coached_lines import lines_of  # only here: a person's recording starts sooner without PyTorch
 
-        return open_coached(settings, folder, news)
-    info = info_for(settings, folder)
-    others: dict[str, Path] = {}
-    ghost = settings.ghost
-    if ghost not in ("embedded", "best", "none"):
+        lines, ghost = lines_of(settings, folder), "none"
+        if lines is None:
+            return open_environment(settings, folder, news)
+    elif ghost not in ("embedded", "best", "none"):
         if not read_info(Path(ghost)).environment.capabilities.keys:
             raise BadInput(f"source.ghost={ghost}: holds no games of QWOP")
         others["other"], ghost = Path(ghost), "other"
+    info = info_for(settings, folder) if lines is None else lines.info
     GameStart().session().play([0])  # loads the engine now, rather than after the first game
     report = plain_console().print
-    library, next_command = Library(folder, others), NextCommand(folder, report)
-    games = BrowserGames(info, settings.epsilon, folder, report)
+    games = BrowserGames(info, settings.epsilon, folder, report, lines)
+    next_command = None if lines else NextCommand(folder, report)
 
     def shown() -> dict[str, object]:
-        dataset = str(folder.resolve())
-        return {"player": settings.player, "ghost": ghost, "dataset": dataset, "next": next_command.command}
+        page = {"player": settings.player, "ghost": ghost, "dataset": str(folder.resolve())}
+        if lines is None:
+            return {**page, "next": next_command and next_command.command}
+        # What the browser keeps is for a recorder with the same policy and settings.
+        return {**page, "dataset": f"{page['dataset']} with {lines.games}", "coach": lines.for_page(news)}
 
     def session(send: Send, writer: GameWriter) -> BrowserSession:
         return BrowserSession(games, send, writer, next_command)
 
-    return RecorderServer(library, session, shown, settings.port, report).source(info, settings.open)
+    more = {"policy.safetensors": lines.file} if lines else {}
+    server = RecorderServer(Library(folder, others), session, shown, settings.port, report, more=more)
+    return server.source(info, settings.open)
 
 
 @dataclass
@@ -105,7 +112,7 @@ class ReceivedGame:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedGame:
     """name: of the episode; None if there is none. problem: why the game is kept apart."""
 
     name: str | None = None
@@ -129,11 +136,11 @@ class BrowserGames:
         self._lock = threading.Lock()
         self._paths = _recorded_games(folder)
 
-    def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> Recorded:
+    def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> RecordedGame:
         """Record a game as far as it was received. sha256: of all its states, if the page knows. RefusedGame for a
         coached game whose decisions are not its policy's."""
         if not game.keys.any():
-            return Recorded()
+            return RecordedGame()
         with self._lock:
             played = game.replay()
             if played is None or (sha256 is not None and played.sha256 != sha256):
@@ -144,7 +151,7 @@ class BrowserGames:
                 raise RefusedGame(game.game, str(error)) from None
             path = write_longest(episode, self._recorded(game.game), partial(writer.write, game=game.game))
             self._paths[game.game] = path
-            return Recorded(path.stem)
+            return RecordedGame(path.stem)
 
     def so_far(self, game: ReceivedGame) -> Episode | None:
         """A game under way, None if it has no key, or keys after its end; called in another thread."""
@@ -174,12 +181,12 @@ class BrowserGames:
             return [(path, read_episode(path, read_info(self._folder)))]
         return []
 
-    def _keep_apart(self, game: ReceivedGame) -> Recorded:
+    def _keep_apart(self, game: ReceivedGame) -> RecordedGame:
         problem = "the browser played it otherwise than the simulator does"
         path = self._folder / ASIDE / f"differing-{game.game}.txt"
         write_keys(path, game.keys, f"{game.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
-        return Recorded(problem=problem)
+        return RecordedGame(problem=problem)
 
 
 class BrowserSession:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...common.progress import plain_console
 from ...datasets.control import POLICY, Branch, mu_of
 from ...datasets.from_keys import episode_from_keys
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import Episode
 from ...envs.names import ACTION_KEYS
 from ...envs.qwop.replay import Replay
 from ...play.site import acting_part
@@ -20,14 +19,10 @@ from ...policies.champion import policy_path
 from ...policies.files import load_policy
 from ...policies.policy import Policy, choose
 from ...policies.threads import use_one_thread
-from ..game_writer import GameWriter
 from ..settings import RecorderPageSettings
-from ..source import Recorded, Source, recorded_games
-from .browser_games import BrowserGames, BrowserSession
-from .environment_source import coached_games, open_environment
-from .library import Library
+from ..source import recorded_games
+from .environment_source import coached_games
 from .messages import Decision, Line
-from .server import RecorderServer, Send
 
 TOLERANCE = 1e-5
 """Largest difference between a probability of the page and PyTorch's, which adds in another order."""
@@ -37,11 +32,9 @@ IN_PAGE = ("actor-critic", "actor", "valued-actor")
 equals."""
 
 
-def open_coached(settings: RecorderPageSettings, folder: Path, news: str) -> Source:
-    """The page on which a person corrects a policy of QWOP. news: a line that it shows.
-
-    A network that the page cannot run plays in this process. BadInput for a policy of another environment.
-    """
+def lines_of(settings: RecorderPageSettings, folder: Path) -> "Lines | None":
+    """The lines of the policy that is corrected; None for a network that the page cannot run. BadInput for a policy of
+    another environment."""
     assert settings.policy is not None
     use_one_thread()
     policy = load_policy(settings.policy)
@@ -51,44 +44,39 @@ def open_coached(settings: RecorderPageSettings, folder: Path, news: str) -> Sou
             "source.id"
         )
     if policy.network.architecture not in IN_PAGE or policy.observation.is_image:
-        return open_environment(settings, folder, news)
-    info, games = coached_games(settings, policy, folder)
-    lines = Lines(policy, info, games, folder)
-    policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
-    report, library = plain_console().print, Library(folder)
-    browser_games = BrowserGames(info, settings.epsilon, folder, report, lines)
-    visits = itertools.count(lines.first)
-    coach = {
-        "policy": games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,
-        "idle": settings.max_idle_frames, "news": news,
-    }  # fmt: skip
-
-    def shown() -> dict[str, object]:
-        # What the browser keeps is for a recorder with the same policy and settings.
-        dataset = f"{folder.resolve()} with {games}"
-        own = {"dataset": dataset, "next": None, "coach": {**coach, "key": [lines.seed, next(visits)]}}
-        return {"player": settings.player, "ghost": "none", **own}
-
-    def session(send: Send, writer: GameWriter) -> BrowserSession:
-        return BrowserSession(browser_games, send, writer, None)
-
-    more = {"policy.safetensors": acting_part(policy_path(settings.policy))}
-    return RecorderServer(library, session, shown, settings.port, report, more=more).source(info, settings.open)
+        return None
+    return Lines(settings, policy, folder)
 
 
 class Lines:
     """Makes episodes of the games of one policy and seed. Each has a number, which goes on after those in `folder`.
 
-    games: identity of all of them, without the number. first: number of the next one.
+    info: of the dataset. games: identity of all of them, without the number. seed: of the draws.
     """
 
-    def __init__(self, policy: Policy, info: DatasetInfo, games: Recorded, folder: Path) -> None:
-        assert games.origin.seed is not None
-        self._policy, self._info, self.games, self.seed = policy, info, games, games.origin.seed
-        there = [one for one in recorded_games(folder) if one.is_of(games)]
+    def __init__(self, settings: RecorderPageSettings, policy: Policy, folder: Path) -> None:
+        """BadInput for a folder with another dataset."""
+        self._settings, self._policy, self.seed = settings, policy, settings.seed
+        self.info, self.games = coached_games(settings, policy, folder)
+        there = [one for one in recorded_games(folder) if one.is_of(self.games)]
         self._numbers = {one.origin.page_game: one.origin.game for one in there if one.origin.game is not None}
-        self.first = max(self._numbers.values(), default=-1) + 1
-        self._next = itertools.count(self.first)
+        first = max(self._numbers.values(), default=-1) + 1
+        self._next, self._visits = itertools.count(first), itertools.count(first)
+        policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
+
+    @property
+    def file(self) -> bytes:
+        """The policy as the page plays it."""
+        assert self._settings.policy is not None
+        return acting_part(policy_path(self._settings.policy))
+
+    def for_page(self, news: str) -> dict[str, object]:
+        """Settings of a page that is opened, whose draws are its own. news: a line that it shows."""
+        settings = self._settings
+        return {
+            "policy": self.games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,
+            "idle": settings.max_idle_frames, "news": news, "key": [self.seed, next(self._visits)],
+        }  # fmt: skip
 
     def episode(
         self, game: str, line: Line, decisions: Sequence[Decision], keys: NDArray[np.uint8], played: Replay, *,
@@ -105,7 +93,7 @@ class Lines:
         if bounds[0] < 0 or (np.diff(bounds) < 1).any():
             raise BadInput("its decisions are not in the order of its frames")
         made = episode_from_keys(
-            keys, self._info, player=player, source=self.games.source, epsilon=epsilon, game=played, bounds=bounds,
+            keys, self.info, player=player, source=self.games.source, epsilon=epsilon, game=played, bounds=bounds,
         )  # fmt: skip
         actors = np.array([one.actor for one in decisions], dtype=np.int8)
         odds = np.array([one.probabilities for one in decisions], dtype=np.float32)

@@ -18,7 +18,7 @@ from ...datasets.control import PERSON, POLICY, Branch, mu_of
 from ...datasets.origin import NO_ORIGIN
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
-from ..source import Recorded, games_of
+from ..source import Identity, games_of
 from . import messages
 from .environment_play import EnvironmentPlay
 
@@ -77,7 +77,7 @@ class Coach:
     has control again, and those that one goes back at a time; with 0 a game cannot go back.
     """
 
-    def __init__(self, policy: "Policy", games: Recorded, folder: Path, release: int, back: int) -> None:
+    def __init__(self, policy: "Policy", games: Identity, folder: Path, release: int, back: int) -> None:
         self.policy, self.games, self.release, self.back = policy, games, release, back
         self._numbers = itertools.count(max(games_of(folder, games), default=-1) + 1)
 

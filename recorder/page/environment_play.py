@@ -8,7 +8,7 @@ from PIL import Image
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import SMOOTHED, smoothed
+from ...datasets.exchange.imported import ImportDefaults, imported_episode
 from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
@@ -81,22 +81,11 @@ class EnvironmentPlay:
         steps = len(self.rewards)  # a further one may be half there
         actions = np.array(self.actions[:steps], dtype=np.int16)
         of_run = facts_of_run(actions, self._infos[: steps + 1]) if self._info.environment.capabilities.keys else {}
-        facts = {"times": None, "keys": None, "outcome": self.outcome, **of_run}
-        return Episode(
-            observations=np.stack(self.observations[: steps + 1]),
-            actions=actions,
-            behaviour_probabilities=smoothed(actions, self._info.actions, epsilon),
-            rewards=np.array(self.rewards[:steps], dtype=np.float32),
-            terminated=self.terminated,
-            truncated=self.truncated or not self.terminated,
-            **facts,
-            player=player,
-            source=source,
-            mu_kind=SMOOTHED,
-            mu_epsilon=epsilon,
-            seed=self._seed,
-            origin=origin,
-        )
+        return imported_episode(
+            self._info, ImportDefaults(player, epsilon), np.stack(self.observations[: steps + 1]), actions,
+            np.array(self.rewards[:steps]), terminated=self.terminated, source=source, origin=origin,
+            **{"times": None, "seed": self._seed, **of_run},
+        )  # fmt: skip
 
 
 def repeats_games(env: Env, info: DatasetInfo) -> bool:

@@ -16,7 +16,7 @@ from ...envs.names import ACTIONS
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
-from ..source import Recorded, Source
+from ..source import Identity, Source
 from .environment_game import Coach, EnvironmentGame
 from .environment_keys import key_map
 from .environment_play import repeats_games
@@ -185,7 +185,7 @@ class EnvironmentSession:
         return path
 
 
-def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Recorded]:
+def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Identity]:
     """Description of a dataset of coached games of a policy, and the games' identity but for their number.
 
     BadInput if the policy cannot be played, or `folder` holds another dataset.
@@ -208,7 +208,7 @@ def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tup
     require_same(folder, info)
     path = policy_path(name)
     origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
-    return info, Recorded(path.name, origin, None)
+    return info, Identity(path.name, origin, None)
 
 
 def decisions_a_second(env: Env) -> float:

@@ -12,7 +12,7 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.recorder.game_writer import GameWriter
-from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame, Recorded
+from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame, RecordedGame
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 KEYS = [0] * 5 + [5] * 20 + [10] * 15
@@ -35,7 +35,7 @@ class Receiver(BrowserGames):
         super().__init__(INFO, 0.05, folder, said.append)
         self._writer = GameWriter(DatasetWriter(folder, INFO))
 
-    def keep(self, game: ReceivedGame, sha256: str | None = None) -> Recorded:
+    def keep(self, game: ReceivedGame, sha256: str | None = None) -> RecordedGame:
         return self.record(game, self._writer, sha256)
 
 

@@ -23,7 +23,6 @@ from qwop.policies.champion import policy_path
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import choose
 from qwop.recorder.page.coached_lines import Lines, uniform_number
-from qwop.recorder.page.environment_source import coached_games
 from qwop.recorder.page.messages import Begin, Frames, Line, parse
 from qwop.recorder.settings import RecorderPageSettings
 
@@ -54,8 +53,8 @@ class Coached:
     def __init__(self, file: str, folder: Path, **settings: Any) -> None:
         self.settings = RecorderPageSettings(policy=file, **settings)
         self.policy, self.folder = load_policy(file), folder
-        self.info, games = coached_games(self.settings, self.policy, folder)
-        self.lines = Lines(self.policy, self.info, games, folder)
+        self.lines = Lines(self.settings, self.policy, folder)
+        self.info = self.lines.info
 
     def play(self, moves: list[Move] = MOVES, page: int = 3) -> Any:
         assert self.settings.policy is not None
@@ -118,7 +117,7 @@ def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> No
     assert episodes[0].mu == "mixed(0.05)"
     require_whole(tmp_path / "data", coached, episodes)
     later = Coached("champion", tmp_path / "data", back=1, release=0.3, seed=5)
-    assert later.lines.first == len(episodes)
+    assert later.lines.for_page("")["key"] == [5, len(episodes)]
     assert later.episode(found["lines"][1]).origin.game == 1  # sent again by the page
 
 

@@ -28,7 +28,7 @@ from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import repeats_games
 from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
-from qwop.recorder.source import Recorded
+from qwop.recorder.source import Identity
 from websockets.sync.client import ClientConnection
 
 
@@ -47,7 +47,7 @@ def game_of(
     env: gymnasium.Env[Any, Any], policy: Policy, back: int, info: DatasetInfo | None = None, **more: Any
 ) -> EnvironmentGame:
     info = info or DatasetInfo(policy.environment, policy.observation, policy.actions)
-    coach = Coach(policy, Recorded("a policy", Origin(seed=0), None), Path("no dataset"), 2, back)
+    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), Path("no dataset"), 2, back)
     return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, **more)
 
 
