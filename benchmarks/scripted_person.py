@@ -27,6 +27,7 @@ from qwop.policies.threads import use_one_thread
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import EnvironmentPlay
 from qwop.recorder.page.environment_source import coached_games
+from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings
 from qwop.recorder.source import Source
 
@@ -132,18 +133,17 @@ class ScriptedPerson:
         self._slip = 0
         self._calm = 0
         self._playing = False
-        if whole:
-            game.hand_over()
+        self._alone = whole
+        """True from a takeover without a key to the first key: the policy does not act meanwhile."""
 
     def take_over(self) -> None:
         """Play from now on, until all is calm."""
         self._playing, self._calm, self._slip = True, 0, 0
         self._queue = deque([self._eyes.idle] * self._hands.late)
-        if not self._game.control.person:
-            self._game.hand_over()
+        self._alone = True
 
     def frame(self) -> int:
-        """Look at the game, hand over if all is calm, and return what is held in the next decision."""
+        """Look at the game, let go if all is calm, and return what is held in the next decision."""
         trouble = self._eyes.trouble()
         self._calm = 0 if trouble else self._calm + 1
         if not self._playing and (trouble or self._whole):
@@ -151,9 +151,9 @@ class ScriptedPerson:
             self._queue = deque([self._eyes.idle] * self._hands.late)
         if self._playing and not self._whole and self._calm > self._enough:
             self._playing = False
-            if self._game.control.person:
-                self._game.hand_over()
-        return self._keys() if self._playing else 0
+        held = self._keys() if self._playing else 0
+        self._alone = self._alone and self._playing and not held
+        return held if held or self._alone else POLICY_ACTS
 
     def _keys(self) -> int:
         choice = self._eyes.choose()
@@ -180,7 +180,6 @@ class ScriptedSettings:
     attempts: int = 2
     greedy: bool = False
     seed: int = 0
-    release: float = 1.0
     back: float = 3.0
     max_idle_frames: int = 30
     fps: float | None = None
@@ -202,13 +201,13 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     person = load_person(settings.person, policy)
     page = RecorderPageSettings(
         policy=settings.policy, player=settings.player, greedy=settings.greedy, seed=settings.seed,
-        release=settings.release, epsilon=settings.epsilon,
+        epsilon=settings.epsilon,
     )  # fmt: skip
     info, games = coached_games(page, policy, folder)
     qwop = info.environment.capabilities.keys
     env = info.environment.make(**({"max_idle_frames": settings.max_idle_frames} if qwop else {}))
     fps = settings.fps or float(env.metadata.get("render_fps") or FRAMES_A_SECOND)
-    coach = Coach(policy, games, folder, round(settings.release * fps), round(settings.back * fps))
+    coach = Coach(policy, games, folder, round(settings.back * fps))
 
     def new_game() -> EnvironmentGame:
         return EnvironmentGame(env, number_of, info, settings.player, settings.epsilon, coach=coach)

@@ -27,58 +27,16 @@ if TYPE_CHECKING:
     from ...policies.state import ArrayState
 
 
-class Control:
-    """Decides who acts. A pressed key gives control to the person; some frames without a key give it back.
-
-    release_frames: frames without a key after which the policy has control again. person: true while the person has
-    control. waiting: true after going back, until a key is pressed or control is handed over.
-    """
-
-    def __init__(self, release_frames: int) -> None:
-        self._release_frames = release_frames
-        self._idle = 0
-        self._ignored = 0
-        self._holds = False
-        self.person = False
-        self.waiting = False
-
-    def actor(self, held: int) -> int | None:
-        """Actor of the next frame, in which the person holds these keys (bits); None while the game waits."""
-        self._ignored &= held
-        held &= ~self._ignored
-        if held:
-            self.person, self.waiting, self._holds, self._idle = True, False, False, 0
-        elif self.waiting:
-            return None
-        elif self.person and not self._holds:
-            self._idle += 1
-            if self._idle > self._release_frames:
-                self.person = False
-        return PERSON if self.person else POLICY
-
-    def hand_over(self, held: int = 0) -> None:
-        """Give control to the other side. The policy keeps it until one of the keys `held` is pressed anew, or another
-        one; the person keeps it without a key until the first one."""
-        self.waiting = False
-        self.person = not self.person
-        self._holds, self._ignored = self.person, held
-        self._idle = 0
-
-    def wait(self, held: int = 0) -> None:
-        """Wait, after going back, until one of the keys `held` is pressed anew, or another one."""
-        self.person, self.waiting, self._idle, self._holds, self._ignored = False, True, 0, False, held
-
-
 class Coach:
     """The policy of the games that a person corrects. Each has a number, which goes on after those in `folder`; its
     start and its draws follow from the seed and the number.
 
-    games: identity of all of them, without the number. release, back: decisions without a key after which the policy
-    has control again, and those that one goes back at a time; with 0 a game cannot go back.
+    games: identity of all of them, without the number. back: decisions that one goes back at a time; with 0 a game
+    cannot go back.
     """
 
-    def __init__(self, policy: "Policy", games: Identity, folder: Path, release: int, back: int) -> None:
-        self.policy, self.games, self.release, self.back = policy, games, release, back
+    def __init__(self, policy: "Policy", games: Identity, folder: Path, back: int) -> None:
+        self.policy, self.games, self.back = policy, games, back
         self._numbers = itertools.count(max(games_of(folder, games), default=-1) + 1)
 
     def new_number(self) -> int:
@@ -133,11 +91,9 @@ class EnvironmentGame:
         else:
             seed, self._random = coach.start(self.number)
         self.play = EnvironmentPlay(env, info, seed)
-        self._held = self._frames = 0
+        self._frames = 0
         self._pressed = self._recorded = False
         self._coach = coach
-        self.control = Control(0 if coach is None else coach.release)
-        self.control.person = coach is None
         self.branch: Branch | None = None
         self._decisions: list[_Decision] = []
         self._memory: ArrayState = () if coach is None else coach.policy.initial_state(1)
@@ -175,41 +131,34 @@ class EnvironmentGame:
             return self._episode() if self.played else None
 
     def shown(self, number: int, changed: bool = True) -> bytes:
-        """Encode the picture of this game, which the page numbers, and who has control. changed: false if the page has
-        the picture."""
+        """Encode the picture of this game, which the page numbers. changed: false if the page has the picture."""
         picture = self.play.picture() if changed else b""
-        control = self.control.person, self.control.waiting
-        return messages.picture(number, self._frames, sum(self.play.rewards), *control, picture)
+        return messages.picture(number, self._frames, sum(self.play.rewards), picture)
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
-        """Play a frame with each of these sets of keys until the game is over; encode the last picture."""
+        """Play these frames, see `frame`, until the game is over; encode the last picture."""
         before = len(self.play.actions)
         for held in keys:
             if self.over:
                 break
             self._frames += 1
-            self._held = held
             with self._lock:
                 self.frame(held)
         return self.shown(number, len(self.play.actions) > before)
 
     def frame(self, held: int) -> None:
-        """Play a decision in which the person holds these keys (bits), unless the game is over or waits."""
+        """Play a decision in which the person holds these keys (bits), or `POLICY_ACTS`, unless the game is over. In a
+        frame of `NOBODY` the game waits."""
         self._pressed = self._pressed or held > 0
-        if self.over or (actor := self.control.actor(held) if self._coach else PERSON) is None:
+        if self.over or held == messages.NOBODY:
             return
         try:
-            self._decide(actor, held)
+            self._decide(held)
         except Exception as error:  # of any environment
             self._fail(quoted(error, 300) or type(error).__name__)
 
-    def hand_over(self) -> None:
-        """Give control to the other side."""
-        if self._coach:
-            self.control.hand_over(self._held)
-
     def go_back(self) -> Episode | None:
-        """Return to an earlier state and wait for a key; the line that is left, None if all of it is in an episode.
+        """Return to an earlier state; the line that is left, None if all of it is in an episode.
 
         A game that cannot go back is over there, with all that was played.
         """
@@ -233,20 +182,19 @@ class EnvironmentGame:
             if place < len(self._decisions):
                 self._memory = self._decisions[place].memory
             del self._decisions[place:]
-            self.control.wait(self._held)
             return left
 
-    def _decide(self, actor: int, held: int) -> None:
+    def _decide(self, held: int) -> None:
         if self._coach is None:
             if (action := self._meant(held)) is not None:
                 self.play.step(action)
             return
         policy, before = self._coach.policy, self._memory
         asked, memory = policy.step(self.play.observations[-1][None], before)
-        if actor == PERSON:
-            action, drawn_with = self._meant(held), None
-        else:
+        if held == messages.POLICY_ACTS:
             action, drawn_with = self._drawn(asked)
+        else:
+            action, drawn_with = self._meant(held), None
         if action is None:
             return
         self.play.step(action)
@@ -254,7 +202,7 @@ class EnvironmentGame:
             reward = np.array(self.play.rewards[-1:], dtype=np.float32)
             memory = policy.feed(memory, np.array([action]), reward)
         self._memory = memory
-        self._decisions.append(_Decision(actor, before, asked[0], drawn_with))
+        self._decisions.append(_Decision(PERSON if drawn_with is None else POLICY, before, asked[0], drawn_with))
 
     def _drawn(self, asked: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
         from ...policies.policy import choose

@@ -21,7 +21,7 @@ from .environment_game import Coach, EnvironmentGame
 from .environment_keys import key_map
 from .environment_play import repeats_games
 from .library import Library
-from .messages import Back, HandOver, Keys, Message, Start, encode
+from .messages import NOBODY, Back, Keys, Message, Start, encode
 from .server import NextCommand, RecorderServer, Send
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
                     f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
                 )
             back = settings.back if repeats_games(env, info) else 0.0
-            coach = Coach(policy, identity, folder, round(settings.release * fps), round(back * fps))
+            coach = Coach(policy, identity, folder, round(back * fps))
             coaching = {"release": settings.release, "back": back, "news": news}
         with info.environment.refusing():
             env.reset(seed=0)
@@ -85,7 +85,9 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
             return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach)
 
         def session(send: Send, writer: GameWriter) -> EnvironmentSession:
-            return EnvironmentSession(new_game, len(keys.keys), send, writer, next_command)
+            return EnvironmentSession(
+                new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)), send, writer, next_command
+            )
 
         shown = {"environment": environment, "coach": coaching}
         server = RecorderServer(Library(folder), session, lambda: shown, settings.port, report, environment=True)
@@ -114,14 +116,15 @@ def _policy(settings: EnvironmentPageSettings | RecorderPageSettings) -> "Policy
 class EnvironmentSession:
     """The games of one page, one after the other; a game that is left is recorded as far as it was played.
 
-    new_game: starts a game. num_keys: keys of the game. next_command: reported once there are enough games.
+    new_game: starts a game. held: the numbers that a frame's keys may be. next_command: reported once there are enough
+    games.
     """
 
     def __init__(
-        self, new_game: Callable[[], EnvironmentGame], num_keys: int, send: Send, writer: GameWriter,
+        self, new_game: Callable[[], EnvironmentGame], held: range, send: Send, writer: GameWriter,
         next_command: NextCommand | None,
     ) -> None:  # fmt: skip
-        self._new_game, self._num_keys, self._next = new_game, num_keys, next_command
+        self._new_game, self._held, self._next = new_game, held, next_command
         self._send, self._writer = send, writer
         self._game: EnvironmentGame | None = None
         """Also after its end, from which the person can go back."""
@@ -144,12 +147,8 @@ class EnvironmentSession:
                     self._send(game.shown(number))
                     if line is not None:
                         self._writer.write(line, game)
-            case HandOver(game=number):
-                if game is not None and number == self._number:
-                    game.hand_over()
-                    self._send(game.shown(number, changed=False))
             case Keys(game=number, keys=keys):
-                if any(held >> self._num_keys for held in keys):
+                if any(held not in self._held for held in keys):
                     raise ValueError("a key that the game does not have")
                 if game is not None and number == self._number:
                     self._play(game, keys)

@@ -14,6 +14,9 @@ from ..settings import LONGEST_NAME
 MOST_KEYS = 16
 """Keys that an environment may use; a set of them travels as the bits of one number."""
 
+POLICY_ACTS, NOBODY = -1, -2
+"""Frames of a coached game of an environment in which the person holds no keys."""
+
 MAX_FRAMES = 60
 """Frames whose keys one message may hold. The page sends a few at a time; this is two seconds' worth."""
 
@@ -53,19 +56,13 @@ class Back(Message):
     game: Number
 
 
-class HandOver(Message):
-    """The person hands control over, or takes it without a key."""
-
-    type: Literal["hand over"]
-    game: Number
-
-
 class Keys(Message):
-    """The keys held in each of the next frames of a game, each key a bit."""
+    """The keys that the person holds in each of the next frames of a game, each key a bit; `POLICY_ACTS` where the
+    policy has control, `NOBODY` where the game waits."""
 
     type: Literal["keys"]
     game: Number
-    keys: Annotated[tuple[Annotated[int, Field(ge=0, lt=2**MOST_KEYS)], ...], Field(max_length=MAX_FRAMES)]
+    keys: Annotated[tuple[Annotated[int, Field(ge=-2, lt=2**MOST_KEYS)], ...], Field(max_length=MAX_FRAMES)]
 
 
 class Line(Message):
@@ -137,7 +134,7 @@ class RefusedGame(ValueError):
 
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(
-    Annotated[Start | Back | HandOver | Keys | Begin | Frames | End | Discard, Field(discriminator="type")]
+    Annotated[Start | Back | Keys | Begin | Frames | End | Discard, Field(discriminator="type")]
 )
 
 
@@ -159,13 +156,12 @@ def parse(message: str | bytes) -> Message:
     raise ValueError("not a message of the page")
 
 
-def picture(game: int, last: int, total: float, person: bool, waiting: bool, image: bytes) -> bytes:
-    """Encode a picture of a game: its number, the index of the last frame, the return, if the person has control and if
-    the game waits for a key, all float32; then the file.
+def picture(game: int, last: int, total: float, image: bytes) -> bytes:
+    """Encode a picture of a game: its number, the index of the last frame and the return, all float32, then the file.
 
     image: empty if the frame has not changed.
     """
-    return np.array([game, last, total, person, waiting], dtype="<f4").tobytes() + image
+    return np.array([game, last, total], dtype="<f4").tobytes() + image
 
 
 def encode(**answer: Any) -> str:

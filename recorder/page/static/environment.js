@@ -1,6 +1,7 @@
 // Games of any Gymnasium environment: the recorder plays them, and this page shows its pictures at a speed that suits a person.
 
 import { Connection } from "./connection.js";
+import { Control, PERSON, POLICY } from "./control.js";
 import { bind } from "./controls.js";
 import { $, element, numberOf } from "./elements.js";
 import { Keyboard } from "./keyboard.js";
@@ -10,7 +11,8 @@ import { LiveGame, MOST_AHEAD } from "./live_game.js";
 import { View } from "./view.js";
 
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
-const HEADER = 5; // numbers before a picture
+const HEADER = 3; // numbers before a picture
+const [POLICY_ACTS, NOBODY] = [-1, -2]; // frames in which the person holds no keys, as the recorder has them
 const LETTERS = { r: "restart", l: "list", escape: "pause", backspace: "back", t: "handOver", m: "slow" };
 const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "␣", Enter: "⏎", Shift: "⇧" };
 const MOST_LARGE = 4; // buttons on either side
@@ -49,21 +51,32 @@ function keyHelp() {
 
 // The pictures of one game.
 class Pictures {
-  constructor(number) { Object.assign(this, { number, live: null, picture: null, last: 0, total: 0 }); }
+  // control: of a game in which a policy plays, too, else null.
+  constructor(number, control = null) { Object.assign(this, { number, control, live: null, picture: null, last: 0, total: 0 }); }
 
   async receive(data) {
-    const [, last, total, person, waiting] = new Float32Array(data, 0, HEADER);
+    const [, last, total] = new Float32Array(data, 0, HEADER);
     this.live?.receive(last, [null]);
     this.total = total;
-    light?.show({ person: person === 1, waiting: waiting === 1 });
     if (data.byteLength === 4 * HEADER) return;
     const picture = await createImageBitmap(new Blob([data.slice(4 * HEADER)], { type: "image/png" }));
     if (last >= this.last) Object.assign(this, { picture, last }); // else it was decoded late
   }
 
   begin(now) {
-    this.live = new LiveGame((keys) => connection.send({ type: "keys", game: this.number, keys }), keyboard, now, frameLength(), MOST_AHEAD);
+    this.live = new LiveGame((keys) => this.send(keys), keyboard, now, frameLength(), MOST_AHEAD);
     this.live.receive(0, [null]);
+  }
+
+  send(held) {
+    const keys = this.control ? held.map((keys) => this.acted(keys)) : held;
+    connection.send({ type: "keys", game: this.number, keys });
+  }
+
+  // A frame in which the person holds these keys, as the recorder plays it.
+  acted(held) {
+    const actor = this.control.actor(held);
+    return actor === PERSON ? held : actor === POLICY ? POLICY_ACTS : NOBODY;
   }
 
   draw() {
@@ -99,7 +112,7 @@ const light = coach && new Light(coach, "M");
 const view = new View(null);
 const list = new List({ discard });
 let games = [];
-let game = new Pictures(0);
+let game = new Pictures(0, coach && new Control(0));
 let starting = false; // until the first picture of the game, or that of an earlier state, is there
 let ended = null; // the last game's result, as the recorder reported it
 
@@ -163,7 +176,7 @@ async function refresh() {
 
 function request(type) {
   ended = null;
-  game = new Pictures(game.number + 1);
+  game = new Pictures(game.number + 1, coach && new Control(Math.round(coach.release * environment.fps)));
   connection.send({ type, game: game.number });
 }
 
@@ -193,6 +206,7 @@ function play() {
 
 function goBack() {
   request("back");
+  game.control.wait(keyboard.mask);
   play();
 }
 
@@ -216,7 +230,7 @@ function pause() {
 
 const coaching = coach && {
   back: () => { if (coach.back && (["playing", "paused"].includes(state()) || (state() === "over" && !ended.discarded))) goBack(); },
-  handOver: () => { if (state() === "playing" && !game.live?.over) connection.send({ type: "hand over", game: game.number }); },
+  handOver: () => { if (state() === "playing" && !game.live?.over) game.control.handOver(keyboard.mask); },
   slow: () => { light.slow(); game.live?.setFrame(performance.now(), frameLength()); },
 };
 
@@ -247,6 +261,7 @@ requestAnimationFrame(function frame(now) {
   }
   if (state() !== "paused") game.live?.tick(now);
   for (const cap of view.caps) cap.classList.toggle("down", Boolean(keyboard.mask & bits[cap.dataset.key]));
+  if (light) light.show(game.control);
   game.draw();
 });
 await refresh();

@@ -1,6 +1,7 @@
 // Coached games as the page plays them, without a browser, for tests.
 
-import { CoachedRun, Control } from "./coached.js";
+import { CoachedRun } from "./coached.js";
+import { Control } from "./control.js";
 import { choose, uniform } from "./draws.js";
 import { Policy } from "./policy.js";
 
@@ -53,12 +54,8 @@ export const draws = (module, key, counters) => counters.map((counter) => unifor
 
 export const choices = (module, all, numbers) => all.map((odds, row) => choose(Float32Array.from(odds), numbers[row]));
 
-// Who acts in each frame of these games: [release, moves], a move being the keys held in a frame or [method, keys held].
-export const controlled = (module, games) => games.map(([release, moves]) => {
+// Who acts in each frame of a game; a move is the keys held in a frame, or [method, keys held].
+export function controlled(module, release, moves) {
   const control = new Control(release);
-  return moves.flatMap((move) => {
-    if (typeof move === "number") return [control.actor(move)];
-    control[move[0]](move[1]);
-    return [];
-  });
-});
+  return moves.flatMap((move) => (typeof move === "number" ? [control.actor(move)] : control[move[0]](move[1]) ?? []));
+}

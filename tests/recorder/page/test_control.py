@@ -1,10 +1,9 @@
-"""Control in each frame, on the page of QWOP and in the recorder, which decide alike."""
+"""Control in each frame of a game that a policy and a person play, as the page decides it."""
 
 from typing import Any
 
 import pytest
 from qwop.datasets.control import PERSON, POLICY
-from qwop.recorder.page.environment_game import Control
 
 from .test_coached import in_node
 
@@ -34,15 +33,4 @@ who acts in these frames."""
 
 @pytest.mark.parametrize(("release", "moves", "actors"), CASES.values(), ids=CASES)
 def test_who_acts_in_each_frame(release: int, moves: list[Any], actors: list[int | None]) -> None:
-    control, found = Control(release), []
-    for move in moves:
-        if isinstance(move, int):
-            found.append(control.actor(move))
-        else:
-            {HAND_OVER: control.hand_over, WAIT: control.wait}[move[0]](move[1])
-    assert found == actors
-
-
-def test_the_page_decides_alike() -> None:
-    found = in_node("controlled", [[release, moves] for release, moves, _ in CASES.values()])
-    assert found == [actors for *_, actors in CASES.values()]
+    assert in_node("controlled", release, moves) == actors

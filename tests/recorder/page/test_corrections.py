@@ -27,6 +27,8 @@ from qwop.recorder.main import open_source
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import repeats_games
 from qwop.recorder.page.environment_source import open_environment
+from qwop.recorder.page.messages import NOBODY
+from qwop.recorder.page.messages import POLICY_ACTS as ACTS
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from qwop.recorder.source import Identity
 from websockets.sync.client import ClientConnection
@@ -47,7 +49,7 @@ def game_of(
     env: gymnasium.Env[Any, Any], policy: Policy, back: int, info: DatasetInfo | None = None, **more: Any
 ) -> EnvironmentGame:
     info = info or DatasetInfo(policy.environment, policy.observation, policy.actions)
-    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), Path("no dataset"), 2, back)
+    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), Path("no dataset"), back)
     return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, **more)
 
 
@@ -67,16 +69,16 @@ def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     spec = EnvironmentSpec("CartPole-v1")
     env, policy = spec.make(render_mode="rgb_array"), untrained(spec)
     game = game_of(env, policy, back=3)
-    play(game, 0, 0, 0, 1, 2, 1)
+    play(game, ACTS, ACTS, ACTS, 1, 2, 1)
     before = [*game.play.observations]
     line = game.go_back()
     assert line is not None
     assert line.actors is not None
     assert line.actors.tolist() == [POLICY] * 3 + [PERSON] * 3
     assert np.array_equal(game.play.observations, before[:4])
-    play(game, 0)
+    play(game, NOBODY)
     assert len(game.play.actions) == 3  # it waits for a key
-    play(game, 1, 0, 0, 0)
+    play(game, 1, 0, 0, ACTS)  # an environment without an action for no key waits, too
     branch = game.episode()
     assert branch.branch is not None
     assert (branch.branch.step, branch.origin.game) == (3, 1)
@@ -98,9 +100,9 @@ def test_a_policy_with_a_memory_remembers_what_the_person_did(
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2})
     policy = alternating(spec)
     game = game_of(spec.make(render_mode="rgb_array"), policy, back=6)
-    play(game, *[0] * 10, 3, 3, *[0] * 5)
+    play(game, *[ACTS] * 10, 3, 3, *[ACTS] * 5)
     game.go_back()
-    play(game, 5, *[0] * 8)
+    play(game, 5, *[ACTS] * 8)
     episode = game.episode()
     state = policy.initial_state(1)
     for row in range(len(episode)):
@@ -113,10 +115,10 @@ def test_a_policy_of_qwop_that_sees_pictures_is_corrected_with_every_key_recorde
     spec = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 2})
     policy = untrained(spec)
     game = game_of(spec.make(render_mode="rgb_array", max_idle_frames=9), policy, back=8)
-    play(game, *[0] * 9, 3, 3, *[0] * 9)
+    play(game, *[ACTS] * 9, 3, 3, *[ACTS] * 9)
     line = game.go_back()
     assert line is not None
-    play(game, 5, *[0] * 20)
+    play(game, 5, *[ACTS] * 20)
     branch = game.episode()
     assert (branch.outcome, line.outcome) == ("stopped", "stopped")
     assert branch.keys is not None
@@ -189,7 +191,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: str, why: s
     policy = untrained(spec, ObservationSpec((1,)))
     reported: list[str] = []
     game = game_of(env, policy, back=3, report=reported.append)
-    play(game, 0, 0, 1, 2, 0, 0)
+    play(game, ACTS, ACTS, 1, 2, ACTS, ACTS)
     played = game.so_far()
     assert played is not None
     env.change = change
@@ -209,19 +211,18 @@ class Page:
     """Does what the page does, without a browser."""
 
     def __init__(self, socket: ClientConnection) -> None:
-        self.socket, self.number, self.control, self.total = socket, 0, (False, False), 0.0
+        self.socket, self.number, self.total = socket, 0, 0.0
         self.ended: dict[str, Any] | None = None
 
     def send(self, kind: str, **more: Any) -> None:
-        """Send a message, and take what is said until nothing comes. control: if the person has it, if it waits."""
+        """Send a message, and take what is said until nothing comes."""
         self.number += kind in ("start", "back")
         self.socket.send(json.dumps({"type": kind, "game": self.number, **more}))
         with suppress(TimeoutError):
             while True:
                 message = self.socket.recv(timeout=0.3)
                 if isinstance(message, bytes):
-                    _, _, total, person, waiting = np.frombuffer(message[:20], "<f4").tolist()
-                    self.total, self.control = total, (person == 1, waiting == 1)
+                    self.total = float(np.frombuffer(message[:12], "<f4")[2])
                 elif (said := json.loads(message))["type"] == "ended":
                     self.ended = said
 
@@ -239,26 +240,21 @@ def cartpole(tmp_path: Path) -> Path:
     return save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("CartPole-v1")))
 
 
-def test_control_goes_back_and_forth_over_the_connection(recording: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_and_person_play_by_turns_over_the_connection(recording: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     may_write, write = threading.Event(), GameWriter.write
     monkeypatch.setattr(GameWriter, "write", lambda *given: may_write.wait(60) and write(*given))
     with recording.page() as socket:
         page = Page(socket)
         page.send("start")
-        page.keys(0, 0, 0)
-        assert page.control == (False, False)
-        page.keys(1, 2, 1)
-        assert page.control == (True, False)
+        page.keys(ACTS, ACTS, ACTS, 1, 2, 1)
         assert page.total == 6
         page.send("back")  # before the line that is left is written
-        assert page.control == (False, True)
         assert page.total == 3
         may_write.set()
-        page.keys(0, 0)
-        assert page.control == (False, True)
-        page.send("hand over")
-        assert page.control == (True, False)
+        page.keys(NOBODY, NOBODY)
+        assert page.total == 3
         page.keys(1)
+        assert page.total == 4
     recording.stop()
     games = open_dataset(recording.folder)
     assert [None if game.branch is None else game.branch.step for game in games] == [None, 3]
@@ -274,7 +270,7 @@ def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(recordi
         total = page.total
         page.send("back")
         assert page.total < total
-        page.keys(0, *[1] * 30)  # the key was held at the end
+        page.keys(NOBODY, *[1] * 30)
         total = page.total
         page.socket.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
         assert json.loads(page.socket.recv(timeout=10))["type"] == "discarded"

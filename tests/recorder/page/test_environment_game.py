@@ -39,9 +39,8 @@ def cartpole(make_recorder: Callable[..., Any]) -> Any:
 
 
 def picture(data: Any) -> tuple[int, int, float, bytes]:
-    game, last, total, person, waiting = np.frombuffer(data[:20], "<f4")
-    assert (person, waiting) == (1, 0)
-    return int(game), int(last), float(total), data[20:]
+    game, last, total = np.frombuffer(data[:12], "<f4")
+    return int(game), int(last), float(total), data[12:]
 
 
 def start(connection: ClientConnection, number: int) -> bytes:
@@ -120,12 +119,13 @@ def test_the_page_and_its_parts_are_served_and_nothing_else(cartpole: Any) -> No
         assert cartpole.get(other)[0] == 404, other
 
 
-def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any) -> None:
+@pytest.mark.parametrize("held", [4, -1])  # a third key; that a policy acts
+def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any, held: int) -> None:
     with cartpole.page() as connection:
         start(connection, 1)
         with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
-        connection.send(json.dumps({"type": "keys", "game": 1, "keys": [4]}))
+        connection.send(json.dumps({"type": "keys", "game": 1, "keys": [held]}))
         with pytest.raises(ConnectionClosed, match="1008"):
             connection.recv(timeout=10)
 

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from qwop.datasets import Dataset, open_dataset
+from qwop.datasets.control import PERSON, POLICY
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
 
 from ...play.page import lift, open_browser, touch
 from .recording_page import RecordingPage
 
-UP, LEFT, RIGHT = "\ue013", "\ue012", "\ue014"
+UP, LEFT, RIGHT, BACKSPACE = "\ue013", "\ue012", "\ue014", "\ue003"
 
 
 @pytest.fixture
@@ -70,6 +76,48 @@ def test_a_game_is_played_by_touch_alone(tmp_path: Path) -> None:
     finally:
         page.stop()
         phone.quit()
+
+
+def test_a_policy_is_corrected_by_keys(browser: Any, tmp_path: Path) -> None:
+    spec = EnvironmentSpec("MountainCar-v0")
+    observation, actions = spec.interface()
+    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1))
+    file = save_policy(tmp_path / "policy.safetensors", Policy(network, spec, observation))
+    coached = (f"source.policy={file}", "source.release=0.2", "source.back=0.5", "source.fps=15")
+    page = RecordingPage(browser, tmp_path / "games", "source=environment", "source.id=MountainCar-v0", *coached)
+    browser.get_log("browser")  # of earlier pages, whose recorders have ended
+
+    def who() -> str:
+        return str(browser.execute_script("return document.getElementById('who').dataset.who"))
+
+    try:
+        page.press("r")
+        page.wait("playing")
+        page.wait_until(lambda: float(page.text("metres").split()[1]) <= -15, "a second along")
+        assert who() == "policy"
+        page.keys().key_down(RIGHT).perform()
+        page.wait_until(lambda: who() == "person", "in the person's hands")
+        page.keys().key_up(RIGHT).perform()
+        page.wait_until(lambda: who() == "policy", "released")
+        before = float(page.text("metres").split()[1])
+        page.press(BACKSPACE)
+        page.wait_until(lambda: float(page.text("metres").split()[1]) > before, "back")
+        assert who() == "waiting"
+        page.press("t")
+        page.wait_until(lambda: who() == "person", "handed over")
+        page.keys().key_down(LEFT).pause(0.3).key_up(LEFT).perform()
+        page.press("m")
+        assert page.text("speed") == "1/2 speed"
+        page.press("r")
+        page.wait_until(lambda: len(page.games()) >= 2, "written")
+        assert page.browser.get_log("browser") == []
+    finally:
+        page.stop()
+    line, branch = [*open_dataset(page.folder)][:2]
+    assert branch.branch is not None
+    for game in (line, branch):
+        assert game.actors is not None
+        assert {*game.actors.tolist()} == {POLICY, PERSON}
 
 
 @pytest.mark.slow
