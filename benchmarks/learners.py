@@ -3,14 +3,11 @@
     python benchmarks/learners.py
     python benchmarks/learners.py --tasks acer-qwop --against ../1942f13/.venv/bin/python
 
-    python benchmarks/learners.py --tasks acting-qwop
-
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. The tasks `…-defaults` have the sizes
 that Stable-Baselines3 has unless told otherwise: one game, layers of 64 and 64, batches of 64 and 32. `--against` names
 the Python of another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a
-collection of scripts and no package, so it is left out. `acting-qwop` learns nothing: PPO's play, against the batch of
-games stepped with the actions of that play.
+collection of scripts and no package, so it is left out.
 """
 
 import argparse
@@ -28,17 +25,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shared import ONE_THREAD
+from qwop.compare.runner import ONE_THREAD
 
 QWOP = {"frames_per_step": 2, "reward": "race"}
 """Settings of the environment in the tasks on QWOP."""
-
-SCHEDULE = "alone"
-"""Name of the schedule `live-only` at every commit."""
-
-
-ACTING = "acting-qwop"
-"""The task that only plays."""
 
 STEPS = 128
 """Decisions of each game in an iteration of PPO on QWOP."""
@@ -143,7 +133,6 @@ TASKS = {
     "rlpd-cartpole": Task(
         "CartPole-v1", ("algorithm=rlpd-small", "loop.overlap=false"), None, games=4, warm=3_000, decisions=6_000
     ),
-    ACTING: Task("QWOP-v1", (), None, games=64, warm=30_000, decisions=150_000),
 }
 
 
@@ -158,13 +147,12 @@ def main() -> None:
     if options.child:
         side, name = options.child
         task = replace(TASKS[name], settings=(*TASKS[name].settings, *options.more))
-        run = {"theirs": their_run, "engine": stepping}.get(side, acting if name == ACTING else our_run)
-        print(json.dumps(run(task)))
+        print(json.dumps(their_run(task) if side == "theirs" else our_run(task)))
         return
     sides = {"ours": sys.executable}
     if options.against:
         sides["before"] = options.against
-    sides |= {"theirs": sys.executable, "engine": sys.executable}
+    sides["theirs"] = sys.executable
     compare(options.tasks, sides, options.repetitions, options.more)
 
 
@@ -172,8 +160,7 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: lis
     print("| task | side | decisions per CPU second | per wall second | ours relative to it, CPU: median (range) |")
     print("|---|---|---:|---:|---|")
     for name in tasks:
-        left_out = {"theirs": TASKS[name].theirs is None, "engine": name != ACTING}
-        mine = {side: python for side, python in sides.items() if not left_out.get(side)}
+        mine = {side: python for side, python in sides.items() if side != "theirs" or TASKS[name].theirs is not None}
         figures: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
         for _ in range(repetitions):
             for side, python in mine.items():
@@ -236,7 +223,7 @@ def learn(settings: Sequence[str], after: Callable[[Any], None]) -> None:
     Loop._iterate = timed  # type: ignore[method-assign]
     quiet = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false"]
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Over):
-        finetune.run(finetune.read([*settings, "policy=scratch", f"schedule={SCHEDULE}", f"out={folder}/run", *quiet]))
+        finetune.run(finetune.read([*settings, "policy=scratch", "schedule=live-only", f"out={folder}/run", *quiet]))
 
 
 def our_run(task: Task) -> dict[str, Any]:
@@ -289,55 +276,12 @@ def their_run(task: Task) -> dict[str, Any]:
     return clock.rates()
 
 
-def acting(task: Task) -> dict[str, float]:
-    """Live play of an untrained policy of PPO."""
-    collector, actor = live_play(task)
-    clock = Clock(task.warm)
-    for decisions in range(0, task.warm + task.decisions, task.games * STEPS):
-        clock.read(decisions)
-        collector.collect(actor)
-    return clock.rates()
-
-
-def stepping(task: Task) -> dict[str, float]:
-    """The games of `acting` once more, its actions given."""
-    collector, actor = live_play(task)
-    begin = collector.get_state()["env"]
-    iterations = range(0, task.warm + task.decisions, task.games * STEPS)
-    actions = [collector.collect(actor)[0].actions for _ in iterations]
-    collector._env.set_state(begin)
-    clock = Clock(task.warm)
-    for decisions, rows in zip(iterations, actions, strict=True):
-        clock.read(decisions)
-        for t in range(STEPS):
-            collector._env.step(rows[:, t])
-    return clock.rates()
-
-
-def live_play(task: Task) -> tuple[Any, Any]:
-    """A collector of the task's games, with 112 features, and the untrained policy that plays them."""
-    import numpy as np
-    import torch
-    from qwop.envs.spec import EnvironmentSpec
-    from qwop.envs.vector import make_vector
-    from qwop.finetune.experience.collector import Collector
-    from qwop.finetune.experience.policy_snapshot import PolicySnapshot
-    from qwop.policies.networks import Actor
-
-    one_thread_for_games()
-    torch.set_num_threads(1)
-    games = make_vector(EnvironmentSpec(task.environment, {**QWOP, "observation": "contact"}), task.games)
-    size, actions = games.single_observation_space.shape[0], games.single_action_space.n
-    actor = PolicySnapshot(Actor(size, actions, HIDDEN, torch.Generator().manual_seed(0)))
-    return Collector(games, STEPS, np.random.default_rng(0)), actor
-
-
 def one_thread_for_games() -> None:
     """Let QWOP's batch use one thread."""
     if hasattr(os, "sched_setaffinity"):
         from qwop.envs.qwop import vector
 
-        vector.cores = vector._cores = lambda: 1  # the second at earlier commits
+        vector.cores = lambda: 1
 
 
 if __name__ == "__main__":
