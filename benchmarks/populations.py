@@ -19,13 +19,13 @@ from pathlib import Path
 
 from qwop.commands import population
 from qwop.common.errors import BadInput
+from qwop.compare.report import markdown_table
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.population.head_to_head import play_head_to_head
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
-from shared import markdown
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
@@ -105,7 +105,7 @@ def table(runs: Mapping[str, Run], rated: Ratings) -> str:
     for (name, run), rating, error in sorted(ratings, key=lambda row: -row[1]):
         won = (f"{run.won[against]:.0%}" for against in ("first", "champion"))
         rows.append([name, f"{run.decisions / 1e6:.1f} M", *won, f"{rating:.0f} ± {1.96 * error:.0f}"])
-    return markdown(["", "decisions", "won against its first agents", "against the champion", "rating"], rows)
+    return markdown_table(["", "decisions", "won against its first agents", "against the champion", "rating"], rows)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from qwop.common.reading import parse_yaml
-from qwop.compare.report import tables_of
-from shared import markdown
+from qwop.compare.report import markdown_table, tables_of
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
@@ -35,7 +34,7 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
     for heading, names, cells in tables_of(results["lines"], results["milestones"]):
         columns = [0, 2] if {row[1] for row in cells} == {"1 of 1"} else range(len(names))  # one seed: the figure alone
         rows = [[row[place] for place in columns] for row in [names, *cells]]
-        yield f"{heading}:\n\n{markdown(rows[0], rows[1:])}"
+        yield f"{heading}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]
     origins = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["made"])
     commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in results["rows"].items())

@@ -75,12 +75,15 @@ def page_of(title: str, rows: Rows, tables: Sequence[Table], notes: Sequence[str
 
 def markdown_of(rows: Rows, tables: Sequence[Table], notes: Sequence[str]) -> str:
     """Tables, notes and commands in Markdown."""
-    parts = []
-    for heading, names, cells in tables:
-        table = [names, ["---"] * len(names), *([one.replace("|", "\\|") for one in row] for row in cells)]
-        parts.append("\n".join([f"## {heading}\n", *(f"| {' | '.join(row)} |" for row in table)]))
+    parts = [f"## {heading}\n\n{markdown_table(names, cells)}" for heading, names, cells in tables]
     commands = "\n".join(f"# {name}\n{lines}" for name, lines in _commands(rows).items())
     return "\n\n".join([*parts, *notes, f"```sh\n{commands}\n```"]) + "\n"
+
+
+def markdown_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    table = [names, ["---"] * len(names), *([one.replace("|", "\\|") for one in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in table)
 
 
 def _commands(rows: Rows) -> dict[str, str]:
