@@ -9,11 +9,14 @@ import pytest
 import torch
 from qwop.datasets.reader import Dataset
 from qwop.envs.qwop.saved import InMemory
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.agents.settings import LiveSettings
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.display import Progress
 from qwop.finetune.evaluation import Evaluations
 from qwop.finetune.log import RunLog
-from qwop.finetune.loop import Loop
+from qwop.finetune.loop import Loop, build
 from qwop.finetune.run import Run
 from qwop.finetune.schedules.phase import Phase, PhaseValues
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
@@ -53,6 +56,51 @@ def make_run(
     observer, log = observer or Observer(), log or RunLog(folder)
     cpu, evaluations = torch.device("cpu"), cast(Evaluations, observer)
     return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, watch=observer.progress)
+
+
+SMALL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "acer": ({}, {"capacity": 24, "start": 6, "value_decisions": 30}),
+    "dqn": ({"hidden": (8,)}, {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25}),
+    "ddqn": ({"hidden": (8,)}, {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25}),
+    "rlpd": (
+        {"hidden": (8,), "members": 2},
+        {"capacity": 120, "start": 20, "batch_size": 8, "updates_per_decision": 0.3},
+    ),
+    "ppo": ({"hidden": (8,), "minibatch": 8}, {}),
+    "vtrace": ({"hidden": (8,), "memory": 8}, {}),
+    "ftw": ({"hidden": (8,), "memory": 8, "latent": 16, "period": 3}, {}),
+}
+"""Settings of small algorithms and of their loops."""
+
+LIVE_ONLY = ("ppo", "vtrace", "ftw")
+"""Algorithms without demonstrations in memory."""
+
+
+def small_run(
+    name: str,
+    phases: tuple[Phase, ...],
+    spec: EnvironmentSpec,
+    folder: Path,
+    dataset: Dataset | None = None,
+    policy: Policy | None = None,
+    resume: bool = False,
+    **loop: Any,
+) -> Loop:
+    """A run of three games by a small algorithm, from a new policy unless one is given; or resumed in its folder."""
+    algorithm, (own, live) = ALGORITHMS[name], SMALL[name]
+    settings = algorithm.settings(**own)
+    if policy is None:
+        observation, actions = spec.interface()
+        network = algorithm.new_network(settings)(observation, actions, torch.Generator().manual_seed(0))
+        policy = Policy(network, spec, observation)
+    state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+    log = RunLog(folder)
+    log.open(resume_at=state["decisions"] if state else None)
+    chosen = algorithm.loop(**{"num_envs": 3, "steps": 5, **live, **loop})
+    made = build(make_run(phases, settings, chosen, policy, dataset, log, folder))
+    if state:
+        made.set_state(state)
+    return made
 
 
 class _Killed(Exception):

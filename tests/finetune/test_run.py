@@ -5,46 +5,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.log import RunLog
-from qwop.finetune.loop import Loop, build
-from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.policies.policy import Policy
+from qwop.finetune.loop import Loop
+from qwop.finetune.schedules.phase import NONE, Phase, Ramp
 
-from .runs import assert_same, make_run, run_until
+from .runs import LIVE_ONLY, SMALL, assert_same, run_until, small_run
 
 SPEC = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
 SEEN, ACTIONS = ObservationSpec((71,)), 11
 ITERATION = 3 * 5
 ITERATIONS = 8
 HOURS = ITERATION / 3600 / 10  # of one iteration, at 10 decisions a second
-
-LOOPS: dict[str, dict[str, Any]] = {
-    "acer": {"capacity": 24, "start": 6, "value_decisions": 30},
-    "dqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
-    "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
-    "rlpd": {"capacity": 120, "start": 20, "batch_size": 8, "updates_per_decision": 0.3},
-    "ppo": {},
-    "vtrace": {},
-    "ftw": {},
-}
-ALGORITHM: dict[str, dict[str, Any]] = {
-    "acer": {},
-    "dqn": {"hidden": (8,)},
-    "ddqn": {"hidden": (8,)},
-    "rlpd": {"hidden": (8,), "members": 2},
-    "ppo": {"hidden": (8,), "minibatch": 8},
-    "vtrace": {"hidden": (8,), "memory": 8},
-    "ftw": {"hidden": (8,), "memory": 8, "latent": 4, "period": 3},
-}
-
-LIVE_ONLY = ("ppo", "vtrace", "ftw")
 
 
 @pytest.fixture(scope="module")
@@ -71,30 +45,17 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return open_dataset(folder / "demos")
 
 
-def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False, overlap: bool = True) -> Loop:
-    algorithm = ALGORITHMS[name]
-    chosen = algorithm.settings(**ALGORITHM[name])
-    share = Ramp(0.0, 0.0) if name in LIVE_ONLY else Ramp(1.0, 0.5)
+def make(name: str, folder: Path, dataset: Dataset, every: int, **more: Any) -> Loop:
+    share = NONE if name in LIVE_ONLY else Ramp(1.0, 0.5)
     phases = (
         Phase("one", 3 * HOURS, learning_rate=Ramp(1.0, 0.5)),
         Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=share),
     )
-    live = algorithm.loop(
-        **{"num_envs": 3, "steps": 5, "log_every": 45, "checkpoint_every": every * ITERATION, **LOOPS[name]},
-        overlap=overlap,
-    )
-    network = algorithm.new_network(chosen)(71, ACTIONS, torch.Generator().manual_seed(0))
-    log = RunLog(folder)
-    log.open()
-    shown = None if name in LIVE_ONLY else dataset
-    loop = build(make_run(phases, chosen, live, Policy(network, SPEC, SEEN), shown, log, folder))
-    if resume:
-        loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
-    return loop
+    return small_run(name, phases, SPEC, folder, dataset, log_every=45, checkpoint_every=every * ITERATION, **more)
 
 
 @pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", SMALL)
 def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_not(
     name: str, overlap: bool, tmp_path: Path, demonstrations: Dataset
 ) -> None:
@@ -113,7 +74,7 @@ def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_n
         assert_same(resumed.get_state(), expected)
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", SMALL)
 def test_taking_the_state_of_a_run_changes_nothing(name: str, tmp_path: Path, demonstrations: Dataset) -> None:
     asked, left = (make(name, tmp_path / folder, demonstrations, every=2) for folder in ("asked", "left"))
     for loop in (asked, left):

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.reader import Dataset, open_dataset
@@ -15,17 +15,12 @@ from qwop.envs.engine.batch import DISTANCE
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.learner import new_network
-from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
-from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.log import RunLog
-from qwop.finetune.loop import build
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.loop import Loop
 from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
 from qwop.finetune.schedules.restarts import EVERY, Restarts, demonstrated_states
-from qwop.policies.policy import Policy
 
-from ..runs import assert_same, make_run, run_until
+from ..runs import assert_same, run_until, small_run
 
 FRAME_BY_FRAME = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
 
@@ -139,23 +134,13 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Data
     restarts = RestartSettings(0.5, (10.0, 90.0), source="demonstrations")
     phases = (Phase("practice", 1920 / 36000, restarts=restarts),)
 
-    def run(folder: Path, resume: bool = False, until: int | None = None) -> torch.Tensor:
-        algorithm = PpoSettings(hidden=(16,), minibatch=160)
-        network = new_network(algorithm)(71, 11, torch.Generator().manual_seed(0))
-        live = PpoLoopSettings(num_envs=8, steps=40, checkpoint_every=640, overlap=True)
-        log = RunLog(folder)
-        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
-        log.open(resume_at=state["decisions"] if state else None)
-        policy = Policy(network, EnvironmentSpec("QWOP-v1"), ObservationSpec((71,)))
-        loop = build(make_run(phases, algorithm, live, policy, dataset, log, folder))
-        if state:
-            loop.set_state(state)
-        if until is None:
-            loop.run()
-        else:
-            run_until(loop, until)
-        return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+    def run(folder: str, **more: Any) -> Loop:
+        size = {"num_envs": 8, "steps": 40, "checkpoint_every": 640, "overlap": True}
+        return small_run("ppo", phases, EnvironmentSpec("QWOP-v1"), tmp_path / folder, dataset, **size, **more)
 
-    whole = run(tmp_path / "whole")
-    run(tmp_path / "half", until=600)
-    assert torch.equal(run(tmp_path / "half", resume=True), whole)
+    whole = run("whole")
+    whole.run()
+    run_until(run("half"), 600)
+    resumed = run("half", resume=True)
+    resumed.run()
+    assert_same(resumed.get_state(), whole.get_state())
