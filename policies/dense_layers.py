@@ -43,7 +43,7 @@ class DenseLayers:
         self._head_weights: list[Tensor] = [one.weight for one in heads]
         self._head_biases: list[Tensor] = [one.bias for one in heads]
         self._lender: DenseLayers | None = None
-        self._kept: Sequence[Tensor] = ()
+        self._factors: Sequence[Tensor] = ()
         self._tanh = any(isinstance(one, Tanh) for one in layers)
         self._low = low
         self._held: list[Tensor] = []
@@ -70,13 +70,13 @@ class DenseLayers:
         weights, biases = self._hidden_weights + self._head_weights, self._hidden_biases + self._head_biases
         return [one for layer in zip(weights, biases, strict=True) for one in layer]
 
-    def forward(self, inputs: Tensor, kept: Sequence[Tensor] = ()) -> Tensor:
+    def forward(self, inputs: Tensor, factors: Sequence[Tensor] = ()) -> Tensor:
         """Outputs [outputs, n] of the inputs [n, size]; they hold until the next call.
 
-        kept: factors of each hidden layer's ReLU units, [n, width], such as 0 for those that are dropped out.
+        factors: of each hidden layer's ReLU units, [n, width], such as 0 for those that are dropped out.
         """
         hidden, precise, slopes, curves = self._views_of(len(inputs))
-        self._kept = kept
+        self._factors = factors
         if self._low:
             torch._foreach_copy_(self._low_weights, self._hidden_weights)
             torch._foreach_copy_(self._low_biases, self._hidden_biases)
@@ -94,8 +94,8 @@ class DenseLayers:
                 here.copy_(wide.copy_(here).tanh_())  # tanh of bfloat16 takes five times as long
             else:
                 here.view(torch.int16).clamp_min_(0)  # has the same sign bit, takes a fifth of the time
-            if kept:
-                here.mul_(kept[layer])
+            if factors:
+                here.mul_(factors[layer])
             below = here
         if self._low and not self._tanh:
             precise[-1].copy_(below)
@@ -134,8 +134,8 @@ class DenseLayers:
         for layer in range(len(hidden) - 1, -1, -1):
             here, below = hidden[layer], hidden[layer - 1] if layer else self._inputs[: len(above)]
             self._through(torch.mm(above, weights[layer + 1], out=slopes[layer]), here)
-            if self._kept:
-                here.mul_(self._kept[layer])
+            if self._factors:
+                here.mul_(self._factors[layer])
             if self._low:
                 into[2 * layer].copy_(torch.mm(here.t(), below))
                 into[2 * layer + 1].copy_(torch.sum(here, 0))

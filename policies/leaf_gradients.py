@@ -50,12 +50,12 @@ class LeafGradients:
         found = [one for one in stacks if one is not None and not one.parameters[0].is_cuda]
         return cls(found) if len(found) == len(stacks) else None
 
-    def outputs(self, *inputs: Tensor, kept: Sequence[Tensor] = (), learned: int | None = None) -> list[Tensor]:
+    def outputs(self, *inputs: Tensor, factors: Sequence[Tensor] = (), learned: int | None = None) -> list[Tensor]:
         """Outputs [n, outputs] of each stack, of its inputs [n, size], for a loss of them.
 
-        kept: as in `DenseLayers.forward`. learned: number of stacks, from the first one, that learn; None: all.
+        factors: as in `DenseLayers.forward`. learned: number of stacks, from the first one, that learn; None: all.
         """
-        calls = [(each.forward, rows, kept) for each, rows in zip(self.stacks, inputs, strict=True)]
+        calls = [(each.forward, rows, factors) for each, rows in zip(self.stacks, inputs, strict=True)]
         # Copies, because autograd takes no tensors of inference mode, in which the layers are quicker.
         self._leaves = [one.clone() for one in self._all(calls)]
         for leaf in self._leaves[:learned]:

@@ -80,9 +80,12 @@ def clone(
     else:
         network, settings = continued(start, info, settings)
     network.to(device)
-    training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
-    made = {**training, "cloning": dict(settings), "seed": seed}
-    policy = Policy(network, info.environment, info.observation, made, None if start is None else start.values)
+    training = {
+        "cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)},
+        "cloning": dict(settings),
+        "seed": seed,
+    }
+    policy = Policy(network, info.environment, info.observation, training, None if start is None else start.values)
     backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
     epochs = train_with_early_stopping(
         policy,
@@ -109,26 +112,26 @@ def train_with_early_stopping(
     where the rows have the player's probabilities); training ends after `patience` passes without a
     better one. `on_epoch` is called after each pass, while the policy still has that pass's weights.
     """
-    done: list[Epoch] = []
+    passes: list[Epoch] = []
     best, best_weights = float("inf"), policy.network.state_dict()
     since_best = 0
     for number, loss in enumerate(epochs, 1):
         predicted = policy.probabilities(validation.observations)
-        found = measure(predicted, validation.actions)
-        nats = found.nats
+        measures = measure(predicted, validation.actions)
+        nats = measures.nats
         if validation.probabilities is not None:
             nats = expected_nats(predicted, validation.probabilities)
         is_best = nats < best
-        done.append(Epoch(number, loss, nats, found.accuracy, is_best))
+        passes.append(Epoch(number, loss, nats, measures.accuracy, is_best))
         if is_best:
             best, best_weights, since_best = nats, copy.deepcopy(policy.network.state_dict()), 0
         else:
             since_best += 1
-        on_epoch(done[-1])
+        on_epoch(passes[-1])
         if since_best == patience:
             break
     policy.network.load_state_dict(best_weights)
-    return tuple(done)
+    return tuple(passes)
 
 
 def hold_out_cloned(
@@ -138,15 +141,14 @@ def hold_out_cloned(
 
     BadInput if none has any.
     """
-    kept = list(range(len(episodes)))
-    shared = episodes.shares_control if isinstance(episodes, Dataset) else any(one.shares_control for one in episodes)
-    if shared:
+    numbers = list(range(len(episodes)))
+    if episodes.shares_control if isinstance(episodes, Dataset) else any(one.shares_control for one in episodes):
         weights = (weights_of(episode, settings.policy_weight, settings.person_weight) for episode in episodes)
-        kept = [number for number, one in enumerate(weights) if one.any()]
-    if not kept:
+        numbers = [number for number, weight in enumerate(weights) if weight.any()]
+    if not numbers:
         raise BadInput("no decision to clone; record more, or raise policy_weight or person_weight")
-    train, held_out = hold_out(len(kept), share, seed, part)
-    return [kept[number] for number in train], [kept[number] for number in held_out]
+    train, held_out = hold_out(len(numbers), share, seed, part)
+    return [numbers[index] for index in train], [numbers[index] for index in held_out]
 
 
 def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:

@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     [N, width], actions int64 [N], and μ [N, A] and v [N] of `cloning_loss` if there are any."""
 
     inputs: Tensor
-    kept: list[Tensor]
+    factors: list[Tensor]
     actions: Tensor
     mu: Tensor | None
     v: Tensor | None
@@ -50,30 +50,30 @@ def cloning_loss(
     return losses.mean() if row_weights is None else (row_weights * losses).sum() / row_weights.sum()
 
 
-def policy_logits(network: TrunkedPolicy, inputs: Tensor, kept: Sequence[Tensor] = ()) -> Tensor:
+def policy_logits(network: TrunkedPolicy, inputs: Tensor, factors: Sequence[Tensor] = ()) -> Tensor:
     """The network's policy logits [N, A] of its trunk's inputs [N, size].
 
-    kept: factors of each hidden layer's ReLU units, [N, width], if some are dropped out; not of convolutions.
+    factors: of each hidden layer's ReLU units, [N, width], if some are dropped out; not of convolutions.
     """
-    hidden, factors = inputs, iter(kept)
+    hidden, remaining = inputs, iter(factors)
     for layer in network.trunk:
         hidden = layer(hidden)
-        if kept and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
-            hidden = hidden * next(factors)
+        if factors and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
+            hidden = hidden * next(remaining)
     logits: Tensor = network.policy_head(hidden)
     return logits
 
 
-def drawn_units(network: TrunkedPolicy, rows: int, dropout: float, generator: torch.Generator) -> list[Tensor]:
+def dropout_factors(network: TrunkedPolicy, rows: int, dropout: float, generator: torch.Generator) -> list[Tensor]:
     """Factors of each hidden layer's ReLU units, [rows, width], on the CPU: 0 for a fraction `dropout` of them, drawn
     anew, and 1/(1 − dropout) for the others (Srivastava et al. 2014)."""
     layers = [one for one, after in pairwise(network.trunk) if isinstance(after, nn.ReLU)]
-    drawn = [
+    draws = [
         torch.rand(rows, len(one.weight), generator=generator, dtype=WEIGHTS)
         for one in layers
         if isinstance(one, nn.Linear)
     ]
-    return [(one >= dropout).to(WEIGHTS).div_(1 - dropout) for one in drawn]
+    return [(one >= dropout).to(WEIGHTS).div_(1 - dropout) for one in draws]
 
 
 def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[Batch]:
@@ -92,17 +92,17 @@ def cloning_batches(network: TrunkedPolicy, rows: Rows, settings: CloningSetting
     by_row = None if rows.weights is None else torch.from_numpy(rows.weights)
     for _ in range(settings.epochs):
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            seen = observations.index_select(0, batch).to(device)
+            states = observations.index_select(0, batch).to(device)
             noise = None
             if settings.input_noise:
                 noise = (
-                    torch.randn(seen.shape, generator=generator, dtype=WEIGHTS).mul_(settings.input_noise).to(device)
+                    torch.randn(states.shape, generator=generator, dtype=WEIGHTS).mul_(settings.input_noise).to(device)
                 )
-            inputs = network.trunk_input(seen, noise)
-            drawn = drawn_units(network, len(batch), settings.dropout, generator) if settings.dropout else []
+            inputs = network.trunk_input(states, noise)
+            factors = dropout_factors(network, len(batch), settings.dropout, generator) if settings.dropout else []
             yield Batch(
                 inputs,
-                [one.to(device) for one in drawn],
+                [one.to(device) for one in factors],
                 actions[batch].to(device),
                 None if targets is None else targets[batch].to(device),
                 None if by_row is None else by_row[batch].to(device),
@@ -131,9 +131,12 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
     batches = ahead(cloning_batches(network, rows, settings, seed))
     for _ in range(settings.epochs):
         losses = []
-        for inputs, kept, a, mu, v in islice(batches, updates):
+        for inputs, factors, a, mu, v in islice(batches, updates):
             optimiser.zero_grad()
-            logits = policy_logits(network, inputs, kept) if dense is None else dense.outputs(inputs, kept=kept)[0]
+            if dense is None:
+                logits = policy_logits(network, inputs, factors)
+            else:
+                (logits,) = dense.outputs(inputs, factors=factors)
             loss = cloning_loss(logits, a, settings.label_smoothing, mu, v)
             loss.backward()
             if dense is not None:

@@ -50,7 +50,7 @@ MEASURES = "pretraining.json"
 
 
 def run(
-    chosen: PretrainSettings,
+    settings: PretrainSettings,
     dataset: Dataset | None = None,
     start: Policy | None = None,
     console: Console | None = None,
@@ -59,68 +59,68 @@ def run(
 
     dataset, start: in place of the dataset and the policy that the settings name.
     """
-    with exclusive_lock(Path(chosen.out), "out"):
-        _pretrain(chosen, dataset, start, console or plain_console())
+    with exclusive_lock(Path(settings.out), "out"):
+        _pretrain(settings, dataset, start, console or plain_console())
 
 
 def require_cloneable(
-    chosen: PretrainSettings, dataset: Dataset | None = None, start: Policy | None = None
+    settings: PretrainSettings, dataset: Dataset | None = None, start: Policy | None = None
 ) -> tuple[Dataset, Policy | None]:
     """The dataset to clone and the policy to continue, if any; BadInput for what cannot be cloned with these settings.
 
     Nothing is written.
     """
-    cloning = chosen.cloning
+    cloning = settings.cloning
     if dataset is None:
-        dataset = open_dataset(chosen.dataset)
+        dataset = open_dataset(settings.dataset)
     if not len(dataset.lengths()):  # raises BadInput for a damaged episode
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
-    choose_device(chosen.device)
-    if start is None and chosen.policy is not None:
-        start = load_policy(chosen.policy)
+    choose_device(settings.device)
+    if start is None and settings.policy is not None:
+        start = load_policy(settings.policy)
     if start is not None:
         continued(start, dataset.info, cloning)
-    require_tracker(chosen.tracker)
-    if chosen.games:
+    require_tracker(settings.tracker)
+    if settings.games:
         _require_playable(dataset.info)
     return dataset, start
 
 
-def _pretrain(chosen: PretrainSettings, dataset: Dataset | None, start: Policy | None, console: Console) -> None:
+def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy | None, console: Console) -> None:
     use_one_thread()
-    dataset, start = require_cloneable(chosen, dataset, start)
-    _require_new(chosen, Path(chosen.out))
-    require_no_other_run(Path(chosen.out), PretrainSettings, (MEASURES,))
-    out = write_configuration(chosen, Path(chosen.out))
-    asked = {name: value for name, value in to_plain(chosen).items() if name != "out"}
-    made = {"command": "qwop-pretrain", "settings": asked}  # the same run elsewhere gives the same file
+    dataset, start = require_cloneable(settings, dataset, start)
+    _require_new(settings, Path(settings.out))
+    require_no_other_run(Path(settings.out), PretrainSettings, (MEASURES,))
+    out = write_configuration(settings, Path(settings.out))
+    fields = {name: value for name, value in to_plain(settings).items() if name != "out"}
+    provenance = {"command": "qwop-pretrain", "settings": fields}  # the same run elsewhere gives the same file
     try:
-        games, whole = (dataset, None) if start is not None else _at_the_best_rate(dataset, chosen, console)
-        policy, splits, passes = _clone(games, start, chosen, out, made, console)
+        games, whole = (dataset, None) if start is not None else _at_the_best_rate(dataset, settings, console)
+        policy, splits, passes = _clone(games, start, settings, out, provenance, console)
         if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
             policy = whole
-            save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
+            save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}))
         console.print(measures_table(splits))
-        played = _play(policy, chosen, console)
+        evaluations = _play(policy, settings, console)
     except (KeyboardInterrupt, EnvironmentFailed):
         if (out / POLICY).exists():
             console.print(
                 f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew"
             )
         raise
-    greedy = runs_greedily(played, policy)
-    save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=greedy))
-    made_by = command_line("qwop-pretrain", chosen)
-    shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
-    write_atomic(out / REPORT, shown)
-    write_json(out / MEASURES, str(dataset.folder), splits, played)
+    greedy = runs_greedily(evaluations, policy)
+    save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}, greedy=greedy))
+    command = command_line("qwop-pretrain", settings)
+    page = pretraining_page(str(dataset.folder), splits, passes, evaluations, command, to_yaml(settings))
+    write_atomic(out / REPORT, page)
+    write_json(out / MEASURES, str(dataset.folder), splits, evaluations)
     lines = [
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
-        *worth(splits, played, greedy, policy.sharpness),
-        next_step(out / POLICY, policy.environment, played, str(chosen.dataset)),
+        *worth(splits, evaluations, greedy, policy.sharpness),
+        next_step(out / POLICY, policy.environment, evaluations, str(settings.dataset)),
     ]
     console.print("\n".join(lines))
 
@@ -129,120 +129,120 @@ def _require_playable(info: DatasetInfo) -> None:
     """Raise BadInput unless the environment is here, in the form that it was recorded in: cloning can take hours."""
     advice = "games=0 clones without playing"
     try:
-        found = info.environment.interface()
+        interface = info.environment.interface()
     except BadInput as error:
         raise BadInput(f"{error}; {advice}") from error.__cause__
-    if found != (info.observation, info.actions):
+    if interface != (info.observation, info.actions):
         raise BadInput(
-            f"environment {info.environment}: it has {found[0]} and {found[1]} actions, but the dataset has "
+            f"environment {info.environment}: it has {interface[0]} and {interface[1]} actions, but the dataset has "
             f"{info.observation} and {info.actions}; record games of it as it is now, or {advice}"
         )
 
 
-def _require_new(chosen: PretrainSettings, out: Path) -> None:
+def _require_new(settings: PretrainSettings, out: Path) -> None:
     """Raise BadInput if `out` holds a policy, unless the same command was interrupted there."""
     if not (out / POLICY).exists():
         return
     with suppress(OSError, UnicodeDecodeError):
         interrupted = not (out / MEASURES).exists()
-        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(chosen):
+        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(settings):
             return
     raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
-def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:
+def _at_the_best_rate(dataset: Dataset, settings: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:
     """A person's games at the decision rate whose clone runs best, and this clone of all of them.
 
     Other games stay as they are, and there is no clone yet.
     """
-    rates = () if dataset.shares_control else rates_to_try(dataset, chosen.frames_per_step)
+    rates = () if dataset.shares_control else rates_to_try(dataset, settings.frames_per_step)
     if not rates:
         return dataset, None
-    device = choose_device(chosen.device)
+    device = choose_device(settings.device)
 
     def attempt(games: Dataset, frames: int, number: int) -> Trial:
-        trial = try_clone(games, frames, number, chosen, device)
+        trial = try_clone(games, frames, number, settings, device)
         bar.update(task, advance=1)
         return trial
 
     with progress_bar("clones", console) as bar:
-        task = bar.add_task("trying decision rates", total=len(rates) + chosen.clones - 1)
-        tried = [attempt(at_rate(dataset, frames, chosen.observation), frames, 0) for frames in rates]
-        kept = best(tried)
-        more = range(1, chosen.clones if kept.finishes else 1)
-        alike = [kept, *(attempt(kept.dataset, kept.frames_per_step, number) for number in more)]
-        bar.update(task, completed=len(rates) + chosen.clones - 1)
-    told = f"decisions: tried {'; '.join(map(str, tried))}; kept {decisions_a_second(kept.frames_per_step)}"
+        task = bar.add_task("trying decision rates", total=len(rates) + settings.clones - 1)
+        trials = [attempt(at_rate(dataset, frames, settings.observation), frames, 0) for frames in rates]
+        choice = best(trials)
+        more = range(1, settings.clones if choice.finishes else 1)
+        alike = [choice, *(attempt(choice.dataset, choice.frames_per_step, number) for number in more)]
+        bar.update(task, completed=len(rates) + settings.clones - 1)
+    message = f"decisions: tried {'; '.join(map(str, trials))}; kept {decisions_a_second(choice.frames_per_step)}"
     if len(alike) > 1:
-        kept = best(alike)
+        choice = best(alike)
         finished = ", ".join(str(trial.finishes) for trial in alike)
-        told += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
-    console.print(told)
-    return kept.dataset, kept.policy
+        message += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
+    console.print(message)
+    return choice.dataset, choice.policy
 
 
 def _clone(
     dataset: Dataset,
     start: Policy | None,
-    chosen: PretrainSettings,
+    settings: PretrainSettings,
     out: Path,
-    made: dict[str, Any],
+    provenance: dict[str, Any],
     console: Console,
 ) -> tuple[Policy, list[HeldOut], list[tuple[Epoch, ...]]]:
     """Make and measure a clone for each split.
 
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
-    cloning, device = chosen.cloning, choose_device(chosen.device)
+    cloning, device = settings.cloning, choose_device(settings.device)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(open_tracker(chosen.tracker, out, to_plain(chosen))) as board,
+        closing(open_tracker(settings.tracker, out, to_plain(settings))) as board,
     ):
-        task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
-        for part in range(chosen.splits):
-            train, held_out = hold_out_cloned(dataset, dataset.info, cloning, chosen.held_out, chosen.seed, part)
+        task = bar.add_task("cloning", total=settings.splits * cloning.epochs)
+        for part in range(settings.splits):
+            train, held_out = hold_out_cloned(dataset, dataset.info, cloning, settings.held_out, settings.seed, part)
 
             def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
-                name = f"split {part + 1}: " if chosen.splits > 1 else ""
+                name = f"split {part + 1}: " if settings.splits > 1 else ""
                 bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
                 measures = ("training_loss", "validation_nats", "validation_accuracy")
                 figures = {f"split-{part + 1}/{measure}": getattr(epoch, measure) for measure in measures}
                 board.log(figures, epoch.number)
                 if part == 0 and epoch.is_best:
-                    save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
+                    save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}))
 
-            cloned = clone(
+            result = clone(
                 dataset.select(train),
                 dataset.info,
                 cloning,
-                chosen.seed,
+                settings.seed,
                 report,
                 device,
                 games_for_scaling(dataset),
                 start,
             )
-            policies.append(cloned.policy)
-            passes.append(cloned.epochs)
+            policies.append(result.policy)
+            passes.append(result.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)
             splits.append(measure_held_out(policies[-1], dataset, train, held_out))
     return policies[0], splits, passes
 
 
-def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Evaluation]:
+def _play(policy: Policy, settings: PretrainSettings, console: Console) -> list[Evaluation]:
     """Let the clone play, greedily and with its actions drawn."""
-    if chosen.games == 0:
+    if settings.games == 0:
         return []
     evaluations = []
     with progress_bar("games", console) as bar:
         for greedy in (True, False):
-            task = bar.add_task("playing greedily" if greedy else "playing as drawn", total=chosen.games)
+            task = bar.add_task("playing greedily" if greedy else "playing as drawn", total=settings.games)
 
-            def show(done: int, task: TaskID = task) -> None:
-                bar.update(task, completed=done)
+            def show(count: int, task: TaskID = task) -> None:
+                bar.update(task, completed=count)
 
             games = EvaluationSettings(
-                episodes=chosen.games, seed=chosen.seed, max_idle_frames=chosen.max_idle_frames, greedy=greedy
+                episodes=settings.games, seed=settings.seed, max_idle_frames=settings.max_idle_frames, greedy=greedy
             )
             evaluations.append(evaluate(policy, games, progress=show, splits=True))
     console.print(games_table(evaluations))

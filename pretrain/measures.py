@@ -50,10 +50,10 @@ def measure(probabilities: ArrayLike, actions: ArrayLike) -> Measures:
     )
 
 
-def expected_nats(probabilities: ArrayLike, played: ArrayLike) -> float:
-    """mean_i −Σ_a μ(a|s_i) ln p(a|s_i): the `nats` of actions drawn from `played` μ [N, A], in expectation."""
-    p, mu = np.asarray(probabilities, dtype=np.float64), np.asarray(played, dtype=np.float64)
-    return float(-(mu * np.log(np.maximum(p, LEAST))).sum(axis=1).mean())
+def expected_nats(probabilities: ArrayLike, mu: ArrayLike) -> float:
+    """mean_i −Σ_a μ(a|s_i) ln p(a|s_i): the `nats` of actions drawn from μ [N, A], in expectation."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    return float(-(np.asarray(mu, dtype=np.float64) * np.log(np.maximum(p, LEAST))).sum(axis=1).mean())
 
 
 def majority(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:

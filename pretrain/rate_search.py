@@ -36,25 +36,27 @@ SHARPNESS = 5.0
 """Sharpness of a sharpened clone. With 1, 2, 3, 5 and 10 the worst of three clones of a finisher's games finishes 44,
 63, 64, 77 and 64 of 100 drawn games, and greedily 58 %."""
 
+WAYS = {"greedy": (True, 1.0), "drawn": (False, 1.0), "sharpened": (False, SHARPNESS)}
+"""The ways to play: whether greedily, and with which sharpness."""
+
 SEED_OF_CLONES = 7_919
 """Distance of the seeds of clones of the same games."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A clone at one decision rate, and its games. dataset: the games that it was cloned from."""
+    """A clone at one decision rate. dataset: the games that it was cloned from. games: its own, in the order of
+    `WAYS`."""
 
     frames_per_step: int
     dataset: Dataset
-    cloned: Clone
-    greedy: Evaluation
-    drawn: Evaluation
-    sharpened: Evaluation
+    clone: Clone
+    games: tuple[Evaluation, ...]
 
     @property
     def rank(self) -> tuple[float, ...]:
         """Sort key: games finished in the best way to play, then metres."""
-        return max(_success(games) for games, _ in self._games)
+        return max(map(_success, self.games))
 
     @property
     def finishes(self) -> int:
@@ -65,19 +67,16 @@ class Trial:
     def policy(self) -> Policy:
         """The clone, sharpened if it finishes more games so than with its own probabilities, and marked to be played so
         if it finishes more than greedily, too."""
-        greedy, drawn, sharpened = (_success(games)[0] for games, _ in self._games)
-        if sharpened <= drawn:
-            return self.cloned.policy
-        return replace(self.cloned.policy, sharpness=SHARPNESS, greedy=sharpened <= greedy)
+        greedy, chance, sharp = (_success(games)[0] for games in self.games)
+        if sharp <= chance:
+            return self.clone.policy
+        return replace(self.clone.policy, sharpness=SHARPNESS, greedy=sharp <= greedy)
 
     def __str__(self) -> str:
-        finished = (f"{round(_success(one)[0] * GAMES)} of {GAMES} {name}" for one, name in self._games)
-        metres = (f"{_success(one)[1]:.1f}" for one, _ in self._games)
-        return f"{decisions_a_second(self.frames_per_step)}: {', '.join(finished)} ({', '.join(metres)} m)"
-
-    @property
-    def _games(self) -> tuple[tuple[Evaluation, str], ...]:
-        return (self.greedy, "greedy"), (self.drawn, "drawn"), (self.sharpened, "sharpened")
+        shares, metres = zip(*map(_success, self.games), strict=True)
+        finishes = (f"{round(share * GAMES)} of {GAMES} {way}" for share, way in zip(shares, WAYS, strict=True))
+        rate = decisions_a_second(self.frames_per_step)
+        return f"{rate}: {', '.join(finishes)} ({', '.join(f'{mean:.1f}' for mean in metres)} m)"
 
 
 def decisions_a_second(frames_per_step: int) -> str:
@@ -118,24 +117,25 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     )
 
 
-def try_clone(games: Dataset, frames: int, number: int, chosen: PretrainSettings, device: torch.device) -> Trial:
+def try_clone(games: Dataset, frames: int, number: int, settings: PretrainSettings, device: torch.device) -> Trial:
     """Clone games, which are at this rate, and let the clone play. number: of the clone of these games."""
-    seed = chosen.seed + number * SEED_OF_CLONES
-    cloned = clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
-    how = EvaluationSettings(episodes=GAMES, seed=chosen.seed + SEED_OF_TRIALS, max_idle_frames=chosen.max_idle_frames)
-    played = [
-        evaluate(replace(cloned.policy, sharpness=sharpness), how.with_(greedy=greedy))
-        for greedy, sharpness in ((True, 1.0), (False, 1.0), (False, SHARPNESS))
-    ]
-    return Trial(frames, games, cloned, *played)
+    seed = settings.seed + number * SEED_OF_CLONES
+    result = clone(games, games.info, settings.cloning, seed, device=device, scaled_with=games_for_scaling(games))
+    seed = settings.seed + SEED_OF_TRIALS
+    how = EvaluationSettings(episodes=GAMES, seed=seed, max_idle_frames=settings.max_idle_frames)
+    evaluations = (
+        evaluate(replace(result.policy, sharpness=sharpness), how.with_(greedy=greedy))
+        for greedy, sharpness in WAYS.values()
+    )
+    return Trial(frames, games, result, tuple(evaluations))
 
 
-def best(tried: Sequence[Trial]) -> Trial:
+def best(trials: Sequence[Trial]) -> Trial:
     """The trial that runs best; where none finishes, the one nearest to the embedded games' rate, which can show it
     how."""
-    if any(trial.finishes for trial in tried):
-        return max(tried, key=lambda trial: trial.rank)
-    return min(tried, key=lambda trial: trial.frames_per_step)
+    if any(trial.finishes for trial in trials):
+        return max(trials, key=lambda trial: trial.rank)
+    return min(trials, key=lambda trial: trial.frames_per_step)
 
 
 def runs_greedily(games: Sequence[Evaluation], policy: Policy) -> bool:
@@ -146,8 +146,8 @@ def runs_greedily(games: Sequence[Evaluation], policy: Policy) -> bool:
     """
     if not games:
         return policy.greedy
-    greedy, drawn = (_success(one)[0] for one in games)
-    return drawn <= greedy + (CLEARLY if policy.sharpness == 1.0 else 0.0)
+    greedy, chance = (_success(one)[0] for one in games)
+    return chance <= greedy + (CLEARLY if policy.sharpness == 1.0 else 0.0)
 
 
 def _success(evaluation: Evaluation) -> tuple[float, float]:

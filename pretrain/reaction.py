@@ -44,7 +44,7 @@ def reaction(
         if not len(rows):
             continue
         for lag in range(longest + 1):
-            chosen = probabilities(episode.observations[rows - lag])[np.arange(len(rows)), episode.actions[rows]]
-            nats[lag] += np.log(np.maximum(chosen, LEAST), dtype=np.float64).sum()
+            likelihoods = probabilities(episode.observations[rows - lag])[np.arange(len(rows)), episode.actions[rows]]
+            nats[lag] += np.log(np.maximum(likelihoods, LEAST), dtype=np.float64).sum()
         chance -= len(rows) * float(np.log(episode.behaviour_probabilities.shape[1]))
     return int(nats.argmax()) if nats.max() > chance else 0

@@ -57,31 +57,31 @@ def cross_fitted(
             yield index, replace(episode, behaviour_probabilities=probabilities, mu_kind=CLONED, mu_epsilon=None)
 
 
-def run(chosen: ReestimateSettings) -> None:
+def run(settings: ReestimateSettings) -> None:
     """Write the dataset `out`, whole or not at all: the same episodes, with μ from clones that never saw them."""
     console = plain_console()
-    dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
     use_one_thread()
     with new_folder(out, [dataset.folder]) as folder:
-        episodes = reestimate(dataset, chosen, console)
+        episodes = reestimate(dataset, settings, console)
         writer = DatasetWriter(folder, dataset.info)
         for episode in episodes:
             writer.write(episode)
-    found = measure(
+    measures = measure(
         np.concatenate([episode.behaviour_probabilities for episode in episodes]),
         np.concatenate([episode.actions for episode in episodes]),
     )
     console.print(
-        f"of actions that the clones never saw: {found.nats:.3f} nats each, the most probable one taken in "
-        f"{found.accuracy:.1%}, calibration error {found.calibration_error:.3f}"
+        f"of actions that the clones never saw: {measures.nats:.3f} nats each, the most probable one taken in "
+        f"{measures.accuracy:.1%}, calibration error {measures.calibration_error:.3f}"
     )
     console.print(describe(out).table(f"{out}"))
     console.print(clone_next(out))
 
 
-def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:
+def reestimate(dataset: Dataset, settings: ReestimateSettings, console: Console) -> list[Episode]:
     """The episodes with new probabilities, in the dataset's order. Shows its progress."""
-    cloning, device = chosen.cloning, choose_device(chosen.device)
+    cloning, device = settings.cloning, choose_device(settings.device)
     episodes = list(dataset)
     for path, episode in zip(dataset.files, episodes, strict=True):
         if episode.shares_control:
@@ -89,17 +89,17 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
                 f"{path}: a policy and a person shared control, and the policy's probabilities are exact; leave such "
                 "games out with qwop-dataset copy"
             )
-    found: dict[int, Episode] = {}
     with progress_bar("passes", console) as progress:
-        task = progress.add_task("cloning", total=chosen.folds * cloning.epochs)
+        task = progress.add_task("cloning", total=settings.folds * cloning.epochs)
 
         def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
-            progress.update(task, description=f"fold {fold + 1} of {chosen.folds}")
-            made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task), device)
+            progress.update(task, description=f"fold {fold + 1} of {settings.folds}")
+            result = clone(
+                others, dataset.info, cloning, settings.seed + fold, lambda *_: progress.advance(task), device
+            )
             # Early stopping may have left passes out.
             progress.update(task, completed=(fold + 1) * cloning.epochs)
-            return made.policy.probabilities
+            return result.policy.probabilities
 
-        for index, episode in cross_fitted(episodes, fit, folds=chosen.folds, floor=chosen.floor, seed=chosen.seed):
-            found[index] = episode
-    return [found[index] for index in range(len(episodes))]
+        pairs = cross_fitted(episodes, fit, folds=settings.folds, floor=settings.floor, seed=settings.seed)
+        return [episode for _, episode in sorted(pairs, key=lambda pair: pair[0])]

@@ -40,13 +40,13 @@ def pretraining_page(
     splits: Sequence[HeldOut],
     passes: Sequence[Sequence[Epoch]],
     games: Sequence[Evaluation],
-    made_by: str,
+    command: str,
     settings: str,
 ) -> str:
     """The page of a run that cloned `dataset`.
 
-    splits and passes: the measures and the passes of each clone. games: evaluations of the first one. made_by: the
-    command line; settings: as YAML.
+    splits and passes: the measures and the passes of each clone. games: evaluations of the first one. command: its
+    line; settings: as YAML.
     """
     parts = [
         f"<h1>Clone of {escape(dataset)}</h1>",
@@ -66,22 +66,22 @@ def pretraining_page(
     ]
     if games:
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
-        named = {_played(one): one.judged for one in games}
-        parts.append(f'<div class="charts">{"".join(charts(named))}</div>')
+        judgements = {_played(one): one.judged for one in games}
+        parts.append(f'<div class="charts">{"".join(charts(judgements))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
-    return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]))
+    return page(f"Clone of {dataset}", "".join([*parts, origin(command, settings)]))
 
 
 def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tuple[str, str]]:
     """The most important figures: (name, figure)."""
-    found = [
+    rows = [
         (f"{measure}, episodes held out", f"{_over(splits, CLONE, measure).mean():{MEASURED[measure]}}")
         for measure in ("accuracy", "nats")
     ]
     if not games:
-        return found
+        return rows
     farthest = max(games, key=_farthest)
-    return [*found, *((f"{name}, {_played(farthest)}", figure) for name, figure in headline(farthest))]
+    return [*rows, *((f"{name}, {_played(farthest)}", figure) for name, figure in headline(farthest))]
 
 
 def _played(games: Evaluation) -> str:
@@ -131,8 +131,8 @@ def measures_table(splits: Sequence[HeldOut]) -> Table:
     for measure in MEASURED:
         table.add_column(measure.replace("_", " "), justify="right")
     for name in splits[0].measures:
-        found = {measure: _over(splits, name, measure) for measure in MEASURED}
-        table.add_row(name, *(_spread(found[measure], form) for measure, form in MEASURED.items()))
+        values = {measure: _over(splits, name, measure) for measure in MEASURED}
+        table.add_row(name, *(_spread(values[measure], form) for measure, form in MEASURED.items()))
     return table
 
 
@@ -166,22 +166,22 @@ def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool, 
     """Sentences about a clone: against repeating the last action, and how many of its games finish. greedy, sharpness:
     how it is played."""
     clone, repeat = (float(_over(splits, name, "accuracy").mean()) for name in (CLONE, REPEAT_LAST))
-    judged = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
-    compared = "better" if clone > repeat + LIKE else "no better"
-    said = [
-        f"The clone predicts its player {compared} than repeating the last action ({clone:.0%} of the decisions "
-        f"{judged}, against {repeat:.0%})."
+    games_held_out = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
+    verdict = "better" if clone > repeat + LIKE else "no better"
+    sentences = [
+        f"The clone predicts its player {verdict} than repeating the last action ({clone:.0%} of the decisions "
+        f"{games_held_out}, against {repeat:.0%})."
     ]
-    shown = {bool(one.settings.greedy): one.summary() for one in games}
-    if shown and all("finishes" in one for one in shown.values()):
+    summaries = {bool(one.settings.greedy): one.summary() for one in games}
+    if summaries and all("finishes" in one for one in summaries.values()):
         sharpened = f", its probabilities to the power of {sharpness:g}" if sharpness != 1.0 else ""
         how = "with its most probable actions" if greedy else f"with drawn actions{sharpened}"
-        finished, count, metres = (shown[greedy][name] for name in ("finishes", "episodes", "mean_metres"))
-        said.append(
+        finished, count, metres = (summaries[greedy][name] for name in ("finishes", "episodes", "mean_metres"))
+        sentences.append(
             f"Its file says that it is played {how}: {finished} of {count} games finish ({metres:.1f} m on average), "
-            f"otherwise {shown[not greedy]['finishes']}."
+            f"otherwise {summaries[not greedy]['finishes']}."
         )
-    return said
+    return sentences
 
 
 def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], dataset: str = "") -> str:
@@ -192,13 +192,13 @@ def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evalua
         return next_command("qwop-finetune", policy=policy, schedule="from-any-clone", out=_beside(policy, "better"))
     finishes = any(one.summary().get("finishes") for one in games)
     if environment.all_settings["observation"] == PIXELS and not finishes:  # the embedded demonstrations are numbers
-        named: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures"}
+        settings: dict[str, object] = {"teacher": CHAMPION, "schedule": "pictures"}
         for name, usual in PICTURES_TAUGHT.items():
             if (size := environment.all_settings[name]) != usual:
-                named[f"schedule.phases.taught.environment.{name}"] = size
+                settings[f"schedule.phases.taught.environment.{name}"] = size
     else:
-        named = {"schedule": "person"}
-    return next_command("qwop-finetune", policy=policy, **named, out=_beside(policy, "faster"))
+        settings = {"schedule": "person"}
+    return next_command("qwop-finetune", policy=policy, **settings, out=_beside(policy, "faster"))
 
 
 def _beside(policy: Path, name: str) -> Path:

@@ -35,11 +35,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def __getitem__(self, chosen: NDArray[np.int64]) -> "Rows":
+    def __getitem__(self, numbers: NDArray[np.int64]) -> "Rows":
         """The decisions with these numbers."""
-        probabilities = None if self.probabilities is None else self.probabilities[chosen]
-        weights = None if self.weights is None else self.weights[chosen]
-        return Rows(self.observations[chosen], self.actions[chosen], self.previous[chosen], probabilities, weights)
+        probabilities = None if self.probabilities is None else self.probabilities[numbers]
+        weights = None if self.weights is None else self.weights[numbers]
+        return Rows(self.observations[numbers], self.actions[numbers], self.previous[numbers], probabilities, weights)
 
 
 def some(episodes: Sequence[Episode], indices: Sequence[int]) -> Sequence[Episode]:
@@ -64,31 +64,31 @@ def rows_of(
     total = int(episodes.lengths().sum()) if isinstance(episodes, Dataset) else sum(map(len, episodes))
     if not len(episodes):
         raise ValueError("no episode")
-    seen: Observations | None = None
+    states: Observations | None = None
     actions, previous = np.empty(total, np.int64), np.empty(total, np.int64)
     weighed, recorded = np.empty(total, np.float32), np.empty((0, 0), np.float32)
-    exact, drawn, shared, end = True, False, False, 0
+    exact, chance, shared, end = True, False, False, 0
     for episode in episodes:
         weights = weights_of(episode, policy, person)
         late = lag * of_person(episode) if lag else np.zeros(len(episode), dtype=np.int64)
-        chosen = np.flatnonzero((weights > 0) & (late <= np.arange(len(episode))))
+        numbers = np.flatnonzero((weights > 0) & (late <= np.arange(len(episode))))
         rows = episode.observations[:-1].reshape(len(episode), -1)
-        if seen is None:
-            seen = np.empty((total, rows.shape[1]) if observations else (total, 0), rows.dtype)
+        if states is None:
+            states = np.empty((total, rows.shape[1]) if observations else (total, 0), rows.dtype)
             recorded = np.empty((total, episode.behaviour_probabilities.shape[1]), np.float32)
-        at = slice(end, end + len(chosen))
-        end += len(chosen)
+        at = slice(end, end + len(numbers))
+        end += len(numbers)
         if observations:
-            seen[at] = rows[chosen - late[chosen]]
-        taken = episode.actions.astype(np.int64)
-        actions[at], previous[at] = taken[chosen], np.append(NONE, taken[:-1])[chosen]
-        weighed[at], recorded[at] = weights[chosen], targets(episode)[chosen]
+            states[at] = rows[numbers - late[numbers]]
+        choices = episode.actions.astype(np.int64)
+        actions[at], previous[at] = choices[numbers], np.append(NONE, choices[:-1])[numbers]
+        weighed[at], recorded[at] = weights[numbers], targets(episode)[numbers]
         shared = shared or episode.actors is not None
         exact = exact and (episode.mu_kind == RECORDED or episode.actors is not None)
-        drawn = drawn or bool((episode.behaviour_probabilities.max(axis=1) < 1).any())
-    assert seen is not None
-    probabilities = recorded[:end] if (exact and drawn) or shared else None
-    return Rows(seen[:end], actions[:end], previous[:end], probabilities, weighed[:end] if shared else None)
+        chance = chance or bool((episode.behaviour_probabilities.max(axis=1) < 1).any())
+    assert states is not None
+    probabilities = recorded[:end] if (exact and chance) or shared else None
+    return Rows(states[:end], actions[:end], previous[:end], probabilities, weighed[:end] if shared else None)
 
 
 def targets(episode: Episode) -> NDArray[np.float32]:

@@ -59,15 +59,15 @@ def test_gradients_are_autograds_of_any_loss(learned: int | None) -> None:
 
 
 def test_units_that_are_dropped_out_have_no_part_in_it() -> None:
-    kept = [torch.ones(7, width, dtype=torch.float64) for width in HIDDEN]
-    kept[0][:, 2] = 0.0
-    made = ActorCritic(4, 3, HIDDEN, torch.Generator().manual_seed(0)).double()
-    leaves = LeafGradients.of(made.dense_layers())
+    factors = [torch.ones(7, width, dtype=torch.float64) for width in HIDDEN]
+    factors[0][:, 2] = 0.0
+    network = ActorCritic(4, 3, HIDDEN, torch.Generator().manual_seed(0)).double()
+    leaves = LeafGradients.of(network.dense_layers())
     assert leaves is not None
-    (outputs,) = leaves.outputs(rows(7), kept=kept)
+    (outputs,) = leaves.outputs(rows(7), factors=factors)
     outputs.square().sum().backward()
     leaves.backward()
-    first = made.trunk[0].weight.grad
+    first = network.trunk[0].weight.grad
     assert first is not None
     assert not first[2].any()
     assert first[3].any()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.networks import Actor, ActorCritic, TrunkedPolicy
-from qwop.pretrain.cloning import cloning_epochs, drawn_units
+from qwop.pretrain.cloning import cloning_epochs, dropout_factors
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
@@ -56,7 +56,7 @@ def test_passes_by_hand_and_with_autograd_end_in_the_same_weights(
 
 
 def test_units_are_dropped_at_random_and_the_others_make_up_for_them() -> None:
-    first, second = drawn_units(network(), 5000, 0.2, torch.Generator().manual_seed(0))
+    first, second = dropout_factors(network(), 5000, 0.2, torch.Generator().manual_seed(0))
     assert (first.shape, second.shape) == ((5000, 8), (5000, 6))
     assert first.unique().tolist() == pytest.approx([0.0, 1.25])
     assert float(first.mean()) == pytest.approx(1.0, abs=0.02)

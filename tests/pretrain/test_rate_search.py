@@ -33,7 +33,7 @@ def games_of_a_beginner(folder: Path, count: int = 4) -> Dataset:
     return open_dataset(folder)
 
 
-class Played:
+class Figures:
     """Games with these figures, in place of an evaluation."""
 
     def __init__(self, finishes: int, metres: float) -> None:
@@ -44,10 +44,10 @@ class Played:
 
 
 def trial(
-    frames: int, greedy: tuple[int, float], drawn: tuple[int, float], sharpened: tuple[int, float] = (0, 0.0)
+    frames: int, greedy: tuple[int, float], chance: tuple[int, float], sharp: tuple[int, float] = (0, 0.0)
 ) -> Trial:
-    cloned = Clone(load_policy("champion"), ())
-    return Trial(frames, None, cloned, Played(*greedy), Played(*drawn), Played(*sharpened))  # type: ignore[arg-type]
+    games = Figures(*greedy), Figures(*chance), Figures(*sharp)
+    return Trial(frames, None, Clone(load_policy("champion"), ()), games)  # type: ignore[arg-type]
 
 
 def test_the_clone_that_finishes_most_games_in_any_way_is_kept() -> None:
@@ -79,13 +79,14 @@ def test_clones_and_the_games_of_trials_have_seeds_of_their_own(
 
     monkeypatch.setattr(rate_search, "clone", noted)
     monkeypatch.setattr(rate_search, "evaluate", lambda policy, how: how)
-    chosen = PretrainSettings(seed=7, max_idle_frames=12)
-    games, cpu = games_of_a_beginner(tmp_path / "me", 1), torch.device("cpu")
-    tried = [rate_search.try_clone(games, 3, number, chosen, cpu) for number in range(2)]
-    assert len({*seeds, tried[0].greedy.seed, chosen.seed}) == 3  # type: ignore[attr-defined]
-    assert seeds[0] == chosen.seed
-    assert {one.max_idle_frames for one in (tried[0].greedy, tried[0].drawn)} == {12}  # type: ignore[attr-defined]
-    assert [one.greedy for one in (tried[0].greedy, tried[0].drawn, tried[0].sharpened)] == [True, False, False]  # type: ignore[attr-defined]
+    settings = PretrainSettings(seed=7, max_idle_frames=12)
+    dataset, cpu = games_of_a_beginner(tmp_path / "me", 1), torch.device("cpu")
+    trials = [rate_search.try_clone(dataset, 3, number, settings, cpu) for number in range(2)]
+    games: list[EvaluationSettings] = list(trials[0].games)  # type: ignore[arg-type]
+    assert len({*seeds, games[0].seed, settings.seed}) == 3
+    assert seeds[0] == settings.seed
+    assert {one.max_idle_frames for one in games} == {12}
+    assert [one.greedy for one in games] == [True, False, False]
 
 
 def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:
@@ -107,7 +108,7 @@ def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games
 def test_a_clone_that_runs_clearly_better_drawn_is_played_so_and_a_sharpened_one_that_runs_better(
     greedy: tuple[int, float], drawn: tuple[int, float], sharpness: float, runs: bool
 ) -> None:
-    games: list[Evaluation] = [Played(*greedy), Played(*drawn)]  # type: ignore[list-item]
+    games: list[Evaluation] = [Figures(*greedy), Figures(*drawn)]  # type: ignore[list-item]
     assert runs_greedily(games, replace(load_policy("champion"), sharpness=sharpness)) is runs
 
 
