@@ -1,6 +1,7 @@
 """`qwop-finetune`: a run from its start to its end, and the files in its folder."""
 
 import copy
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,13 @@ from ..common.resume import kept_policy, removed_unless_begun, restoring, saying
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..datasets.reader import Dataset
+from ..envs.registration import REGISTERED
 from ..evaluation.evaluate import evaluate as games_of
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .advice import length_notes, settings_notes
+from .agents.registry import BUILT_IN
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .display import Display
@@ -32,10 +34,16 @@ from .figures import gain, line, verdict
 from .log import RunLog, read_metrics
 from .loop import Loop, build
 from .report import write_report
-from .resume import MAY_DIFFER, require_resumable
 from .run import POLICY, START, TEACHER, Run, Watch
-from .settings import BEST, FinetuneSettings
-from .start import Start, find_start, fitting
+from .schedules.schedule import Schedule
+from .settings import BEST, FinetuneSettings, option_of
+from .start import MAY_DIFFER, Start, find_start, fitting, require_resumable
+
+LATE = 0.25
+"""Fraction of the schedule before the first update, above which the terminal warns."""
+
+LONGER = 0.25
+"""Fraction of the schedule that whole iterations add to it, above which the terminal says so."""
 
 AnyRun = Run[Discounted, LiveSettings]
 State = dict[str, Any]
@@ -231,3 +239,33 @@ def _to_train(policy: Policy, settings: FinetuneSettings) -> Policy:
         "from": dict(policy.training),
     }
     return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True, sharpness=1.0)
+
+
+def settings_notes(settings: FinetuneSettings, environment: str) -> Iterator[str]:
+    """Yield notes on an algorithm that the schedule or the environment (its id) is not made for."""
+    made_for, name = settings.schedule.algorithm.get("name"), option_of(settings.algorithm)
+    if made_for is not None and made_for.partition("-")[0] != name:
+        yield f"note: this schedule is made for algorithm={made_for}; the run learns by {name}"
+    if environment not in REGISTERED and name in BUILT_IN and settings.algorithm == type(settings.algorithm)():
+        yield (
+            f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
+            "environments, algorithm=ppo-atari those for pictures"
+        )
+
+
+def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
+    """Yield notes on a schedule that is too short: for filling the memory, whole iterations, or one of its phases."""
+    planned, played = schedule.planned, schedule.in_iterations(loop.decisions)
+    if loop.before_learning > LATE * planned:
+        yield (
+            f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
+            "loop.start; set it lower, or make the schedule longer"
+        )
+    if played - planned > LONGER * planned:
+        yield (
+            f"note: {played:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with a "
+            f"whole iteration (loop.num_envs × loop.steps = {loop.decisions:,})"
+        )
+    for phase, length in zip(schedule.phases, schedule.lengths, strict=True):
+        if phase.length(1.0) and not length:
+            yield f"note: phase {phase.name} is left out, as the schedule is too short for it; make the schedule longer"

@@ -83,15 +83,12 @@ class Run(Generic[A, L]):
 
     @cached_property
     def environments(self) -> PhaseEnvironments:
-        settings = self.settings
-        return PhaseEnvironments(
-            settings.phases,
-            self.policy,
-            self.loop.num_envs,
-            settings.max_idle_frames,
-            self.demonstrations,
-            self.teacher,
-        )
+        """The games of each phase, in this process or in one of the actors that share them."""
+        settings, games = self.settings, self.loop.num_envs
+        if isinstance(settings.distributed, RaySettings) and not settings.chosen_algorithm.asynchronous:
+            games //= settings.distributed.actors
+        idle = settings.max_idle_frames
+        return PhaseEnvironments(settings.phases, self.policy, games, idle, self.demonstrations, self.teacher)
 
     @cached_property
     def gammas(self) -> tuple[float, ...]:
@@ -156,13 +153,12 @@ class Run(Generic[A, L]):
 
     def new_play(self) -> LivePlay:
         """The collector of live play: in this process or with actors."""
-        loop, distributed, phase = self.loop, self.settings.distributed, self.schedule.index
+        steps, distributed, phase = self.loop.steps, self.settings.distributed, self.schedule.index
         if not isinstance(distributed, RaySettings):
-            return PhaseCollector(self.environments, phase, loop.steps, self.for_play)
-        count, asynchronous = distributed.actors, self.settings.chosen_algorithm.asynchronous
-        games = loop.num_envs if asynchronous else loop.num_envs // count
-        actors = RayActors(count, distributed.address, self.environments.with_num_envs(games), loop.steps)
-        return ActorsCollector(actors, count, phase, self.for_play, asynchronous=asynchronous)
+            return PhaseCollector(self.environments, phase, steps, self.for_play)
+        actors = RayActors(distributed.actors, distributed.address, self.environments, steps)
+        asynchronous = self.settings.chosen_algorithm.asynchronous
+        return ActorsCollector(actors, distributed.actors, phase, self.for_play, asynchronous=asynchronous)
 
     def _require_teacher(self) -> None:
         taught = [phase.name for phase in self.settings.phases if phase.kickstarts]

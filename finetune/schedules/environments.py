@@ -1,6 +1,5 @@
 """The environments of a schedule, whose phases may change settings of the first one."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -154,12 +153,6 @@ class PhaseEnvironments:
         teacher = self._teachers[phase]
         env = self._games(phase)
         return env if teacher is None else TeacherWrapper(env, teacher)
-
-    def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
-        """The same environments with another number of games."""
-        other = copy.copy(self)
-        other._num_envs = num_envs
-        return other
 
     def share_environment(self, i: int, j: int) -> bool:
         """True if both phases are played in the same environment."""

@@ -11,9 +11,9 @@ from qwop.common.settings import read, to_plain
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import save_checkpoint
-from qwop.finetune.resume import require_resumable
 from qwop.finetune.schedules.phase import parse_phases
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
+from qwop.finetune.start import require_resumable
 
 PHASES = {"first": {"hours": 1}, "second": {"hours": 2, "learning_rate": [1, 0]}, "third": {"hours": 3}}
 SETTINGS = FinetuneSettings(

@@ -102,8 +102,8 @@ def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetu
 def test_actors_in_other_processes_have_the_teacher() -> None:
     champion = load_policy("champion")
     phases = (Phase("taught", 1.0, kickstarting=FULL), Phase("alone", 1.0))
-    environments = PhaseEnvironments(phases, champion, 8, 0, teacher=("champion", champion))
-    sent = pickle.loads(pickle.dumps(environments)).with_num_envs(3)
+    environments = PhaseEnvironments(phases, champion, 3, 0, teacher=("champion", champion))
+    sent = pickle.loads(pickle.dumps(environments))
     games = sent.make(0)
     assert isinstance(games, TeacherWrapper)
     observations, _ = games.reset(seed=0)

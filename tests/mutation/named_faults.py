@@ -305,7 +305,7 @@ _BY_FILE = {
          "rates, self.gammas,", "rates, [self.gammas[0]] * len(self.gammas),"),
         ("run: play and learning draw the same numbers", "return self._generators[1]", "return self._generators[0]"),
         ("run: the limit of idle frames is not passed on",
-         "            settings.max_idle_frames,\n", "            0,\n"),
+         "idle = settings.max_idle_frames", "idle = 0"),
         ("run: phases are not scaled", " lengths.scale,", " 1.0,"),
     ),
     "finetune/schedules/environments.py": (

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from qwop.finetune.advice import length_notes
 from qwop.finetune.agents.dqn.settings import DqnLoopSettings
 from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.display import outside_warning
+from qwop.finetune.main import length_notes
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.schedules.schedule import Schedule
 
