@@ -1,6 +1,6 @@
-"""One record of an environment, the limit of its games, and the checks of other packages' environments."""
+"""One record of an environment, the limit of its games, and the checks of many of another package's at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -8,44 +8,37 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.common.errors import BadInput
 from qwop.envs.spec import LONGEST, Environment, EnvironmentSpec, ObservationSpec
-from qwop.envs.vector import make_vector
+from qwop.envs.vector import make_vector, played_values
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
-from .conftest import Make as MakeOdd
+from .conftest import Make
+from .odd import Odd
 
 MADE: list[str] = []
 
 
-class Counted(gymnasium.Env[Any, Any]):
-    """An environment of which it is known how often it was made; what it gives may be wrong from a decision on."""
+PAIR, BITS = spaces.Box(-np.inf, np.inf, (2,), np.float32), spaces.MultiBinary(2)
 
-    observation_space, action_space = spaces.Box(-np.inf, np.inf, (2,), np.float32), spaces.MultiBinary(2)
 
-    def __init__(self, wrong: int = -1, seed: int = 0, pays: bool = False) -> None:
+class Counted(Odd):
+    """Notes how often it was made; its only array of observations, or its rewards, may be wrong in a decision."""
+
+    def __init__(self, wrong: int = -1, pays: bool = False) -> None:
         MADE.append("Counted")
-        self.wrong, self.number, self.pays = wrong, seed, pays
+        self.row, self.wrong, self.pays = np.zeros(2, np.float32), wrong, pays
+        pay = lambda count: float("inf") if pays and count == wrong else 1.0  # noqa: E731
+        super().__init__(BITS, PAIR, self.see_row, pay, end=lambda over: False)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.taken = 0
-        self.row = np.zeros(2, np.float32)
-        return self.row, {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        assert self.action_space.contains(action)
-        self.taken += 1
-        self.row[:] = self.taken, action[0]
-        wrong = self.taken == self.wrong
-        if wrong and not self.pays:
+    def see_row(self, count: int) -> Any:
+        self.row[:] = count, self.taken[-1][0] if count else 0
+        if count == self.wrong and not self.pays:
             self.row[1] = np.nan
-        return self.row, float("inf") if wrong and self.pays else 1.0, self.taken >= 50, False, {}
-
-
-Make = Callable[..., EnvironmentSpec]
+        return self.row
 
 
 @pytest.fixture
@@ -66,7 +59,7 @@ def test_an_environment_is_made_once_to_be_known(counted: Make) -> None:
     assert MADE == ["Counted"]
     assert (opened.spec, opened.observation, opened.actions) == (spec, ObservationSpec((2,)), 4)
     assert opened.action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    assert (opened.own_observations, opened.own_actions) == (Counted.observation_space, Counted.action_space)
+    assert (opened.own_observations, opened.own_actions) == (PAIR, BITS)
     assert (opened.reward_threshold, opened.longest_episode, opened.default_limit) == (3.5, 4, None)
     assert spec.open() is opened
     assert spec.interface() == (ObservationSpec((2,)), 4)
@@ -168,7 +161,7 @@ def test_many_games_are_those_of_gymnasiums_loop() -> None:
 
 
 @pytest.fixture
-def endless(odd: MakeOdd) -> EnvironmentSpec:
+def endless(odd: Make) -> EnvironmentSpec:
     return odd(end=lambda over: False)
 
 
@@ -225,3 +218,63 @@ def test_a_vector_form_that_is_not_played_sets_no_limit(
 @pytest.mark.parametrize("name", ["CartPole-v1", "CartPole", "QWOP-v1", "QWOP", "ALE/Pong-v5", "Unknown-v0", "Unknown"])
 def test_environments_with_a_limit_keep_theirs(name: str) -> None:
     assert EnvironmentSpec(name).limit_note == []
+
+
+class Counting(Odd):
+    """Ends after `length` steps; its info counts them."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(tell=lambda count: {"count": count, "name": f"step {count}"})
+        self.length = length
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, bool, Any]:
+        seen, pay, _, cut, info = super().step(action)
+        return seen, pay, len(self.taken) == self.length, cut, info
+
+
+def counting(*lengths: int) -> SyncVectorEnv:
+    return SyncVectorEnv([lambda one=one: Counting(one) for one in lengths], autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def test_played_values_are_those_of_the_step_in_games_that_began_again_too() -> None:
+    env = counting(1, 3, 5)
+    env.reset(seed=0)
+    for step in range(1, 7):
+        *_, infos = env.step(np.zeros(3, dtype=np.int64))
+        np.testing.assert_array_equal(played_values(infos, "count"), [1, (step - 1) % 3 + 1, (step - 1) % 5 + 1])
+        assert played_values(infos, "metres") is None
+    everyone = counting(1)
+    everyone.reset(seed=0)
+    np.testing.assert_array_equal(played_values(everyone.step(np.zeros(1, np.int64))[4], "count"), [1])
+
+
+def test_an_environment_with_a_vector_form_alone_is_refused_with_what_it_lacks() -> None:
+    vector = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
+    gymnasium.register("Many-v0", vector_entry_point=vector)
+    try:
+        with pytest.raises(BadInput, match=r"Many-v0: it is registered with a vector form alone, .* \(entry_point of"):
+            make_vector(EnvironmentSpec("Many-v0"), 2)
+    finally:
+        del gymnasium.registry["Many-v0"]
+
+
+def test_spaces_that_change_from_one_instance_to_the_next_are_told_in_one_line(odd: Make) -> None:
+    sizes = iter(range(1, 9))
+    spec = odd(lambda: Odd(observations=gymnasium.spaces.Box(0, 1, (next(sizes),))))
+    with pytest.raises(BadInput, match=r"environment Odd-v0\(\): cannot be made .*spaces are not equivalent"):
+        make_vector(spec, 2)
+
+
+@pytest.mark.parametrize(
+    ("id", "settings", "count", "said"),
+    [
+        ("NoSuchGame-v1", {}, 2, "NoSuchGame"),
+        ("CartPole-v1", {"frames_per_step": 3}, 2, "CartPole-v1: no setting frames_per_step"),
+        ("CartPole-v1", {"id": "QWOP-v1"}, 2, "CartPole-v1: no setting id; leave it out"),
+        ("QWOP-v1", {"speed": 3}, 2, "QWOP-v1: speed: no such setting"),
+        ("CartPole-v1", {}, 0, "num_envs=0"),
+    ],
+)
+def test_what_cannot_be_made_is_told_in_one_line(id: str, settings: dict[str, Any], count: int, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        make_vector(EnvironmentSpec(id, settings), count)

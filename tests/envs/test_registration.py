@@ -1,15 +1,20 @@
-"""The environments under their names in Gymnasium's registry."""
+"""Names of environments in Gymnasium's registry, and in files, which `EnvironmentSpec.from_json` alone reads."""
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
+from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import bent_knee
 from qwop.envs.qwop.rewards import rewards_along
+from qwop.envs.qwop.task import QWOPTask
+from qwop.envs.race.task import RaceTask
+from qwop.envs.registration import REGISTERED
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.champion import keys_path
 
@@ -97,3 +102,159 @@ def test_minigrid_is_found_by_its_ids_alone() -> None:
     opened = EnvironmentSpec("MiniGrid-Empty-5x5-v0").open()
     assert opened.actions == 7
     assert (opened.action_names or ())[2] == "forward"
+
+
+def read(id: Any, **settings: Any) -> EnvironmentSpec:
+    return EnvironmentSpec.from_json({"id": id, "settings": settings})
+
+
+@pytest.mark.parametrize(
+    ("id", "task"), [("QWOP-v1", QWOPTask), ("QWOPOriginal-v1", QWOPTask), ("QWOPRace-v1", RaceTask)]
+)
+def test_our_environments_settings_in_files_are_those_of_the_task(id: str, task: type[Any]) -> None:
+    assert {*REGISTERED[id].task} == {*task.model_fields}
+
+
+@pytest.mark.parametrize(
+    ("id", "settings"),
+    [
+        ("QWOP-v1", {"frames_per_step": 2, "reward": "race", "shaping": 0.7, "fall_penalty": 2.0, "delay": 0.3}),
+        ("qwop/QWOP-v1", {}),
+        ("QWOPOriginal-v1", {"frames_per_step": 4, "time_limit": 3.0}),
+        ("CartPole-v1", {"sutton_barto_reward": True}),
+        ("LunarLander-v3", {"gravity": -9.5, "enable_wind": True, "continuous": False, "max_episode_steps": 500}),
+        ("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False}),
+        ("FrozenLake-v1", {"desc": ["SFH", "FFF", "HFG"], "reward_schedule": [1, 0, 0]}),
+        ("Hopper-v5", {"healthy_z_range": [0.7, 2.0], "frame_skip": 4}),
+        ("ALE/Pong-v5", {"obs_type": "grayscale", "frameskip": 4, "repeat_action_probability": 0.25, "mode": 0}),
+        ("Nobodys/Environment-v0", {"size": 7}),
+    ],
+)
+def test_settings_of_a_task_are_read(id: str, settings: dict[str, Any]) -> None:
+    assert read(id, **settings) == EnvironmentSpec(id, settings)
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["evil:CartPole-v1", "os:QWOP-v1", "qwop:evil:CartPole-v1", "../CartPole-v1", "a/b/CartPole-v1", "/bin/sh", "", " ",
+     "Cart Pole-v1", "CartPole-v1\n", "\x1b[31mred", "CartPole-v1\0", "x" * 200, "CartPole-v" + "9" * 5000, 7, None,
+     ["CartPole-v1"], {"id": "CartPole-v1"}],
+)  # fmt: skip
+def test_an_id_that_is_no_name_in_the_registry_is_refused(id: Any) -> None:
+    with pytest.raises(BadInput, match="expected the id of a registered environment"):
+        read(id)
+
+
+@pytest.mark.parametrize("id", ["Größe-v0", "namespace/Name_", "_Name-v0", "Ниша/Имя.2-v10", "N" * 128])
+def test_an_id_that_gymnasium_registers_is_read_again(id: str) -> None:
+    gymnasium.register(id, "nowhere:Nothing")
+    try:
+        assert EnvironmentSpec.from_json(EnvironmentSpec(id).to_json()).id == id
+    finally:
+        gymnasium.registry.pop(id)
+
+
+@pytest.mark.parametrize("id", ["N" * 129, "a/b/CartPole-v1", "Cart Pole-v1", ""])
+def test_an_id_that_could_not_be_read_again_is_refused_before_it_is_written(id: str) -> None:
+    with pytest.raises(BadInput, match="expected the id of a registered environment, such as QWOP-v1, of at most 128"):
+        EnvironmentSpec(id)
+
+
+@pytest.mark.parametrize(
+    "name", ["browser", "folder", "url", "headless", "live", "fresh_page", "timeout", "render_mode"]
+)
+@pytest.mark.parametrize("id", [*REGISTERED])
+def test_the_originals_page_is_the_command_lines_alone(id: str, name: str) -> None:
+    for value in ("xterm", "/bin/sh", True, 1, None):
+        with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set .*frames_per_step"):
+            read(id, **{name: value})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"xml_file": "evil.xml"}, {"xml_file": "evil"}, {"env_id": "evil:Env-v0"}, {"entry_point": "os:system"},
+        {"map_name": "/etc/passwd"}, {"map_name": "a.b"}, {"map_name": "os:system"}, {"map_name": "x" * 100},
+        {"obs_type": "http://example.org"}, {"wrappers": []}, {"vectorization_mode": "async"}, {"id": 1},
+        {"num_envs": 10**5}, {"width": 100_000}, {"gravity": float("nan")}, {"gravity": float("inf")},
+        {"frame_skip": 10**9}, {"size": -(10**400)}, {"desc": ["S"] * 1000}, {"desc": [["S"]]}, {"config": {}},
+        {"config": {"a": {"b": 1}}}, {"__class__": 1}, {"a b": 1}, {"": 1}, {"x" * 100: 1}, {7: 1}, {"f": b"bytes"},
+    ],
+)  # fmt: skip
+def test_settings_that_could_name_more_than_a_task_are_refused(settings: dict[Any, Any]) -> None:
+    with pytest.raises(BadInput, match="a file may not set that; give it on the command line"):
+        EnvironmentSpec.from_json({"id": "Hopper-v5", "settings": settings})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"frames_per_step": 0}, {"frames_per_step": "3"}, {"reward": "money"}, {"time_limit": 1e6}, {"shaping": 1.0},
+     {"max_idle_frames": 999_999}, {"delay": [0.1]}, {"observation": None}],
+)  # fmt: skip
+def test_our_own_tasks_settings_are_checked_when_they_are_read(settings: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="QWOP-v1"):
+        read("QWOP-v1", **settings)
+
+
+@pytest.mark.parametrize("data", [None, [], "QWOP-v1", {}, {"id": "QWOP-v1"}, {"id": "QWOP-v1", "settings": [1]}])
+def test_anything_else_is_refused(data: Any) -> None:
+    with pytest.raises(BadInput, match="expected"):
+        EnvironmentSpec.from_json(data)
+
+
+def test_too_many_settings_are_refused() -> None:
+    with pytest.raises(BadInput, match="1,000 settings, expected at most 64"):
+        read("CartPole-v1", **{f"a{number}": 1 for number in range(1000)})
+
+
+def test_settings_given_elsewhere_are_taken_from_the_file_where_it_may_set_them() -> None:
+    data = {"id": "QWOP-v1", "settings": {"observation": "full", "frames_per_step": 2}}
+    assert EnvironmentSpec.from_json(data, given=["observation", "frames_per_step"]).settings == data["settings"]
+
+
+def test_settings_given_elsewhere_that_a_file_may_not_set_are_left_out() -> None:
+    data = {"id": "QWOPOriginal-v1", "settings": {"folder": "/theirs", "frames_per_step": 4}}
+    assert EnvironmentSpec.from_json(data, given=["folder"]).settings == {"frames_per_step": 4}
+
+
+def test_the_place_of_the_originals_page_is_not_stored() -> None:
+    spec = EnvironmentSpec("QWOPOriginal-v1", {"folder": "/ours", "browser": "chromium", "frames_per_step": 4})
+    assert EnvironmentSpec.from_json(spec.to_json()).settings == {"frames_per_step": 4}
+
+
+def test_reading_imports_nothing_that_the_file_names(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("open('canary', 'w')")
+    code = (
+        "import sys; from qwop.envs import EnvironmentSpec\n"
+        "from qwop.common.errors import BadInput\n"
+        "for id in ('evil:CartPole-v1', 'evil', 'evil/CartPole-v1', 'evil.CartPole-v1', 'CartPole-v1'):\n"
+        "    try:\n"
+        "        spec = EnvironmentSpec.from_json({'id': id, 'settings': {}})\n"
+        "        spec.make()\n"
+        "    except BadInput as error:\n"
+        "        print('refused')\n"
+        "assert 'evil' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.split() == ["refused"] * 4, done.stderr
+    assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize(
+    ("id", "settings", "said"),
+    [
+        pytest.param(
+            "LunarLander-v3", {"gravity": 5}, r"LunarLander-v3\(gravity=5\): cannot be made \(AssertionError: gravity",
+            marks=pytest.mark.needs(module="Box2D"),
+        ),
+        ("FrozenLake-v1", {"map_name": "9x9"}, r"FrozenLake-v1\(map_name=9x9\): cannot be made \(KeyError: '9x9'\)"),
+    ],
+)  # fmt: skip
+def test_an_environments_own_refusal_of_a_setting_is_one_line(id: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said) as raised:
+        read(id, **settings).make()
+    assert "\n" not in str(raised.value)
+
+
+def test_an_environments_own_setting_that_it_accepts_makes_it() -> None:
+    assert isinstance(read("FrozenLake-v1", map_name="8x8").make(), gymnasium.Env)
