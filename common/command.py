@@ -140,11 +140,7 @@ class Command(Generic[S]):
                 raise BadInput(f"{of}={quoted(line[of])}: no {name} is chosen that it could change")
         values = [(one.name, one.put(self.settings, node)) for one in settings]
         self.settings.complete(node, [(name, value) for name, value in values if value is not DELETED], options)
-        every = schema(self.settings)
-        for name, leader in self.settings.leaders.items():
-            if isinstance(inner := node.setdefault(name, {}), dict):
-                inner[every[name].tag] = every[leader].option(node.get(leader, {}))
-        return node
+        return self.settings.with_options(node)
 
     @property
     def groups(self) -> dict[str, Setting]:
@@ -174,13 +170,8 @@ class Command(Generic[S]):
         if group.of(Files) and option.startswith("{") and isinstance(whole := value_of(option, None), dict):
             return {name: whole}
         if group.of(Files) and option.endswith(OWN_FILE):
-            with naming(f"{name}={option}"):
-                expected = f"expected a file of your own, or one of {', '.join(options_of(group))}"
-                text = read_text(with_home(option), MEGABYTE, expected)
-                try:
-                    return {name: parse_yaml(text)}
-                except ValueError as error:
-                    raise BadInput(f"not YAML settings ({error})") from None
+            expected = f"expected a file of your own, or one of {', '.join(options_of(group))}"
+            return {name: read_own_file(name, option, expected)}
         return option_settings(group, option, name)
 
     def _of_another_option(self, error: NoSuchSetting) -> BadInput:
@@ -193,6 +184,16 @@ class Command(Generic[S]):
             return error
         leader = self.settings.leaders.get(group, group)
         return BadInput(f"{error.place}: a setting of {leader}={one_of(owners)}, which is not chosen")
+
+
+def read_own_file(setting: str, path: str, expected: str) -> dict[str, Any]:
+    """The YAML mapping in a file of the user's own that a setting names; BadInput for anything else."""
+    with naming(f"{setting}={path}"):
+        text = read_text(with_home(path), MEGABYTE, expected)
+        try:
+            return parse_yaml(text)
+        except ValueError as error:
+            raise BadInput(f"not YAML settings ({error})") from None
 
 
 def option_settings(group: Setting, option: str, place: str) -> dict[str, Any]:

@@ -99,15 +99,15 @@ def _section(
             about = _first_sentence(inside) if one.options else sentence
             inner.append(_section(inside, value if isinstance(value, Mapping) else {}, here, title, about))
         elif (entries := one.of(Entries)) is not None:
-            inner_entries = value if isinstance(value, Mapping) else {}
-            yield _setting(here, ", ".join(map(str, inner_entries)) or "required", sentence)
-            for key, each in inner_entries.items():
+            items = value if isinstance(value, Mapping) else {}
+            yield _setting(here, ", ".join(map(str, items)) or "required", sentence)
+            for key, each in items.items():
                 yield _setting(dotted(here, str(key)), "", quoted(each, LONGEST_VALUE))
             inner.append(_section(entries.cls, {}, f"{here}.<name>", f"{here}.<name>", _first_sentence(entries.cls)))
         elif not (one.options or name in ("name", "kind")):
-            default_or_value = node[name] if name in node else "required" if one.info.is_required() else one.default
-            words = one.expected.removesuffix(", or null")
-            yield _setting(here, quoted(default_or_value, LONGEST_VALUE), sentence, "" if words in PLAIN else words)
+            default = "required" if one.info.is_required() else one.default
+            text, words = quoted(node.get(name, default), LONGEST_VALUE), one.expected.removesuffix(", or null")
+            yield _setting(here, text, sentence, "" if words in PLAIN else words)
     for several in inner:
         yield from several
 

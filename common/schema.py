@@ -185,7 +185,7 @@ def no_such_setting(place: str, names: Sequence[str]) -> str:
         return f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?"
     depth = max((i for i in range(len(parts)) if ".".join(parts[:i]) in groups), default=0)
     group, wrong, rest = ".".join(parts[:depth]), parts[depth], parts[depth + 1 :]
-    beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group]
+    beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group and one != place]
     elsewhere = [one for one in names if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
     suggestion = None
     if near := nearest(wrong, beside):

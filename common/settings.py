@@ -95,6 +95,15 @@ class Settings(BaseModel):
     def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
         """Complete what a command line gives, in place. line: its settings, which are in it; options: of its groups."""
 
+    @classmethod
+    def with_options(cls, node: Mapping[str, Any]) -> dict[str, Any]:
+        """Plain data in which each setting that has a leader has its option."""
+        settings, more = schema(cls), {}
+        for name, leader in cls.leaders.items():
+            if isinstance(inner := node.get(name, {}), Mapping):
+                more[name] = {**inner, settings[name].tag: settings[leader].option(node.get(leader, {}))}
+        return {**node, **more}
+
     @cached_property
     def words(self) -> tuple[str, ...] | None:
         """The words of the command line that gave these settings; None where none did."""
@@ -121,12 +130,8 @@ class Settings(BaseModel):
         """Lists for tuples, whole floats for whole numbers, and numbers for texts, as YAML and NumPy give them."""
         if not isinstance(values, Mapping):
             return values
-        settings = schema(cls)
-        for name, leader in cls.leaders.items():
-            if isinstance(inner := values.get(name, {}), Mapping):
-                option = settings[leader].option(values.get(leader, {}))
-                values = {**values, name: {**inner, settings[name].tag: option}}
-        return {name: settings[name].convert(one) if name in settings else one for name, one in values.items()}
+        settings, every = schema(cls), cls.with_options(values).items()
+        return {name: settings[name].convert(one) if name in settings else one for name, one in every}
 
     @field_validator("*")
     @classmethod

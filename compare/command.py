@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import CONFIGURATION, require_no_other_run, to_yaml
+from ..common.command import CONFIGURATION, read_own_file, require_no_other_run, to_yaml
 from ..common.command_line import command_line
 from ..common.cores import cores
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
-from ..common.reading import MEGABYTE, parse_yaml, read_text
 from ..common.schema import nearest, schema
 from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings
 from ..finetune.settings import FinetuneSettings
@@ -94,11 +93,7 @@ def finetune(settings: FinetuneSettings) -> None:
 
 def _rows_of(path: str, names: Sequence[str]) -> dict[str, Any]:
     """The content of a file of rows; BadInput for anything else."""
-    text = read_text(Path(path), MEGABYTE, "expected a file of rows")
-    try:
-        document = parse_yaml(text)
-    except ValueError as error:
-        raise BadInput(f"rows={path}: {error}") from None
+    document = read_own_file("rows", path, "expected a file of rows")
     if unknown := document.keys() - {"rows", *names}:
         raise BadInput(f"{path}: {quoted(sorted(unknown)[0])} is unknown; expected rows, {', '.join(names)}")
     if not isinstance(document.get("rows"), dict):

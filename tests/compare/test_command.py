@@ -50,7 +50,7 @@ def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
         (["with=nowhere/*"], "with=nowhere/*: no such folder"),
         (["a=qwop-fintune seed=1"], "a: qwop-fintune: no such command"),
         (["a=qwop-finetune sed=1"], "a: sed: no such setting; did you mean seed?"),
-        (["rows=nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["rows=nowhere.yaml"], "rows=nowhere.yaml: nowhere.yaml: no such file"),
         (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, seeds, against, goal, title"),
         (["rows=list.yaml"], "rows=list.yaml: "),
         (["rows=empty.yaml"], "empty.yaml: no rows"),
