@@ -106,7 +106,7 @@ def _section(
             inner.append(_section(entries.cls, {}, f"{here}.<name>", f"{here}.<name>", _first_sentence(entries.cls)))
         elif not (one.options or name in ("name", "kind")):
             default = "required" if one.info.is_required() else one.default
-            text, words = quoted(node.get(name, default), LONGEST_VALUE), one.expected.removesuffix(", or null")
+            text, words = quoted(node.get(name, default), LONGEST_VALUE), one.in_words.removesuffix(", or null")
             yield _setting(here, text, sentence, "" if words in PLAIN else words)
     for several in inner:
         yield from several

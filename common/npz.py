@@ -21,12 +21,12 @@ _BROKEN = (
 """Raised by `zipfile` and NumPy for archives and arrays that are damaged."""
 
 
-def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, names: Sequence[str], most: int, hint: str) -> dict[str, NDArray[Any]]:
     """Read arrays of these names, of any type but object, together at most `most` bytes, packed and unpacked.
 
-    BadInput, which names the file and ends with what was `expected`, for anything else. Never unpickles anything.
+    BadInput, which names the file and ends with the `hint`, for anything else. Never unpickles anything.
     """
-    with _archive(path, most, expected) as (archive, sizes):
+    with _archive(path, most, hint) as (archive, sizes):
         if missing := [name for name in names if name not in sizes]:
             raise ValueError(f"has {quoted(', '.join(sorted(sizes))) or 'nothing'}, but no {missing[0]}")
         if (size := sum(sizes[name] for name in names)) > most:
@@ -40,16 +40,16 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
         return arrays
 
 
-def array_names(path: Path, most: int, expected: str) -> list[str]:
-    """Names of the arrays in an .npz file; BadInput, which names the file and ends with what was `expected`."""
-    with _archive(path, most, expected) as (_, sizes):
+def array_names(path: Path, most: int, hint: str) -> list[str]:
+    """Names of the arrays in an .npz file; BadInput, which names the file and ends with the `hint`."""
+    with _archive(path, most, hint) as (_, sizes):
         return [*sizes]
 
 
 @contextmanager
-def _archive(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str, Any], dict[str, int]]]:
+def _archive(path: Path, most: int, hint: str) -> Iterator[tuple[Mapping[str, Any], dict[str, int]]]:
     """Context manager: the arrays of a file, and their sizes; BadInput, naming the file, for errors of its content."""
-    with open_regular(path, most, expected) as (file, _):
+    with open_regular(path, most, hint) as (file, _):
         try:
             if not zipfile.is_zipfile(file):
                 raise ValueError("not an .npz file")
@@ -61,4 +61,4 @@ def _archive(path: Path, most: int, expected: str) -> Iterator[tuple[Mapping[str
             with np.load(file, allow_pickle=False) as archive:
                 yield archive, sizes
         except _BROKEN as error:
-            raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
+            raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {hint}") from None

@@ -35,44 +35,44 @@ class NotReadNow(CannotBeRead):
 
 
 @contextmanager
-def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BufferedReader, int]]:
+def open_regular(path: Path, most: int | None, hint: str) -> Iterator[tuple[BufferedReader, int]]:
     """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
 
-    CannotBeRead, ending with what was `expected`, for a missing file, a folder, a pipe (which is not waited for), a
+    CannotBeRead, ending with the `hint`, for a missing file, a folder, a pipe (which is not waited for), a
     device.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise _cannot(error, path, expected) from None
+        raise _cannot(error, path, hint) from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
         kind = kinds.get(stat.S_IFMT(status.st_mode), "a device or socket, not a file")
-        raise CannotBeRead(f"{path}: {kind}; {expected}")
+        raise CannotBeRead(f"{path}: {kind}; {hint}")
     with os.fdopen(descriptor, "rb") as file:
-        _require_size(path, status.st_size, most, expected)
+        _require_size(path, status.st_size, most, hint)
         yield file, status.st_size
 
 
-def read_bytes(path: Path, most: int, expected: str) -> bytes:
-    """Read a whole file of at most `most` bytes; BadInput, ending with what was `expected`, for anything else."""
-    with open_regular(path, most, expected) as (file, _):
+def read_bytes(path: Path, most: int, hint: str) -> bytes:
+    """Read a whole file of at most `most` bytes; BadInput, ending with the `hint`, for anything else."""
+    with open_regular(path, most, hint) as (file, _):
         try:
             content = file.read()
         except OSError as error:
-            raise _cannot(error, path, expected) from None
-    _require_size(path, len(content), most, expected)  # it may grow meanwhile
+            raise _cannot(error, path, hint) from None
+    _require_size(path, len(content), most, hint)  # it may grow meanwhile
     return content
 
 
-def read_text(path: Path, most: int, expected: str) -> str:
+def read_text(path: Path, most: int, hint: str) -> str:
     """Read a UTF-8 text, with or without a byte-order mark, as `read_bytes` does."""
     try:
-        return read_bytes(path, most, expected).decode("utf-8-sig")
+        return read_bytes(path, most, hint).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not UTF-8 text (byte {error.start}); {expected}") from None
+        raise BadInput(f"{path}: not UTF-8 text (byte {error.start}); {hint}") from None
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -92,13 +92,13 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def read_json(path: Path, most: int, expected: str) -> Any:
-    """Read a JSON document as `read_bytes` and `parse_json` do; BadInput, ending with what was `expected`."""
-    content = read_bytes(path, most, expected)
+def read_json(path: Path, most: int, hint: str) -> Any:
+    """Read a JSON document as `read_bytes` and `parse_json` do; BadInput, ending with the `hint`."""
+    content = read_bytes(path, most, hint)
     try:
         return parse_json(content)
     except ValueError as error:
-        raise BadInput(f"{path}: {error}; {expected}") from None
+        raise BadInput(f"{path}: {error}; {hint}") from None
 
 
 def read_rows(path: Path, largest: int, is_row: Callable[[object], bool]) -> list[dict[str, Any]]:
@@ -175,12 +175,12 @@ def _refuse_constant(name: str) -> NoReturn:
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object, parse_float=_float)
 
 
-def _cannot(error: OSError | ValueError, path: Path, expected: str) -> CannotBeRead:
+def _cannot(error: OSError | ValueError, path: Path, hint: str) -> CannotBeRead:
     kind = NotReadNow if isinstance(error, OSError) and error.errno not in ABOUT_THE_NAME else CannotBeRead
-    return kind(f"{path}: {reason(error)}; {expected}")
+    return kind(f"{path}: {reason(error)}; {hint}")
 
 
-def _require_size(path: Path, size: int, most: int | None, expected: str) -> None:
+def _require_size(path: Path, size: int, most: int | None, hint: str) -> None:
     if most is not None and size > most:
         sizes = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
-        raise CannotBeRead(f"{path}: {sizes}; {expected}")
+        raise CannotBeRead(f"{path}: {sizes}; {hint}")

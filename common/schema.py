@@ -36,11 +36,11 @@ class Output:
 class Files:
     """Metadata of a group whose options are the files of `conf/<its name>`, or a file of the user's own.
 
-    example: an option to suggest. expected: another way to give it, for the error without a choice.
+    example: an option to suggest. otherwise: another way to give it, for the error without a choice.
     """
 
     example: str
-    expected: str = ""
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Setting:
         return _convert(self.kind, value)
 
     @property
-    def expected(self) -> str:
+    def in_words(self) -> str:
         """The permitted values in words: 'a whole number, at least 1'."""
         words = self.of(Expected)
         return words.words if words else _in_words(self.kind, self.metadata) + (", or null" if self.optional else "")

@@ -201,15 +201,15 @@ def refusal(error: ValidationError, cls: type[Settings], node: Mapping[str, Any]
         return BadInput(f"{here}={quoted(value)}: {first['msg']}")
     if (files := one.of(Files)) is not None and value is None:
         choices = f"such as {here}={files.example} (there are {', '.join(options_of(one))})"
-        more = f"; or {files.expected}" if files.expected else ""
+        more = f"; or {files.otherwise}" if files.otherwise else ""
         return Missing(f"no {here}: choose one, {choices}, or a file of your own, {here}=path/to/mine.yaml{more}")
     if first["type"] == "missing":
         such = f", such as {here}={quoted(one.info.examples[0])}" if one.info.examples else ""
-        return Missing(f"{here} is not set: expected {one.expected}{such}")
+        return Missing(f"{here} is not set: expected {one.in_words}{such}")
     if first["type"] == "union_tag_invalid":
         return BadInput(f"{here}.{one.tag}={quoted(value[one.tag])}: expected {one_of([*one.options])}")
     words = "" if one.info.is_required() or one.nested or one.options else f" (default: {quoted(one.default)})"
-    return BadInput(f"{here}={quoted(value)}: expected {one.expected}{words}")
+    return BadInput(f"{here}={quoted(value)}: expected {one.in_words}{words}")
 
 
 def to_plain(settings: Settings) -> dict[str, Any]:
@@ -226,12 +226,12 @@ def changes(settings: Settings) -> dict[str, Any]:
     return plain
 
 
-def read_entries(cls: type[S], node: Any, expected: str, place: str = "") -> tuple[S, ...]:
+def read_entries(cls: type[S], node: Any, words: str, place: str = "") -> tuple[S, ...]:
     """Settings by name (name → settings) as a tuple, each with its name; a tuple of them stays as it is."""
     if isinstance(node, Sequence) and node and all(isinstance(one, cls) for one in node):
         return tuple(node)
     if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={quoted(node)}: expected {expected}")
+        raise BadInput(f"{place}={quoted(node)}: expected {words}")
     for name, one in node.items():
         if not isinstance(one, Mapping):
             raise BadInput(f"{dotted(place, str(name))}={quoted(one)}: expected settings")
