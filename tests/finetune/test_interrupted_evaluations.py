@@ -1,6 +1,5 @@
 """Evaluations that are interrupted or fail: the run that goes on repeats them, and ends with the same bits."""
 
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -45,26 +44,12 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     return before
 
 
-def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
 def contents(folder: Path) -> dict[str, Any]:
-    """All that a run leaves, but for times."""
+    """All that a run leaves, without reports, times and rows of the log, of which a stopped run has one more."""
     found: dict[str, Any] = {}
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        name = str(path.relative_to(folder))
-        if path.suffix in (".safetensors", ".checkpoint"):
-            found[name] = path.read_bytes()
-        elif path.suffix == ".json":
-            found[name] = path.read_text()
-        elif name == "metrics.jsonl":
-            rows = [json.loads(line) for line in path.read_text().splitlines()]
-            found[name] = [
-                {key: value for key, value in row.items() if "time" not in key and "second" not in key} for row in rows
-            ]
-        else:
-            found[name] = None
+        kept = path.suffix in (".safetensors", ".checkpoint", ".json")
+        found[str(path.relative_to(folder))] = path.read_bytes() if kept else None
     return found
 
 
@@ -72,40 +57,32 @@ def nothing() -> None:
     pass
 
 
-def test_an_interrupt_during_an_evaluation_loses_nothing_and_resumes_to_the_same_bits(
-    run: Run, evaluations: list[Callable[[], None]], tmp_path: Path
-) -> None:
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def fail() -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "said", "missing", "newest"),
+    [
+        ([nothing, nothing, interrupt], 128 + signal.SIGINT, "interrupted", "1-alone-64", 64),
+        ([nothing, nothing, nothing, fail], 2, "No space left on device", "1-alone-128", 96),  # none written after it
+    ],
+)
+def test_an_evaluation_that_does_not_end_is_repeated_and_the_run_leaves_the_same_bits(
+    before: list[Callable[[], None]], code: int, said: str, missing: str, newest: int,
+    run: Run, evaluations: list[Callable[[], None]], tmp_path: Path,
+) -> None:  # fmt: skip
     assert run("whole").code == 0
-    evaluations += [nothing, nothing, interrupt]  # the start's greedy and drawn games, the first within the phase
+    evaluations += before  # the start's greedy and drawn games, then those within the phase
     stopped = run("half")
-    assert stopped.code == 128 + signal.SIGINT, stopped.err
-    assert not (tmp_path / "half" / "phases" / "1-alone-64.json").exists()
-    newest = load_checkpoint(checkpoints(tmp_path / "half" / "checkpoints")[-1])
-    assert newest["decisions"] == 64
+    assert stopped.code == code, stopped.err
+    assert said in stopped.err
+    assert "Traceback" not in stopped.err
+    assert not (tmp_path / "half" / "phases" / f"{missing}.json").exists()
+    assert load_checkpoint(checkpoints(tmp_path / "half" / "checkpoints")[-1])["decisions"] == newest
     assert run("half", "resume=true").code == 0
-    assert_same(*(contents_after_a_stop(tmp_path / name) for name in ("half", "whole")))
-
-
-def contents_after_a_stop(folder: Path) -> dict[str, Any]:
-    """The contents without rows of the log, of which a stopped run has one more."""
-    return {name: found for name, found in contents(folder).items() if name != "metrics.jsonl"}
-
-
-def test_an_evaluation_that_fails_ends_the_run_and_is_repeated_by_the_resumed_one(
-    run: Run, evaluations: list[Callable[[], None]], tmp_path: Path
-) -> None:
-    assert run("whole").code == 0
-
-    def fail() -> None:
-        raise OSError(28, "No space left on device")
-
-    evaluations += [nothing, nothing, nothing, fail]  # the second one within the phase, after 128 decisions
-    failed = run("half")
-    assert failed.code == 2
-    assert "No space left on device" in failed.err
-    assert "Traceback" not in failed.err
-    assert not (tmp_path / "half" / "phases" / "1-alone-128.json").exists()
-    newest = load_checkpoint(checkpoints(tmp_path / "half" / "checkpoints")[-1])
-    assert newest["decisions"] == 96  # none was written after it
-    assert run("half", "resume=true").code == 0
-    assert_same(*(contents_after_a_stop(tmp_path / name) for name in ("half", "whole")))
+    assert_same(*(contents(tmp_path / name) for name in ("half", "whole")))

@@ -263,13 +263,6 @@ def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) ->
     assert resumed.loop.decisions == 40
 
 
-def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path) -> None:
-    run = Run(tmp_path, (phase("one", 10),), checkpoint_every=30)
-    run_until(run.loop, 31)
-    assert (run.loop.decisions, run.loop.finished) == (60, False)
-    assert run.checkpoints() == [30, 60]
-
-
 def test_rows_come_as_often_as_the_log_asks_and_at_checkpoints_and_ends_of_phases(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 103), phase("two", 53)), log_every=20, checkpoint_every=1050)
     run.loop.run()
@@ -285,30 +278,6 @@ def test_a_short_run_has_fifty_rows_or_one_an_iteration(tmp_path: Path, iteratio
     run = Run(tmp_path, (phase("one", iterations),), log_every=100_000)
     run.loop.run()
     assert len(read_metrics(tmp_path)) == rows
-
-
-@pytest.mark.parametrize("overlap", [True, False])
-def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, overlap: bool) -> None:
-    phases = (phase("one", 5), phase("two", 4, environment={"max_episode_steps": 4}, weight_average=1.0))
-    settings = {"overlap": overlap, "checkpoint_every": 30}
-    whole = Run(tmp_path / "whole", phases, **settings)
-    whole.loop.run()
-    half = Run(tmp_path / "half", phases, **settings)
-    run_until(half.loop, 60)
-    resumed = Run(tmp_path / "half", phases, resume=True, **settings)
-    resumed.loop.run()
-    assert half.versions() + resumed.versions() == whole.versions()
-    assert resumed.events[:2] == [("advance", 0, 90), ("change environment",)]
-    assert resumed.events[2] == ("advance", 60, 90)  # ε and the like, before the first iteration
-    rows = [[row["decisions"] for row in read_metrics(tmp_path / name)] for name in ("whole", "half")]
-    assert rows[0] == rows[1]
-    assert resumed.loop.phase_index == whole.loop.phase_index == 1
-    mine, theirs = resumed.loop.get_state(), whole.loop.get_state()
-    assert mine["collector"] == theirs["collector"]
-    assert mine["schedule"] == theirs["schedule"]
-    assert mine["agent"] == theirs["agent"]
-    heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
-    torch.testing.assert_close(*heads, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("overlap", [True, False])
@@ -331,6 +300,8 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     assert half.checkpoints() == [decisions]
     resumed = Run(tmp_path / "half", phases, resume=True, overlap=overlap)
     assert not resumed.loop.finished
+    before, changed = [("advance", 0, 120)], [("change environment",)] if decisions >= 80 else []
+    assert resumed.events == [*before, *changed, ("advance", decisions, 120)]  # ε and the like, before an iteration
     resumed.loop.run()
     assert half.versions() + resumed.versions() == whole.versions()
     ended = ("phase ended", "evaluation")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,21 +10,16 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.log import RunLog
-from qwop.finetune.loop import build
-from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.policies.policy import Policy
+from qwop.finetune.schedules.phase import FULL, NONE, Phase
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 from qwop.search.distil import DistilSettings, distil
 from torch import Tensor
 
 from ..process_states import STATES, process_state
-from .runs import make_run
+from .runs import LIVE_ONLY, SMALL, small_run
 
 SPEC = EnvironmentSpec("CartPole-v1")
-SHORT = {"capacity": 64, "start": 8, "batch_size": 8, "value_decisions": 16, "train_every": 4.0}
 
 
 def weights(network: torch.nn.Module) -> list[bytes]:
@@ -34,25 +28,14 @@ def weights(network: torch.nn.Module) -> list[bytes]:
 
 def learned(name: str, folder: Path, demonstrations: Path) -> list[bytes]:
     """The weights after a short run of an algorithm, with demonstrations where it has a memory."""
-    folder.mkdir()
-    algorithm, (observation, actions) = ALGORITHMS[name], SPEC.interface()
-    hidden: dict[str, Any] = {"hidden": (16,)}
-    own = algorithm.settings(**hidden)
-    takes = {one for one in SHORT if hasattr(algorithm.loop, one)}
-    loop = algorithm.loop(num_envs=2, steps=8, **{one: SHORT[one] for one in takes})  # type: ignore[arg-type]
-    network = algorithm.new_network(own)(observation, actions, torch.Generator().manual_seed(0))
-    shown = Ramp(1.0, 1.0) if "capacity" in takes else Ramp(0.0, 0.0)
-    phases = (Phase("mixed", 96 / (3600 * PUBLISHED_RATE), demonstrations=shown, weight_average=0.5),)
-    log = RunLog(folder)
-    log.open()
-    dataset = open_dataset(demonstrations) if "capacity" in takes else None
-    run = build(make_run(phases, own, loop, Policy(network, SPEC, observation), dataset, log, folder))
+    shown = NONE if name in LIVE_ONLY else FULL
+    phases = (Phase("mixed", decisions=96, demonstrations=shown, weight_average=0.5),)
+    run = small_run(name, phases, SPEC, folder, open_dataset(demonstrations))
     run.run()
-    log.close()
     return weights(run.agent.network)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", SMALL)
 def test_an_algorithm_learns_the_same(name: str, tmp_path: Path, demonstrations: Path) -> None:
     expected = learned(name, tmp_path / "plain", demonstrations)
     for state in STATES:
