@@ -28,15 +28,15 @@ test:
 slow:
 	$(bin)pytest -m slow
 
-# Every case of the generators, and faults at many moments: hours.
+# Every case of the generators, and thousands of seeds of faults, files and command lines: hours.
 abuse:
 	$(bin)pytest -m exhaustive
-	$(bin)python tests/faults --moments 12
-	$(bin)python tests/faults --seeds 2000 --quick --jobs 2
-	$(bin)python -m tests.hostile 2000
 
+# Changes of the learning code and the data rooms, by Cosmic Ray: does a test see them? An hour or more.
+folders = finetune datasets pretrain evaluation
 mutants:
-	$(bin)python tests/mutation/mutants.py --generated 200
+	$(bin)pip install --quiet 'cosmic-ray>=8.4,<9'
+	$(bin)python tests/abuse/mutants.py --count 200 $(folders)
 
 docs:
 	$(bin)mkdocs build --strict --quiet

@@ -24,7 +24,7 @@ KILL, TEAR, POWER, CLOCK = "kill", "tear", "power", "clock"
 REFUSALS = {"full": errno.ENOSPC, "broken": errno.EIO, "forbidden": errno.EACCES}
 """Errors with which calls are refused: from the fault on, or only once."""
 
-FAULTS = (KILL, TEAR, POWER, CLOCK, *REFUSALS)
+DISK_FAULTS = (KILL, TEAR, POWER, CLOCK, *REFUSALS)
 
 WRITING = ("open", "write", "sync", "rename", "link", "mkdir", "truncate")
 """Calls that a full disk refuses; a broken one also refuses to read."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -142,6 +143,12 @@ WORK = {
     )
 }  # fmt: skip
 
+QUICK = (
+    "recording", "searching", "distilling", "describing", "merging", "splitting", "dropping", "relabelling",
+    "exporting", "importing",
+)  # fmt: skip
+"""Works of less than a second."""
+
 
 def prepare(folder: Path) -> None:
     """Make what the commands read: a policy and demonstrations of short games."""
@@ -188,29 +195,34 @@ def _prepare_runner(folder: Path) -> None:
 
 def require_whole(folder: Path) -> None:
     """AssertionError unless every file of a folder that has its name is whole; hidden ones are not finished."""
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if path.is_dir() or LEFTOVER.fullmatch(path.name) or any(LEFTOVER.fullmatch(part) for part in path.parts):
-            continue
+    for path in _files(folder):
         try:
-            _require_atomic_file(path)
+            if path.suffix == ".safetensors":
+                load_policy(path)
+            elif path.suffix == ".checkpoint":
+                load_checkpoint(path)
+            elif EPISODE_NAME.fullmatch(path.name):
+                read_episode(path, open_dataset(path.parents[1]).info)
+            elif path.suffix == ".json":
+                json.loads(path.read_text())
+            elif path.suffix == ".yaml":
+                assert path.read_text().endswith("\n"), f"{path} is cut off"
         except (BadInput, ValueError) as error:
             raise AssertionError(f"{path}: {error}") from None
 
 
-def _require_atomic_file(path: Path) -> None:
-    match path.suffix:
-        case ".safetensors":
-            load_policy(path)
-        case ".checkpoint":
-            load_checkpoint(path)
-        case ".parquet" if not EPISODE_NAME.fullmatch(path.name):
-            pass  # of another tool
-        case ".parquet":
-            read_episode(path, open_dataset(path.parents[1]).info)
-        case ".json":
-            json.loads(path.read_text())
-        case ".yaml" | ".html":
-            assert path.read_text().endswith("\n") or path.suffix == ".html", f"{path} is cut off"
+def _files(folder: Path) -> Iterator[Path]:
+    """The finished files of a folder."""
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if path.is_file() and not any(map(LEFTOVER.fullmatch, path.parts)):
+            yield path
+
+
+def leftovers(path: Path) -> list[Path]:
+    """Whatever is half-written in a folder itself; of a file, whether it is or lies in something half-written."""
+    if path.is_dir():
+        return [one for one in path.iterdir() if LEFTOVER.fullmatch(one.name)]
+    return [path] if any(map(LEFTOVER.fullmatch, path.parts)) else []
 
 
 def require_clean(folder: Path) -> None:
@@ -223,7 +235,7 @@ def digest(work: Work, folder: Path) -> dict[str, str]:
     """Results of a run: a digest of each file that interruptions must not change, or of each game by its number."""
     if work.games is not None:
         return games(folder / work.games)
-    weights = [path for path in folder.rglob("*.safetensors") if not LEFTOVER.fullmatch(path.name)]
+    weights = [path for path in _files(folder) if path.suffix == ".safetensors"]
     names = ("phases/*.json", "evaluation.json", "study.json")
     figures = [path for name in names for path in folder.glob(name)]
     found = {path: path.read_bytes() for path in [*weights, *folder.glob("*/train-*.parquet")]}

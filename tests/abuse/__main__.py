@@ -1,0 +1,99 @@
+"""Abuse of the commands, by seeds: `python -m tests.abuse runs --seeds 1000`. Linux only.
+
+    runs      a fault in a run of a command: signals, a disk that fails, a folder that goes, two at once
+    files     files that are not what they claim to be
+    lines     command lines with a mistake
+    page      signals to a recorder while a client plays on its page
+    browser   kills of recorder, browser and connection while a real browser plays
+
+A seed that fails prints the line that repeats it, and makes the exit code 1.
+"""
+
+import argparse
+import importlib
+import json
+import math
+import os
+import shlex
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from . import children
+
+CASES = {"runs": "Runs", "files": "Files", "lines": "Lines", "page": "Pages", "browser": "Browsers"}
+
+FAILED = "failed"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", choices=[*CASES])
+    parser.add_argument("--seeds", type=int, default=100, help="how many (100)")
+    parser.add_argument("--first", type=int, default=0, help="the first of them (0)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="works, kinds of files, commands or signals")
+    parser.add_argument("--faults", nargs="+", metavar="FAULT", help="faults of runs")
+    parser.add_argument("--quick", action="store_true", help="only works of less than a second")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the seeds (1)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no seed after so long (no limit)")
+    asked = parser.parse_args()
+    cases = getattr(importlib.import_module(f".{asked.cases}", __package__), CASES[asked.cases])
+    only = asked.only or (cases.QUICK if asked.quick else cases.NAMES)
+    for option, given, known in (("only", only, cases.NAMES), ("faults", asked.faults, getattr(cases, "FAULTS", ()))):
+        if unknown := [name for name in given or () if name not in known]:
+            parser.error(f"--{option} {unknown[0]}: expected some of {', '.join(known)}")
+    since = time.monotonic()
+    children.preload()
+    with tempfile.TemporaryDirectory(prefix="qwop-abuse-") as temporary:
+        jobs = [_job(asked, cases, only, Path(temporary).resolve() / f"job-{job}", job) for job in range(asked.jobs)]
+        counts = sum((Counter[str](json.load(os.fdopen(pipe))) for pipe in jobs), Counter[str]())
+    failed, count = counts[FAILED], counts.total()
+    for name, number in sorted(counts.items()):
+        print(f"{number:6} {name}")
+    print(f"{count - failed} of {count} seeds survived in {time.monotonic() - since:.0f} s", flush=True)
+    return 1 if failed or not count else 0
+
+
+def _job(asked: argparse.Namespace, cases: Any, only: list[str], folder: Path, job: int) -> int:
+    """Try every so many seeds in a process and a folder of its own; the pipe with the counts of how they ended."""
+    receive, send = os.pipe()
+    if os.fork():
+        os.close(send)
+        return receive
+    counts, since = Counter[str](), time.monotonic()
+    try:
+        folder.mkdir()
+        os.chdir(folder)  # where settings look for files
+        trials = cases(folder, only, asked.faults) if asked.faults else cases(folder, only)
+        for seed in range(asked.first + job, asked.first + asked.seeds, asked.jobs):
+            if time.monotonic() - since > asked.seconds:
+                break
+            try:
+                counts[trials.run(seed)] += 1
+            except Exception as error:
+                counts[FAILED] += 1
+                again = f"python -m tests.abuse {asked.cases} --seeds 1 --first {seed}"
+                again += "".join(
+                    f" {one}"
+                    for one in (
+                        "--quick" if asked.quick else "",
+                        shlex.join(["--only", *asked.only]) if asked.only else "",
+                        shlex.join(["--faults", *asked.faults]) if asked.faults else "",
+                    )
+                    if one
+                )
+                print(f"{type(error).__name__}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
+    except BaseException:
+        traceback.print_exc()
+        counts[FAILED] += 1
+    with os.fdopen(send, "w") as pipe:
+        json.dump(counts, pipe)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

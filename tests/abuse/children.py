@@ -1,0 +1,263 @@
+"""Commands run in forked children of one process that has imported everything, so that each costs a second, not five.
+
+The process itself never starts a thread: a fork has none of its parent's.
+"""
+
+import fcntl
+import functools
+import importlib
+import os
+import platform
+import resource
+import select
+import signal
+import sys
+import sysconfig
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Before NumPy is imported, which starts the threads of its linear algebra.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+MEMORY, SECONDS = 2_000_000_000, 30
+"""More bytes than it inherits, and seconds of computing, that a guarded child may use."""
+
+FORBIDDEN = (
+    "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn",
+    "socket.connect", "socket.bind", "pickle.find_class", "webbrowser.open",
+)  # fmt: skip
+"""Events of the interpreter that no reading of a file may cause."""
+
+CANARY = "canary"
+"""A module that nothing may import."""
+
+OURS = [*map(Path, (*sysconfig.get_paths().values(), sys.prefix, *sys.path[1:])), Path(__file__).parents[2]]
+"""Where code may come from."""
+
+Call = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class End:
+    """End of a child: its exit code (minus the signal's number if one ended it), its output, and seconds it ran."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines on stderr, without empty ones and notes."""
+        return [line for line in self.err.splitlines() if line and not line.startswith("note: ")]
+
+    def require_one_line(self, program: str = "qwop-") -> str:
+        """The one line of a refused command, which says its name; AssertionError for any other end."""
+        assert self.code == 2, self
+        assert len(self.lines) == 1, self
+        assert self.lines[0].startswith(program), self
+        assert self.lines[0].isprintable(), self
+        return self.lines[0]
+
+
+class Child:
+    """A call that runs in a fork, in `folder`. prepare: called first in the child, before its time begins."""
+
+    def __init__(self, call: Call, folder: Path, prepare: Call = lambda: None) -> None:
+        self.out, out = os.pipe()
+        self._err, err = os.pipe()
+        begun, begin = os.pipe()
+        for descriptor in (out, err):
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 2**20)  # what a child prints before anyone reads it
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            _run(call, folder, prepare, begin)
+        for descriptor in (out, err, begin):
+            os.close(descriptor)
+        os.read(begun, 1)
+        os.close(begun)
+        self._since = time.monotonic()
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+    def wait(self, seconds: float = 120.0) -> End:
+        """Wait for the end; AssertionError, and the child is killed, if it takes longer."""
+        late = not self.ended_within(seconds)
+        if late:
+            self.send(signal.SIGKILL)
+        _, status, _ = os.wait4(self.pid, 0)
+        took = time.monotonic() - self._since
+        end = End(os.waitstatus_to_exitcode(status), _everything(self.out), _everything(self._err), took)
+        assert not late, f"still running after {seconds} s: {end}"
+        return end
+
+    def ended_within(self, seconds: float) -> bool:
+        """Wait for the end, for at most so many seconds since the start; False if it still runs."""
+        descriptor = os.pidfd_open(self.pid)
+        try:
+            left = self._since + seconds - time.monotonic()
+            return bool(select.select([descriptor], [], [], max(left, 0.0))[0])
+        finally:
+            os.close(descriptor)
+
+
+def run(words: Sequence[str], folder: Path, prepare: Call = lambda: None, then: Sequence[str] = ()) -> End:
+    """Run a command to its end, and another one after one that worked: a fork costs as much as either."""
+    return Child(command(words, then), folder, prepare).wait()
+
+
+def command(words: Sequence[str], then: Sequence[str] = ()) -> Call:
+    """The call of a command. Its line is read now: that takes longer than many runs, and writes nothing."""
+    works = [_settings(tuple(one)) for one in (words, then) if one]
+
+    def call() -> None:
+        from qwop.common.command import require_writable
+        from qwop.common.ends import one_line_end
+
+        for main, settings in works:
+            with one_line_end(main.program):
+                require_writable(settings)
+                main.run(settings)
+
+    return call
+
+
+def console(words: Sequence[str]) -> Call:
+    """The call of a console script, whose line is read in the child."""
+
+    def call() -> None:
+        main = main_of(words[0])
+        sys.argv = [main.program, *words[1:]]
+        main.script()
+
+    return call
+
+
+def guarded(out: Path) -> Call:
+    """What makes a child limited and watched: whatever is forbidden, such as a file opened for writing elsewhere than
+    in `out`, is a line on stderr that begins with 'forbidden'."""
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if (
+            event in FORBIDDEN
+            or (event == "import" and str(arguments[0]).startswith(CANARY))
+            or (event == "exec" and _is_foreign(getattr(arguments[0], "co_filename", "")))
+            or (event == "open" and _writes_elsewhere(out, *arguments))
+        ):
+            os.write(2, f"forbidden: {event} {arguments!r}\n"[:300].encode(errors="replace"))
+
+    def prepare() -> None:
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 2))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        sys.addaudithook(hook)
+
+    return prepare
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith("/") and not any(Path(file).is_relative_to(place) for place in OURS)
+
+
+def _writes_elsewhere(out: Path, path: Any, mode: Any, flags: int) -> bool:
+    writes = any(sign in mode for sign in "wax+") if isinstance(mode, str) else flags & (os.O_WRONLY | os.O_RDWR)
+    if not writes or not isinstance(path, str | bytes | os.PathLike):
+        return False
+    place = Path(os.fsdecode(path)).absolute()
+    return not place.is_relative_to(out) and str(place) != os.devnull and "__pycache__" not in place.parts
+
+
+def preload() -> None:
+    """Import what the commands import and load the engine; checks that no thread was started."""
+    import numpy as np
+    import pyarrow.parquet  # noqa: F401
+    import torch
+    import torch._dynamo  # imported by the first optimiser
+    import torch.utils.tensorboard
+    from qwop.commands import COMMANDS
+    from qwop.common.command_line import command_line
+    from qwop.datasets.main import VERBS
+    from qwop.envs import replay
+    from qwop.envs.pictures.player import player
+    from qwop.finetune.replay.sum_tree import SumTree
+    from qwop.recorder import policy_source  # noqa: F401
+
+    for program in COMMANDS.values():
+        assert program.settings
+        importlib.import_module(str(program._run).partition(":")[0])
+    for verb in VERBS:
+        main_of(verb)
+    importlib.import_module("qwop.finetune.main")
+    torch.set_num_threads(1)
+    platform.processor()  # starts a program once, and libraries ask for it
+    command_line("qwop-finetune", main_of("finetune").read(["schedule=kurodo"]))
+    player([])
+    replay(np.full(30, 5, np.uint8))
+    tree = SumTree(4)
+    tree.set(np.arange(4), np.ones(4))
+    tree.find(np.ones(1))
+    threads = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+    # Arrow's allocator cleans up in a thread, and forks correctly.
+    assert len(threads) - threads.count("jemalloc_bg_thd") == 1, f"children would lack some threads: {threads}"
+
+
+def program(name: str) -> str:
+    """The name that a command or verb has in its messages: `qwop-dataset copy`."""
+    return str(main_of(name).program)
+
+
+@functools.cache
+def main_of(name: str) -> Any:
+    """The main of a command or, by its verb, of `qwop-dataset`."""
+    from qwop.commands import COMMANDS
+    from qwop.datasets.main import VERBS
+
+    found: Any = COMMANDS.get(f"qwop-{name}") or importlib.import_module(VERBS[name][0]).command
+    return found
+
+
+@functools.cache
+def _settings(words: tuple[str, ...]) -> tuple[Any, Any]:
+    """The main of a command, and the settings of its line."""
+    main = main_of(words[0])
+    return main, main.read(words[1:])
+
+
+def _run(call: Call, folder: Path, prepare: Call, begin: int) -> None:
+    """In the child: make the call as a console script would, and leave."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
+        os.chdir(folder)
+        prepare()
+        os.write(begin, b"1")
+        try:
+            call()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else 1 if exit_.code else 0
+        threading._shutdown()  # type: ignore[attr-defined]  # as at the end of any program: waits for its threads
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _everything(descriptor: int) -> str:
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read().decode(errors="replace")

@@ -1,0 +1,267 @@
+"""Runs of commands with one fault each, which a seed decides: the work, the fault, and its moment.
+
+A command runs until its fault. Then what it left is checked, it is repeated without faults, and its end is compared
+with that of a run that never had any. AssertionError where something finished was lost, half-written, left over, or
+not as in a run without faults. A fault of the disk comes at a call (`disk.py`), any other at a moment.
+"""
+
+import hashlib
+import os
+import random
+import resource
+import shutil
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .children import Child, End, command, program
+from .children import run as run_command
+from .disk import CLOCK, DISK_FAULTS, KILL, POWER, TEAR, Disk, Fault
+from .works import QUICK, WORK, Work, digest, games, leftovers, prepare, require_clean, require_whole
+
+SIGNALS = ("SIGKILL", "SIGINT", "SIGTERM", "SIGHUP")
+
+FILE_LIMIT, GONE, IN_THE_WAY, TWO = "file limit", "folder gone", "file in its place", "two at once"
+
+FAULTS = (*DISK_FAULTS, *SIGNALS, FILE_LIMIT, GONE, IN_THE_WAY, TWO)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A run without faults: its result, its seconds, the size of its largest file, and its calls of the disk."""
+
+    digest: dict[str, str]
+    seconds: float
+    largest: int
+    calls: int
+
+
+class Runs:
+    """Runs in one folder. only: names of works. faults: of `FAULTS`."""
+
+    NAMES, QUICK = (*WORK,), QUICK
+    FAULTS = FAULTS
+
+    def __init__(self, folder: Path, only: Sequence[str], faults: Sequence[str] = FAULTS) -> None:
+        prepare(folder)
+        self.folder, self.only, self.faults = folder, only, faults
+        self._references: dict[str, Reference] = {}
+
+    def run(self, seed: int) -> str:
+        """Run the work of a seed with its fault; what came of it, in words."""
+        draw = random.Random(seed)
+        work = WORK[self.only[seed % len(self.only)]]
+        fault, moment, lasting = draw.choice(self.faults), draw.random(), draw.random() < 0.5
+        reference, inputs = self._reference(work), self._inputs()
+        run = self._new(work)
+        for left in self.folder.glob(".*.partial"):  # of the last seed
+            shutil.rmtree(left)
+        if fault == TWO:
+            end = self._two_at_once(work, run, moment * reference.seconds)
+        elif fault in DISK_FAULTS:
+            end = self._on_disk(work, run, Fault(fault, int(moment * reference.calls), lasting, seed))
+        elif fault == FILE_LIMIT:
+            end = self._limited(work, run, int(moment * reference.largest))
+        elif fault in SIGNALS:
+            end = self._signalled(work, run, moment * reference.seconds, signal.Signals[fault])
+        else:
+            end = self._moved(work, run, moment * reference.seconds, fault == IN_THE_WAY)
+        require_whole(run)
+        assert self._inputs() == inputs, "what was read has changed"
+        if fault != TWO:
+            self._finish(work, run)
+        assert self._inputs() == inputs, "what was read has changed"
+        return (
+            f"{work.name}, {fault}: {({0: 'worked', 2: 'refused', -signal.SIGKILL: 'killed'}).get(end.code, 'ended')}"
+        )
+
+    # --- faults ---
+
+    def _signalled(self, work: Work, run: Path, seconds: float, number: signal.Signals) -> End:
+        """A signal ends the command: with one line and its exit code, if it can say anything."""
+        child = Child(command(work.command(run.name)), self.folder)
+        child.ended_within(seconds)
+        child.send(number)
+        end = child.wait()
+        if end.code not in (0, -signal.SIGKILL):
+            assert end.code == 128 + number, end
+            assert end.lines == [f"{program(work.arguments[0])}: interrupted"], end
+            assert not (work.resumes and "stopped after" in end.out) or "with resume=true" in end.out, end
+        return end
+
+    def _limited(self, work: Work, run: Path, largest: int) -> End:
+        """No file may become larger (ulimit -f), whatever writes it."""
+
+        def lower() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+
+        return self._refused(run_command(work.command(run.name), self.folder, lower), work)
+
+    def _moved(self, work: Work, run: Path, seconds: float, file_instead: bool) -> End:
+        """The folder is moved away while the command runs, and a file may take its name, which stays as it is."""
+        child, away = Child(command(work.command(run.name)), self.folder), self.folder / "trial-away"
+        child.ended_within(seconds)
+        shutil.rmtree(away, ignore_errors=True)
+        if run.is_dir():
+            run.rename(away)
+            if file_instead:
+                run.write_text("in the way")
+        end = self._refused(child.wait(), work)
+        require_whole(away)
+        if run.is_file():
+            assert run.read_text() == "in the way"
+            run.unlink()
+        return end
+
+    def _refused(self, end: End, work: Work) -> End:
+        if end.code != 0:
+            end.require_one_line(f"{program(work.arguments[0])}: ")
+        return end
+
+    def _two_at_once(self, work: Work, run: Path, seconds: float) -> End:
+        """Two commands in one folder: games of both are kept; another second run is refused, or has nothing to do."""
+        child = Child(command(work.command(run.name)), self.folder)
+        child.ended_within(seconds)
+        more = ["source.seed=1"] if work.name == "recording" else []
+        second = run_command(work.command(run.name, *more), self.folder)
+        end = child.wait()
+        if work.name == "recording":
+            assert (end.code, second.code) == (0, 0), second
+            assert len(games(run)) == 2 * len(self._reference(work).digest)
+        else:
+            # The one that came first finishes; either may have.
+            assert 0 in (end.code, second.code), (end, second)
+            for one in (end, second):
+                self._refused(one, work)
+            self._require_same(work, run)
+        return second
+
+    def _on_disk(self, work: Work, run: Path, fault: Fault | None) -> End:
+        """A disk with a fault. Every episode that was reported as written is there, bit for bit."""
+        backups = self.folder.with_name(f"{self.folder.name}-backups")
+        shutil.rmtree(backups, ignore_errors=True)
+        backups.mkdir()
+        log = backups / "log"
+        end = run_command(work.command(run.name), self.folder, lambda: _install(self.folder, fault, backups, log))
+        if end.code == -signal.SIGKILL:
+            assert fault is not None, end
+            assert fault.kind in (KILL, TEAR, POWER), end
+        elif end.code != 0:
+            end.require_one_line()
+            assert fault is not None, end
+            assert fault.kind not in (KILL, TEAR, POWER, CLOCK), end
+            if fault.kind != "broken":  # which cannot remove anything either
+                for path in (run.parent, *(path for path in run.rglob("*") if path.is_dir())):
+                    assert leftovers(path) == []
+        self._calls = 0
+        for line in log.read_text().splitlines() if log.exists() else []:
+            kind, _, rest = line.partition(" ")
+            if kind == "calls":
+                self._calls = int(rest)
+            # A dataset is filled under another name, and appears whole or not at all.
+            elif kind == "wrote" and ".partial" not in rest:
+                written, _, name = rest.partition(" ")
+                assert Path(name).exists(), f"{name} was written, and is gone"
+                assert _digest(Path(name)) == written, f"{name} has changed"
+        return end
+
+    # --- what must be true ---
+
+    def _reference(self, work: Work) -> Reference:
+        if work.name not in self._references:
+            ends, digests, run = [], [], self.folder / "trial"
+            for layer in (False, True):  # which counts the calls; the first run also fills caches
+                self._new(work)
+                ends.append(
+                    self._on_disk(work, run, None) if layer else run_command(work.command("trial"), self.folder)
+                )
+                assert ends[-1].code == 0, ends[-1]
+                require_whole(run)
+                require_clean(run)
+                digests.append(digest(work, run))
+            assert digests[0] == digests[1]
+            seconds = min(end.seconds for end in ends)
+            largest = max(path.stat().st_size for path in run.rglob("*") if path.is_file())
+            self._references[work.name] = Reference(digests[0], seconds, largest, self._calls)
+        return self._references[work.name]
+
+    def _new(self, work: Work) -> Path:
+        run = self.folder / "trial"
+        if run.is_file():
+            run.unlink()
+        shutil.rmtree(run, ignore_errors=True)
+        if work.copies:
+            shutil.copytree(self.folder / work.copies, run)
+        return run
+
+    def _finish(self, work: Work, run: Path) -> None:
+        """Check what the interrupted run left, go on with it, and compare the end."""
+        kept = games(run) if work.name == "recording" else {}
+        expected = self._reference(work).digest
+        assert kept.items() <= expected.items(), "a game differs from that of the run without faults"
+        if work.name == "evaluating" and (run / "evaluation.json").exists():
+            shutil.rmtree(run)
+        over = bool(work.over) and (run / work.over).exists()  # what is done is refused to be done twice
+        if over and not work.check(run):
+            self._require_same(work, run)
+            return
+        words = work.check(run) if over else work.again(run)
+        end = run_command(words, self.folder, then=() if over else work.check(run))
+        assert end.code == 0, end
+        require_whole(run)
+        if not over:
+            require_clean(run)
+        if work.name == "recording":
+            now = games(run)
+            assert kept.items() <= now.items(), "a game was changed"
+            assert len(now) == len(kept) + len(expected)
+        else:
+            self._require_same(work, run)
+
+    def _require_same(self, work: Work, run: Path) -> None:
+        found, expected = digest(work, run), self._reference(work).digest
+        assert found == expected, (found, expected)
+
+    def _inputs(self) -> dict[str, str]:
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        mine = (path for path in found if not any(part.startswith("trial") for part in path.parts))
+        return {str(path): _digest(path) for path in mine if not leftovers(path)}
+
+
+def _install(folder: Path, fault: Fault | None, backups: Path, path: Path) -> None:
+    """In the child: put the disk in the place of the operating system, and note every episode that is written."""
+    from qwop.datasets.writer import DatasetWriter
+
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    disk = Disk(folder, fault, backups, log)
+    write, leave, write_past = DatasetWriter.write, os._exit, os.write
+
+    def note(text: str) -> None:
+        write_past(log, f"{text}\n".encode())
+
+    def noted(self: DatasetWriter, episode: object) -> Path:
+        made = write(self, episode)  # type: ignore[arg-type]
+        note(f"wrote {_digest(made)} {made.absolute()}")
+        return made
+
+    def leaving(code: int) -> None:
+        note(f"calls {disk.calls}")
+        leave(code)
+
+    DatasetWriter.write = noted  # type: ignore[assignment,method-assign]
+    os._exit = leaving  # type: ignore[assignment]
+    disk.install()
+
+
+_OPEN, _READ, _CLOSE = os.open, os.read, os.close
+
+
+def _digest(path: Path) -> str:
+    """Of a file's content, read past the layer."""
+    descriptor = _OPEN(path, os.O_RDONLY)
+    try:
+        content = b"".join(iter(lambda: _READ(descriptor, 2**20), b""))
+    finally:
+        _CLOSE(descriptor)
+    return hashlib.sha256(content).hexdigest()[:16]
