@@ -185,3 +185,22 @@ def test_the_diagnosis_is_of_the_batch_before_the_step() -> None:
     assert stats.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
     assert stats.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
     assert stats.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}
+
+
+def test_a_resumed_learner_goes_on_with_its_target_and_optimiser() -> None:
+    one, other = (
+        RlpdLearner(
+            EnsembleQ(2, ACTIONS, (6,), torch.Generator().manual_seed(seed), 3),
+            RlpdSettings(**BASE | {"subset": 3}),
+            torch.device("cpu"),
+            np.random.default_rng(0),
+        )
+        for seed in range(2)
+    )
+    for _ in range(3):
+        one.update(demonstrations(), NOW)
+    other.set_state(one.get_state())
+    for learner in (one, other):
+        learner.update(demonstrations(), NOW)
+    for mine, theirs in ((one.network, other.network), (one.target, other.target)):
+        assert all(map(torch.equal, mine.parameters(), theirs.parameters()))
