@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.commands import evaluate, play, watch
-from qwop.common.folder_lock import FolderLock, exclusive_lock
+from qwop.commands import evaluate, play
+from qwop.common.folder_lock import FolderLock
 from qwop.datasets.describe import describe
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.report import command as report
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import write_keys
 
@@ -29,9 +28,7 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
     "evaluate": lambda folder: evaluate.run(
         evaluate.read([f"keys={folder}/keys.txt", f"out={folder}-evaluation", "video=false"])
     ),
-    "watch": lambda folder: watch.run(watch.read([f"keys={folder}/keys.txt", f"out={folder}/game.html"])),
     "play": run_play,
-    "report": lambda folder: report.run(report.read([f"dataset={folder}", f"out={folder}/report.html"])),
 }
 
 
@@ -63,18 +60,9 @@ def test_a_killed_commands_hidden_file_is_removed_by_the_next(name: str, folder:
     assert not left.exists()
 
 
-@pytest.mark.parametrize("name", ["evaluate", "watch", "report"])
-def test_a_running_commands_hidden_file_is_left_alone(name: str, folder: Path) -> None:
-    left = left_by(name, folder)
+def test_a_running_commands_hidden_file_is_left_alone(folder: Path) -> None:
+    left = left_by("evaluate", folder)
     with closing(FolderLock(left.parent)):
         left.touch()
-        COMMANDS[name](folder)
+        COMMANDS["evaluate"](folder)
     assert left.exists()
-
-
-def test_a_page_can_be_written_into_the_folder_of_a_training_run(folder: Path) -> None:
-    with exclusive_lock(folder, "out"):
-        (folder / LEFT).touch()
-        COMMANDS["watch"](folder)
-    assert (folder / "game.html").exists()
-    assert (folder / LEFT).exists()
