@@ -53,11 +53,11 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
 def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreement:
     assert game.keys is not None
     here = in_simulator(np.concatenate(game.keys), trigonometry)
-    played = here.played
-    row = max(len(played.states) - 1 - int(task.get("observation_lag", 0)), 0)
-    assert played.hidden is not None
+    replay = here.replay
+    row = max(len(replay.states) - 1 - int(task.get("observation_lag", 0)), 0)
+    assert replay.hidden is not None
     kind = str(task.get("observation", "features"))
-    seen = observe_as(kind, played.states[row], played.events[row], played.hidden[row])
+    observation = observe_as(kind, replay.states[row], replay.events[row], replay.hidden[row])
     return Agreement(
         index=game.index,
         frames=sum(map(len, game.keys)),
@@ -66,7 +66,7 @@ def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreemen
         simulator_frames=here.frames,
         simulator_outcome=here.outcome,
         simulator_metres=here.metres,
-        largest_difference=float(np.abs(seen - game.observations[-1]).max()),
+        largest_difference=float(np.abs(observation - game.observations[-1]).max()),
         trigonometry=trigonometry,
     )
 
@@ -74,9 +74,9 @@ def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreemen
 def described(games: Sequence[Agreement]) -> str:
     """Describe how many games are the same in the simulator, and with which library of sine and cosine."""
     same = [game.trigonometry for game in games if game.agrees]
-    said = f"same in the simulator, by their keys: {len(same)} of {len(games)}"
+    sentence = f"same in the simulator, by their keys: {len(same)} of {len(games)}"
     others = [f"{same.count(name)} by {name}'s sine and cosine" for name in TRIGONOMETRIES[1:] if name in same]
-    return said + "".join(f", {one}" for one in others)
+    return sentence + "".join(f", {one}" for one in others)
 
 
 def agreement_json(games: Sequence[Agreement]) -> dict[str, object]:

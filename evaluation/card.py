@@ -42,12 +42,12 @@ def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "Ev
 
 def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:
     environment = evaluation.environment
-    figures = evaluation.summary()
     verify = command_line("qwop-evaluate", settings.with_(policy=POLICY, out=None, card=False, video=False))
-    rows = [f"| {one.replace('_', ' ')} | {_number(found)} |" for one, found in figures.items() if _is_number(found)]
+    numbers = _numbers(evaluation.summary())
+    rows = [f"| {figure.replace('_', ' ')} | {number} |" for figure, number in numbers.items()]
     return "\n".join(
         [
-            *_front_matter(name, environment.id, figures),
+            *_front_matter(name, environment.id, numbers),
             MARK,
             f"# {name}",
             "",
@@ -76,13 +76,13 @@ def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> st
     )
 
 
-def _front_matter(name: str, id: str, figures: Mapping[str, Any]) -> list[str]:
+def _front_matter(name: str, id: str, numbers: Mapping[str, str]) -> list[str]:
     tag = re.sub(r"[^A-Za-z0-9/_.-]", "-", id)
     metrics = [
         line
         for own, theirs in FIGURES.items()
-        if _is_number(found := figures.get(own))
-        for line in (f"    - type: {theirs}", f"      name: {own}", f"      value: {_number(found)}")
+        if own in numbers
+        for line in (f"    - type: {theirs}", f"      name: {own}", f"      value: {numbers[own]}")
     ]
     return [
         "---",
@@ -107,9 +107,7 @@ def _front_matter(name: str, id: str, figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _is_number(found: object) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool)
-
-
-def _number(found: Any) -> str:
-    return f"{found:.4g}" if isinstance(found, float) else f"{found}"
+def _numbers(figures: Mapping[str, Any]) -> dict[str, str]:
+    """The figures that are single numbers, as text."""
+    numbers = {name: value for name, value in figures.items() if isinstance(value, int | float)}
+    return {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in numbers.items()}

@@ -95,10 +95,10 @@ class WatchSettings(Settings):
     """File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."""
 
     def check(self) -> None:
-        given = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(f"{name}={getattr(self, name)}" for name in given) or "dataset is not set"
-            kind = BadInput if given else Missing
-            raise kind(f"{found}: expected one of dataset, keys and policy, such as dataset=data/me")
+        sources = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]
+        if len(sources) != 1:
+            fault = " and ".join(f"{name}={getattr(self, name)}" for name in sources) or "dataset is not set"
+            kind = BadInput if sources else Missing
+            raise kind(f"{fault}: expected one of dataset, keys and policy, such as dataset=data/me")
         if self.out is not None and Path(self.out).suffix not in (PAGE, FILM):
             raise BadInput(f"out={self.out}: expected the name of a page ({PAGE}) or of a film ({FILM})")

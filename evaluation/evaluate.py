@@ -165,5 +165,5 @@ def _parts(settings: EvaluationSettings, spec: EnvironmentSpec) -> list[_Part]:
     if settings.episodes is None and settings.greedy is not False and able.deterministic:
         return [_Part(most + 1, most, starts, range(most + 1))]
     rolling, *longer = starts
-    drawn = [_Part(settings.episodes or DRAWN, rolling.most, [rolling])]
-    return [*drawn, _Part(settings.episodes or DRAWN, most, longer)] if longer else drawn
+    parts = [_Part(settings.episodes or DRAWN, rolling.most, [rolling])]
+    return [*parts, _Part(settings.episodes or DRAWN, most, longer)] if longer else parts

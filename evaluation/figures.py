@@ -51,8 +51,8 @@ def bootstrap_interval(values: ArrayLike, games: Sequence[object] = ()) -> tuple
     blocks = math.ceil(RESAMPLES * len(sums) / 10_000_000) or 1
     means = []
     for part in np.full(blocks, math.ceil(RESAMPLES / blocks)):
-        chosen = generator.integers(0, len(sums), (part, len(sums)))
-        means.append(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1))
+        resample = generator.integers(0, len(sums), (part, len(sums)))
+        means.append(sums[resample].sum(axis=1) / sizes[resample].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
@@ -85,15 +85,15 @@ def _mean(
 
 def _splits(results: Sequence[GameResult]) -> dict[str, Any]:
     """The median and best time to each mark of the runs that reached it, and the top speed; nothing without splits."""
-    known = [result.splits for result in results if result.splits is not None]
-    if not known:
+    splits = [result.splits for result in results if result.splits is not None]
+    if not splits:
         return {}
     figures: dict[str, Any] = {}
     for place, mark in enumerate(MARKS):
-        seconds = np.array([one.seconds[place] for one in known if one.seconds[place] is not None], dtype=np.float64)
+        seconds = np.array([one.seconds[place] for one in splits if one.seconds[place] is not None], dtype=np.float64)
         figures[f"median_seconds_to_{mark}"] = _or_none(np.median, seconds)
         figures[f"best_seconds_to_{mark}"] = _or_none(np.min, seconds)
-    speeds = np.array([one.top_speed for one in known if one.top_speed is not None], dtype=np.float64)
+    speeds = np.array([one.top_speed for one in splits if one.top_speed is not None], dtype=np.float64)
     return figures | {"median_top_speed": _or_none(np.median, speeds), "best_top_speed": _or_none(np.max, speeds)}
 
 

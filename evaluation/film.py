@@ -32,7 +32,7 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     """Write a film of the game. Returns None, or the reason for the missing film: an environment that cannot render, a
     writer of films that fails.
 
-    `progress` is called with the pictures done and their total.
+    `progress` is called with the number of pictures so far and their total.
     """
     try:
         if game.keys is None:
@@ -62,7 +62,7 @@ def film_actions(
         return f"{spec.id} has no rgb_array"
     try:
         fps = float(env.metadata.get("render_fps") or 30)
-        write_video(path, _counted(_played_again(env, seed, actions, observations), len(actions) + 1, progress), fps)
+        write_video(path, _counted(_pictures_of(env, seed, actions, observations), len(actions) + 1, progress), fps)
     except (gymnasium.error.Error, ImportError, BadInput) as error:
         return str(error).splitlines()[0]
     finally:
@@ -75,13 +75,13 @@ def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int]
     film_replay(path, replay(keys[:LONGEST_FILM]), keys, progress)
 
 
-def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
+def film_replay(path: Path, game: Replay, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
     """Write a film of a game of QWOP that was played with these keys, uint8 [≥ n]."""
-    pictures = game_pictures(played.states, played.events, keys)
-    write_video(path, _counted(pictures, len(played.states), progress))
+    pictures = game_pictures(game.states, game.events, keys)
+    write_video(path, _counted(pictures, len(game.states), progress))
 
 
-def _played_again(
+def _pictures_of(
     env: Env, seed: int, actions: NDArray[np.int16], observations: Observations
 ) -> Iterator[NDArray[np.uint8]]:
     """Pictures of a game replayed from its seed and actions, for deterministic environments.
@@ -89,22 +89,22 @@ def _played_again(
     BadInput for a picture of another size than the first, and for another game.
     """
     # The last of several may be a stand-in for an observation that is not known (`write_episode`).
-    known = {len(actions): observations[0]} if len(observations) == 1 else dict(enumerate(observations[:-1]))
-    seen, _ = env.reset(seed=seed)
-    _require_same(seen, known.get(0))
+    records = {len(actions): observations[0]} if len(observations) == 1 else dict(enumerate(observations[:-1]))
+    observation, _ = env.reset(seed=seed)
+    _require_same(observation, records.get(0))
     first: Any = env.render()
     yield first
-    for done, action in enumerate(actions.tolist(), 1):
-        seen, *_ = env.step(action)
-        _require_same(seen, known.get(done))
+    for number, action in enumerate(actions.tolist(), 1):
+        observation, *_ = env.step(action)
+        _require_same(observation, records.get(number))
         picture: Any = env.render()
         if picture.shape != first.shape:
             raise BadInput(f"its pictures change their size, from {list(first.shape)} to {list(picture.shape)}")
         yield picture
 
 
-def _require_same(seen: Any, known: Observations | None) -> None:
-    if known is not None and (np.shape(seen) != known.shape or not np.allclose(seen, known)):
+def _require_same(observation: Any, record: Observations | None) -> None:
+    if record is not None and (np.shape(observation) != record.shape or not np.allclose(observation, record)):
         raise BadInput(
             "the same seed and actions give another game; the environment was changed, or draws its chances from "
             "something else than self.np_random, which super().reset(seed=seed) makes"
@@ -114,6 +114,6 @@ def _require_same(seen: Any, known: Observations | None) -> None:
 def _counted(
     pictures: Iterator[NDArray[np.uint8]], total: int, progress: Callable[[int, int], None]
 ) -> Iterator[NDArray[np.uint8]]:
-    for done, picture in enumerate(pictures, 1):
+    for number, picture in enumerate(pictures, 1):
         yield picture
-        progress(done, total)
+        progress(number, total)

@@ -25,7 +25,7 @@ class KeysGame:
     """
 
     keys: NDArray[np.uint8]
-    played: Replay
+    replay: Replay
     trigonometry: str = TRIGONOMETRIES[0]
 
     @property
@@ -35,13 +35,13 @@ class KeysGame:
     @property
     def outcome(self) -> str:
         """finished, fell, or stopped if the keys ended before the game did."""
-        outcome = outcome_of(self.played.events[-1])
+        outcome = outcome_of(self.replay.events[-1])
         return "stopped" if outcome == "running" else outcome
 
     @property
     def metres(self) -> float:
         """The game's score."""
-        return float(self.played.events[-1, SCORE])
+        return float(self.replay.events[-1, SCORE])
 
     @property
     def seconds(self) -> float:
@@ -51,12 +51,12 @@ class KeysGame:
     def to_json(self) -> dict[str, object]:
         return {
             "outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames,
-            "sha256": self.played.sha256,
+            "sha256": self.replay.sha256,
         }  # fmt: skip
 
     def same_as(self, other: "KeysGame") -> bool:
         """True if every body was in the same place, to the last bit, in every frame."""
-        mine, theirs = self.played, other.played
+        mine, theirs = self.replay, other.replay
         return np.array_equal(mine.states, theirs.states) and np.array_equal(mine.events, theirs.events)
 
 
@@ -79,11 +79,11 @@ def first_that(candidates: Iterator[T], agrees: Callable[[T], bool]) -> T:
 
 def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:
     """Play the keys in the original page. Raises BadInput if the page cannot be opened."""
-    with OriginalPage(page) as opened:
-        start, rest = opened.new_game(), opened.play(keys)
+    with OriginalPage(page) as original:
+        start, rest = original.new_game(), original.play(keys)
     states, events = (np.concatenate([getattr(start, name), getattr(rest, name)]) for name in ("states", "events"))
     return _game(keys, Replay(states, events))
 
 
-def _game(keys: NDArray[np.uint8], played: Replay) -> KeysGame:
-    return KeysGame(keys[: len(played.states) - 1], played)
+def _game(keys: NDArray[np.uint8], result: Replay) -> KeysGame:
+    return KeysGame(keys[: len(result.states) - 1], result)

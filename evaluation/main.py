@@ -19,7 +19,6 @@ from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy
-from ..policies.policy import Policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
@@ -47,19 +46,14 @@ def run(settings: EvaluateSettings) -> None:
             _run_policy(settings)
 
 
-def _policy_and_environment(settings: EvaluateSettings) -> tuple[Policy, EnvironmentSpec]:
-    assert settings.policy is not None
-    policy = load_policy(settings.policy, given=settings.environment.keys())
-    return policy, _environment(policy.environment, settings)
-
-
 def _run_policy(settings: EvaluateSettings) -> None:
     """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
     if settings.card:
         require_free(Path(settings.folder))
     use_one_thread()
-    policy, spec = _policy_and_environment(settings)
+    policy = load_policy(settings.policy, given=settings.environment.keys())
+    spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
     games = settings.games.playing(policy.greedy)
     if in_original:
@@ -76,14 +70,14 @@ def _run_policy(settings: EvaluateSettings) -> None:
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(
-            policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original, splits=True
+            policy, games, spec, lambda count: bar.update(task, completed=count), compare_if_original, splits=True
         )
         late = None
         if _delays(settings, spec):
             task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
             delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
-            asked = games.with_(max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
-            late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done), splits=True)
+            rolling = games.with_(max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
+            late = evaluate(policy, rolling, delayed, lambda count: bar.update(task, completed=count), splits=True)
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     more = {"simulator": agreement_json(agreements)} if in_original else {}
@@ -95,14 +89,14 @@ def _run_policy(settings: EvaluateSettings) -> None:
     if in_original:
         console.print(described(agreements))
     if late is not None:
-        found = late.summary()
+        figures = late.summary()
         console.print(
-            f"{settings.late:.0%} of the decisions one frame late, rolling starts: finished {found['finishes']} of "
-            f"{found['episodes']}, median {figure(found, 'median_seconds', 's')}"
+            f"{settings.late:.0%} of the decisions one frame late, rolling starts: finished {figures['finishes']} of "
+            f"{figures['episodes']}, median {figure(figures, 'median_seconds', 's')}"
         )
     film = _write_best(out, evaluation, console, settings.video)
-    shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
-    _print_report(write_atomic(out / REPORT, shown), console)
+    page = evaluation_page(evaluation, settings.policy, *_origin(settings), late=late, film=film)
+    _print_report(write_atomic(out / REPORT, page), console)
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
         console.print(f"card: {card} (the folder can be uploaded as it is)")
@@ -119,7 +113,7 @@ def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
     return settings.late > 0 and settings.world == SIMULATOR and able.idle_start and able.deterministic
 
 
-def _made_by(settings: EvaluateSettings) -> tuple[str, str]:
+def _origin(settings: EvaluateSettings) -> tuple[str, str]:
     """The command line that repeats this evaluation, and all settings."""
     return command_line("qwop-evaluate", settings), to_yaml(settings)
 
@@ -134,18 +128,18 @@ def write_report(path: Path, document: dict[str, object]) -> None:
     write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
-    """The policy's environment with the chosen settings, in the chosen world."""
-    task = {**own.settings, **chosen.environment}
-    if chosen.world != ORIGINAL:
+def _environment(own: EnvironmentSpec, settings: EvaluateSettings) -> EnvironmentSpec:
+    """The policy's environment with these settings, in their world."""
+    task = {**own.settings, **settings.environment}
+    if settings.world != ORIGINAL:
         return EnvironmentSpec(own.id, task)
     original = own.capabilities.original
     if original is None:
         raise BadInput(
-            f"world=original: {chosen.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
+            f"world=original: {settings.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
         )
-    chosen.original.require_possible("original.")
-    return EnvironmentSpec(original, {**task, **chosen.original.given()})
+    settings.original.require_possible("original.")
+    return EnvironmentSpec(original, {**task, **settings.original.given()})
 
 
 def _run_keys(name: str, settings: EvaluateSettings) -> None:
@@ -168,20 +162,20 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     if settings.world == ORIGINAL:
         with_other = "" if here.trigonometry == TRIGONOMETRIES[0] else f", by {here.trigonometry}'s sine and cosine"
         rows.append(("same in the simulator", f"yes, to the last bit{with_other}" if game.same_as(here) else "no"))
-    shown = Table(title=name, title_justify="left", show_header=False)
+    facts = Table(title=name, title_justify="left", show_header=False)
     for row in rows:
-        shown.add_row(*row)
-    digest = ("SHA-256 of all states", game.played.sha256)
+        facts.add_row(*row)
+    digest = ("SHA-256 of all states", game.replay.sha256)
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     write_report(out / FIGURES, {**document, **game.to_json()})
-    console.print(shown)
+    console.print(facts)
     console.print(": ".join(digest))  # whole, however narrow the terminal is
-    _print_report(write_atomic(out / REPORT, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
+    _print_report(write_atomic(out / REPORT, keys_page(game, name, [*rows, digest], *_origin(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
-            film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
+            film_keys(out / FILM, keys, lambda count, of: bar.update(task, completed=count, total=of))
         console.print(f"film: {out / 'best.mp4'}")
     console.print(next_command("qwop-watch", keys=name))
 
@@ -196,7 +190,7 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
         return None
     with progress_bar("pictures", console) as bar:
         task = bar.add_task("film of the best game", total=None)
-        path = out / FILM
-        why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
+        path, spec = out / FILM, evaluation.environment
+        why_not = film(path, best, spec, lambda count, of: bar.update(task, completed=count, total=of))
     console.print(f"no film: {why_not}" if why_not else f"film: {path}")
     return None if why_not else path

@@ -22,11 +22,11 @@ SHARES = "Curves of shares show the fraction of games up to a value."
 
 
 def evaluation_page(
-    evaluation: Evaluation, name: str, made_by: str, settings: str, *, late: Evaluation | None, film: Path | None
+    evaluation: Evaluation, name: str, command: str, settings: str, *, late: Evaluation | None, film: Path | None
 ) -> str:
     """The page of a policy's evaluation.
 
-    name: of the policy. made_by: the command line; settings: as YAML. late: the same with late decisions. film: of the
+    name: of the policy. command: its line; settings: as YAML. late: the same with late decisions. film: of the
     best game, shown where the player cannot draw it.
     """
     columns, rows = figure_rows(evaluation)
@@ -43,42 +43,42 @@ def evaluation_page(
         f'<p class="note">{EXACT if evaluation.exact else BETWEEN}{SHARES}</p>',
         f'<div class="charts">{"".join(charts({"": evaluation.judged}, late))}</div>',
         _games(evaluation.results),
-        origin(made_by, settings),
+        origin(command, settings),
     ]
     return page(f"{name}: evaluation", "".join(parts))
 
 
-def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], made_by: str, settings: str) -> str:
+def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], command: str, settings: str) -> str:
     """The page of a game of given keys, with `rows` of facts about it."""
-    shown = player([Clip(name, rows_of_replay(game.played, game.keys))])
+    clip = player([Clip(name, rows_of_replay(game.replay, game.keys))])
     return page(
-        f"{name}: replay", f"<h1>{escape(name)}</h1>{facts(rows)}<h2>Game</h2>{shown}{origin(made_by, settings)}"
+        f"{name}: replay", f"<h1>{escape(name)}</h1>{facts(rows)}<h2>Game</h2>{clip}{origin(command, settings)}"
     )
 
 
 def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = None) -> list[str]:
     """Charts of games, given by the names of their lines; an empty text for a chart without data."""
-    named = dict(games)
+    lines = dict(games)
     if late is not None:
-        named = {**{name or "in time": results for name, results in games.items()}, "late decisions": late.judged}
-    runs = all(one.metres is not None for results in named.values() for one in results)
+        lines = {**{name or "in time": results for name, results in games.items()}, "late decisions": late.judged}
+    runs = all(one.metres is not None for results in lines.values() for one in results)
 
     def shares(values: str) -> dict[str, Points]:
-        return {name: shares_below(_numbers(results, values)) for name, results in named.items()}
+        return {name: shares_below(_numbers(results, values)) for name, results in lines.items()}
 
-    drawn = []
+    parts = []
     if runs:
-        drawn += [
-            line_chart("share of games finished, by time", _finishes(named), [], "seconds"),
+        parts += [
+            line_chart("share of games finished, by time", _finishes(lines), [], "seconds"),
             line_chart("share of games, by distance", shares("metres"), [], "metres"),
             line_chart(
-                "time by the place, median, s", {name: _splits(ones) for name, ones in named.items()}, [], "metres"
+                "time by the place, median, s", {name: _splits(ones) for name, ones in lines.items()}, [], "metres"
             ),
             line_chart(
                 "time of finished games, s", _by_start(games), [], "idle frames before the first key", dots=True
             ),
         ]
-    return [*drawn, line_chart("share of games, by return", shares("reward"), [], "return")]
+    return [*parts, line_chart("share of games, by return", shares("reward"), [], "return")]
 
 
 def best_game(evaluation: Evaluation, film: Path | None) -> str:
@@ -100,10 +100,10 @@ def _numbers(results: Sequence[GameResult], name: str) -> "np.ndarray[tuple[int]
     return np.array([getattr(one, name) for one in results], dtype=np.float64)
 
 
-def _finishes(named: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
+def _finishes(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
     """Share of all games that have finished by each time."""
     lines = {}
-    for name, results in named.items():
+    for name, results in games.items():
         ended = [one for one in results if one.finished]
         share = len(ended) / len(results)
         lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(ended, "seconds"))]
@@ -126,11 +126,11 @@ def _by_start(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
     """Time of each finished game by its idle frames; the median where several games have the same."""
     lines = {}
     for name, results in games.items():
-        found: dict[int, list[float]] = {}
+        times: dict[int, list[float]] = {}
         for one in results:
             if one.finished and one.idle_frames is not None and one.seconds is not None:
-                found.setdefault(one.idle_frames, []).append(one.seconds)
-        lines[name] = [(float(frames), float(np.median(seconds))) for frames, seconds in sorted(found.items())]
+                times.setdefault(one.idle_frames, []).append(one.seconds)
+        lines[name] = [(float(frames), float(np.median(seconds))) for frames, seconds in sorted(times.items())]
     return lines
 
 

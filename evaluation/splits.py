@@ -29,8 +29,8 @@ class Splits:
 
 def splits_of(keys: NDArray[np.uint8]) -> Splits:
     """Play these keys, uint8 [n], of every frame of a game again and take its times, to the frame."""
-    played = replay(keys)
-    return splits_along(played.events[1:, SCORE], played.states[1:, _TORSO, 0] / UNITS_A_METRE, keys)
+    game = replay(keys)
+    return splits_along(game.events[1:, SCORE], game.states[1:, _TORSO, 0] / UNITS_A_METRE, keys)
 
 
 def splits_along(score: NDArray[np.float64], metres: NDArray[np.float64], keys: NDArray[np.uint8]) -> Splits:

@@ -16,10 +16,10 @@ INTERVAL = "(95 %: "
 def table(evaluation: Evaluation, title: str) -> Table:
     """The figures of each kind of start side by side, as a table to print."""
     columns, rows = figure_rows(evaluation)
-    shown = Table("", *columns, title=f"{title}, {how(evaluation)}\n{evaluation.environment}", title_justify="left")
+    figures = Table("", *columns, title=f"{title}, {how(evaluation)}\n{evaluation.environment}", title_justify="left")
     for row in rows:
-        shown.add_row(*row)
-    return shown
+        figures.add_row(*row)
+    return figures
 
 
 def how(evaluation: Evaluation) -> str:
@@ -36,9 +36,9 @@ def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
 
 def rows_of(columns: Sequence[dict[str, Any]], evaluation: Evaluation) -> list[list[str]]:
     """The name of each figure that games like those of `evaluation` have, and its value in each of the columns."""
-    played = "every start once" if evaluation.exact else f"drawn by seed {evaluation.settings.seed}"
+    games = "every start once" if evaluation.exact else f"drawn by seed {evaluation.settings.seed}"
     rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("games", lambda of: f"{of['episodes']}, {played}"),
+        ("games", lambda of: f"{of['episodes']}, {games}"),
     ]
     if evaluation.has_metres:
         rows += [
@@ -60,17 +60,17 @@ def rows_of(columns: Sequence[dict[str, Any]], evaluation: Evaluation) -> list[l
 
 def headline(evaluation: Evaluation) -> list[tuple[str, str]]:
     """The most important figures, (name, figure), with the start that they count if the games have several."""
-    found = evaluation.summary()
+    summary = evaluation.summary()
     if not evaluation.has_metres:
         names = {"mean return": "mean_return", "best return": "best_return"}
-        return [("games", f"{found['episodes']:,}"), *((name, f"{found[key]:.2f}") for name, key in names.items())]
-    seconds = [("median time", found["median_seconds"]), ("best time", found["best_seconds"])]
+        return [("games", f"{summary['episodes']:,}"), *((name, f"{summary[key]:.2f}") for name, key in names.items())]
+    seconds = [("median time", summary["median_seconds"]), ("best time", summary["best_seconds"])]
     figures = [
-        ("games finished", f"{found['finishes']:,} of {found['episodes']:,}"),
+        ("games finished", f"{summary['finishes']:,} of {summary['episodes']:,}"),
         *((name, f"{second:.2f} s") for name, second in seconds if second is not None),
-        ("best distance", f"{found['best_metres']:.2f} m"),
+        ("best distance", f"{summary['best_metres']:.2f} m"),
     ]
-    counted = "" if found["episodes"] == len(evaluation.results) else ", any start"
+    counted = "" if summary["episodes"] == len(evaluation.results) else ", any start"
     return [(f"{name}{counted}", value) for name, value in figures]
 
 

@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from ..common.command_line import clone_next, next_command, unused
 from ..common.errors import BadInput
@@ -42,28 +41,20 @@ MOST_FILMS = 5
 def run(settings: WatchSettings) -> None:
     """Show the game, or write it as a page or a film."""
     console = plain_console()
-    if settings.out is None:
-        _show(settings, None, console)
-        return
-    require_writable_folder(Path(settings.out).parent, "out")
-    _show(settings, Path(settings.out), console)
-
-
-def _show(settings: WatchSettings, out: Path | None, console: Console) -> None:
-    if out is not None and out.suffix == FILM:
+    if settings.out is not None:
+        require_writable_folder(Path(settings.out).parent, "out")
+    if settings.out is not None and Path(settings.out).suffix == FILM:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
-            _write_film(out, settings, lambda done, of: bar.update(task, completed=done, total=of))
-        console.print(f"film: {out}")
-        console.print(_next(settings))
-        return
-    shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
-    write_atomic(
-        shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
-    )
-    console.print(f"page: {shown}")
-    if out is None:
-        open_page(shown.as_uri(), seconds=5)
+            _write_film(Path(settings.out), settings, lambda count, of: bar.update(task, completed=count, total=of))
+        console.print(f"film: {settings.out}")
+    else:
+        path = Path(settings.out or tempfile.mkdtemp(prefix="qwop-watch-") + "/watch.html")
+        text = _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
+        write_atomic(path, text)
+        console.print(f"page: {path}")
+        if settings.out is None:
+            open_page(path.as_uri(), seconds=5)
     console.print(_next(settings))
 
 
@@ -93,18 +84,17 @@ def _page_of_films(settings: WatchSettings) -> str:
     with tempfile.TemporaryDirectory(prefix="qwop-watch-") as folder:
         film = Path(folder) / "film.mp4"
         if settings.policy is not None:
-            title, parts = f"A game of {settings.policy}", []
-            _write_film(film, settings, lambda done, of: None)
-            parts.append(video(film))
+            _write_film(film, settings, lambda count, of: None)
+            title, parts = f"A game of {settings.policy}", [video(film)]
         else:
             dataset = _dataset(settings)
             count = min(MOST_FILMS, len(dataset))
             title, parts = f"{settings.dataset}: {dataset.info.environment.id}", []
             for path in dataset.files[:count]:
                 episode = episode_number(path)
-                _write_film(film, settings.with_(episode=episode), lambda done, of: None)
-                (shown,) = dataset.select([dataset.files.index(path)])
-                parts.append(f"<h2>{escape(clip_title(shown, episode))}</h2>{video(film)}")
+                _write_film(film, settings.with_(episode=episode), lambda count, of: None)
+                (game,) = dataset.select([dataset.files.index(path)])
+                parts.append(f"<h2>{escape(clip_title(game, episode))}</h2>{video(film)}")
             if count < len(dataset):
                 parts.append(f'<p class="note">The first {count} of {len(dataset)}; episode= shows another.</p>')
     return page(title, f"<h1>{escape(title)}</h1>{''.join(parts)}")
@@ -144,8 +134,8 @@ def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int
         if episode.keys is not None:
             film_replay(out, replay_episode(episode), np.concatenate(episode.keys), progress)
         elif episode.seed is not None:
-            played = (episode.seed, episode.actions, episode.observations)
-            why_not = film_actions(out, dataset.info.environment, *played, progress)
+            spec, seed = dataset.info.environment, episode.seed
+            why_not = film_actions(out, spec, seed, episode.actions, episode.observations, progress)
         else:
             why_not = f"{dataset.files[0]} has neither keys nor a seed to play it again by"
     if why_not:
