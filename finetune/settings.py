@@ -193,14 +193,11 @@ class FinetuneSettings(Settings):
         place, name = f"schedule.phases.{phase.name}", phase.algorithm.get("name", option_of(now[0]))
         if name not in ALGORITHMS:
             raise BadInput(f"{place}.algorithm.name={quoted(name)}: expected {one_of([*ALGORITHMS])}")
-        before = (
-            {} if "name" in phase.algorithm else to_plain(now[0]),
-            {} if "name" in phase.algorithm else to_plain(now[1]),
-        )
-        algorithm = read(
-            ALGORITHMS[name].settings, {**before[0], **phase.algorithm, "name": name}, f"{place}.algorithm"
-        )
-        return algorithm, read(ALGORITHMS[name].loop, {**before[1], **phase.loop, "name": name}, f"{place}.loop")
+        begun = [{} if "name" in phase.algorithm else to_plain(one) for one in now]
+        algorithm = {**begun[0], **phase.algorithm, "name": name}
+        loop = {**begun[1], **phase.loop, "name": name}
+        kind = ALGORITHMS[name]
+        return read(kind.settings, algorithm, f"{place}.algorithm"), read(kind.loop, loop, f"{place}.loop")
 
     @cached_property
     def falling(self) -> "FinetuneSettings | None":

@@ -35,16 +35,18 @@ class WeightAverage:
     @property
     def network(self) -> Network:
         """A copy of the network with the mean of its weights; the network itself if none were added."""
-        return _set_weights(copy.deepcopy(self._network), self._mean()) if self._count else self._network
+        return self._set_mean(copy.deepcopy(self._network)) if self._count else self._network
 
     def settle(self) -> None:
         """Set the network's weights to the mean, if any were added, and reset it."""
         if self._count:
-            _set_weights(self._network, self._mean())
+            self._set_mean(self._network)
         self._sums, self._count = [], 0
 
-    def _mean(self) -> tuple[Tensor, ...]:
-        return torch._foreach_div(self._sums, self._count)
+    @torch.no_grad()
+    def _set_mean(self, network: Network) -> Network:
+        torch._foreach_copy_(list(network.parameters()), torch._foreach_div(self._sums, self._count))
+        return network
 
     def get_state(self) -> dict[str, object]:
         return {"sums": [one.clone() for one in self._sums], "count": self._count}
@@ -53,12 +55,6 @@ class WeightAverage:
         self._count = int(state["count"])
         pairs = zip(state["sums"], self._weights, strict=self._count > 0)
         self._sums = [one.to(in_float64(like).device) for one, like in pairs]
-
-
-@torch.no_grad()
-def _set_weights(network: Network, weights: tuple[Tensor, ...]) -> Network:
-    torch._foreach_copy_(list(network.parameters()), weights)
-    return network
 
 
 SHARE = 0.1
