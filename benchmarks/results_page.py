@@ -17,6 +17,9 @@ from qwop.compare.report import markdown_table, tables_of
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
 
+LEFT_OUT = ("seeds", "interquartile mean", "probability of improvement")
+"""Columns that the page of a comparison has, and this page has not."""
+
 MARK = "<!-- below: python benchmarks/results_page.py -->\n"
 
 
@@ -32,7 +35,13 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
     """Yield title, tables, and the origin of one comparison."""
     yield f"## {parse_yaml((HERE / f'{name}.yaml').read_text(encoding='utf-8'))['title']}\n"
     for heading, names, cells in tables_of(results["lines"], results["milestones"]):
-        columns = [0, 2] if {row[1] for row in cells} == {"1 of 1"} else range(len(names))  # one seed: the figure alone
+        if "metres" in heading:  # of games that mostly finish
+            continue
+        columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
+        if "milestones" in heading:  # the last one that a row reached
+            cells, columns = [row for row in cells if row[0] == cells[-1][0]], [*range(len(names))]
+        elif {row[1] for row in cells} == {"1 of 1"}:  # one seed: the figure alone
+            columns = [0, 2]
         rows = [[row[place] for place in columns] for row in [names, *cells]]
         yield f"{heading}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]

@@ -82,8 +82,8 @@ def markdown_of(rows: Rows, tables: Sequence[Table], notes: Sequence[str]) -> st
 
 def markdown_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
-    table = [names, ["---"] * len(names), *([one.replace("|", "\\|") for one in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in table)
+    above, *lines = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in (names, *rows))
+    return "\n".join([f"| {above} |", f"|{'---|' * len(names)}", *(f"| {line} |" for line in lines)])
 
 
 def _commands(rows: Rows) -> dict[str, str]:

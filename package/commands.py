@@ -60,7 +60,7 @@ finetune: Command[Any] = Command(
     "in and removes.",
     examples=[
         ("qwop-finetune schedule=kurodo", "after qwop-pretrain; schedule.scale=0.1 makes it ten times shorter"),
-        ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
+        ("qwop-finetune schedule=from-clone policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
         ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
         (
             "qwop-finetune environment=LunarLander-v3 schedule.decisions=300000",
@@ -113,7 +113,7 @@ search: Command[Any] = Command(
             "another way from the hurdle on; the faster game stays the best",
         ),
         ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
-        ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
+        ("qwop-finetune demonstrations=runs/found/games schedule=from-clone", "the games found are demonstrations"),
     ],
 )
 
