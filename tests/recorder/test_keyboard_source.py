@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.recorder.keyboard_source import LiveGame, open_keyboard
-from qwop.recorder.settings import KeyboardSettings
+from qwop.recorder.keyboard_source import LiveGame
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -134,19 +132,6 @@ main()
     assert len(err.strip().splitlines()) == 1
     assert "keys reach the window, but pynput hears none: Wayland" in err
     assert not (tmp_path / "games").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"episodes": 0}, "episodes=0"),
-        ({"epsilon": 0.0}, "epsilon=0"),
-        ({"reward": "money"}, "reward=money"),
-    ],
-)
-def test_invalid_settings_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=said):
-        open_keyboard(KeyboardSettings(**settings), tmp_path / "games")
 
 
 @pytest.mark.slow

@@ -67,21 +67,54 @@ def test_the_configuration_of_every_recording_is_kept(cartpole: Path, tmp_path: 
     assert len(open_dataset(tmp_path / "dataset")) == 5
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["source=import"], r"source\.files is not set"),
-        (["source=import", "source.files=demo.npz"], r"source\.files=demo\.npz: expected paths"),
-        (["source=import", "source.files=[{demo}]", "source.epsilon=2"], r"source\.epsilon=2"),
-        (["source=import", "source.files=[{demo}]", "+source.speed=2"], r"source\.speed: no such setting"),
-        (["source=import", "source.files=[{demo}]", "source.epsilon=much"], r"source\.epsilon=much: expected a number"),
-        (["source=policy", "source.episodes=5"], r"source\.policy is not set"),
-        (["source=policy", "source.policy={demo}"], r"demo\.npz"),
-    ],
-)
-def test_bad_settings_write_nothing(demo: Path, tmp_path: Path, overrides: list[str], message: str) -> None:
+REFUSED = [
+    ("page source.epsilon=0", "epsilon=0"),
+    ("page source.port=70000", "port=70000"),
+    ("page source.frames_per_step=0", "frames_per_step=0"),
+    ("page source.reward=fast", "reward=fast"),
+    ("page source.observation_lag=2", "observation_lag=2"),
+    ("page source.ghost=no/such/dataset", "no/such/dataset"),
+    ("page source.policy={pole}", r"plays CartPole-v1\(\), not QWOP; give source=environment"),
+    ("environment source.id=QWOP-v1", "source=page plays QWOP"),
+    ("environment source.id=Pendulum-v1", r"expected Discrete\(n\)"),
+    ("environment source.id=NoSuchThing-v0", "NoSuchThing"),
+    ("environment source.id=no_such_module:CartPole-v1", "the module no_such_module cannot be imported"),
+    ("environment source.id=CartPole-v1 source.actions={{ArrowUp:2}}", "ArrowUp is 2, expected an action from 0 to 1"),
+    ("environment source.id=CartPole-v1 source.actions={{Up:1}}", "Up is no key"),
+    ("environment source.id=CartPole-v1 source.actions={{r:1}}", "r is a key of the page itself"),
+    ("environment source.id=CartPole-v1 source.default_action=2", "default_action=2"),
+    ("environment source.id=CartPole-v1 source.fps=0", "fps=0"),
+    ("environment source.id=CartPole-v1 source.policy=champion", r"give source\.id=QWOP-v1"),
+    ("keyboard source.episodes=0", "episodes=0"),
+    ("keyboard source.epsilon=0", "epsilon=0"),
+    ("keyboard source.reward=money", "reward=money"),
+    ("browser", r"source\.url and source\.folder: neither given"),
+    ("browser source.folder=nowhere", r"source\.folder=nowhere"),
+    ("browser source.folder={fake} source.episodes=0", "episodes=0"),
+    ("browser source.folder={fake} source.policy=missing.safetensors", r"missing\.safetensors"),
+    ("browser source.folder={fake} source.policy={pole}", "plays CartPole-v1"),
+    ("import", r"source\.files is not set"),
+    ("import source.files=demo.npz", r"source\.files=demo\.npz: expected paths"),
+    ("import source.files=[{demo}] source.epsilon=2", r"source\.epsilon=2"),
+    ("import source.files=[{demo}] +source.speed=2", r"source\.speed: no such setting"),
+    ("import source.files=[{demo}] source.epsilon=much", r"source\.epsilon=much: expected a number"),
+    ("policy source.episodes=5", r"source\.policy is not set"),
+    ("policy source.policy={demo}", r"demo\.npz"),
+    ("policy source.policy=nothing.safetensors", r"nothing\.safetensors: no such file"),
+    ("policy source.policy={pole} source.episodes=0", "episodes=0: expected a whole number, at least 1"),
+    ("policy source.policy={pole} source.num_envs=0", "num_envs=0: expected a whole number from 1"),
+    ("policy source.policy={pole} source.seed=-1", "seed=-1: expected a whole number from 0"),
+    ("policy source.policy={pole} source.max_idle_frames=5", r"source\.max_idle_frames=5: CartPole-v1 has no idle"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED, ids=[line for line, _ in REFUSED])
+def test_bad_settings_write_nothing(
+    demo: Path, cartpole: Path, fake: Path, tmp_path: Path, line: str, message: str
+) -> None:
+    words = f"source={line}".format(demo=demo, pole=cartpole, fake=fake).split()
     with pytest.raises(BadInput, match=message) as caught:
-        record(*(override.format(demo=demo) for override in overrides), f"dataset={tmp_path / 'dataset'}")
+        record(*words, f"dataset={tmp_path / 'dataset'}")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "dataset").exists()
 

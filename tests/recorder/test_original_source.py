@@ -107,27 +107,6 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     assert [key for key in order if key in (6, 1, 8)] == [6, 1, 8]
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({}, r"source\.url and source\.folder: neither given"),
-        ({"folder": "nowhere"}, r"source\.folder=nowhere"),
-        ({"folder": "{fake}", "episodes": 0}, r"episodes=0"),
-        ({"folder": "{fake}", "epsilon": 0.0}, r"epsilon=0"),
-        ({"folder": "{fake}", "policy": "missing.safetensors"}, r"missing\.safetensors"),
-        ({"folder": "{fake}", "policy": "{pole}"}, "plays CartPole-v1"),
-        ({"folder": "{fake}", "reward": "money"}, "reward=money"),
-    ],
-)
-def test_invalid_settings_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
-    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    words = {"fake": fake, "pole": save_policy(tmp_path / "pole.safetensors", pole)}
-    named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
-    with pytest.raises(BadInput, match=said):
-        open_browser_source(BrowserSettings(**named), tmp_path / "games")
-    assert not (tmp_path / "games").exists()
-
-
 def test_a_page_without_the_game_writes_nothing(chromium: None, fake: Path, policy_file: Path, tmp_path: Path) -> None:
     page = str(fake / "empty.html")
     settings = BrowserSettings(folder=page, policy=str(policy_file), timeout=0.5)

@@ -163,22 +163,6 @@ def test_games_with_other_idle_frames_are_numbered_apart(tmp_path: Path, runner:
         assert sorted(by_number(record(tmp_path, policy=runner, episodes=2, max_idle_frames=most))) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"policy": ""}, "policy=: expected"),
-        ({"policy": "nothing.safetensors"}, r"nothing\.safetensors: no such file"),
-        ({"episodes": 0}, "episodes=0: expected a whole number, at least 1"),
-        ({"num_envs": 0}, "num_envs=0: expected a whole number from 1"),
-        ({"seed": -1}, "seed=-1: expected a whole number from 0"),
-        ({"max_idle_frames": 5}, r"source\.max_idle_frames=5: CartPole-v1 has no idle frames"),
-    ],
-)
-def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        open_policy(PolicySettings(**{"policy": cartpole, **change}), tmp_path)
-
-
 def test_a_policy_of_an_unknown_environment_is_refused_at_once(tmp_path: Path) -> None:
     path = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
     with pytest.raises(BadInput, match="Nowhere"):

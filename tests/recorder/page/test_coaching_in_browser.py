@@ -89,7 +89,7 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page.press("t")
     page.wait_until(lambda: seconds(page) > stands + 0.2, "going on")  # a line on which nothing is played is no episode
     page.press("r")
-    page.wait_until(lambda: len(page.games()) >= 3, "written")
+    page.wait_until(lambda: len(page.recorded()) >= 3, "written")
     assert page.browser.get_log("browser") == []
     said = page.stop()
     assert "branches" in said
@@ -132,9 +132,9 @@ def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
     page.wait("over")
     page.keys().key_up("q").key_up("p").perform()
     page.wait_until(lambda: "ecorded as game" in page.text("detail"), "recorded")
-    count = len(page.games())
+    count = len(page.recorded())
     page.press("x")
-    page.wait_until(lambda: len(page.games()) == count - 1, "discarded")
+    page.wait_until(lambda: len(page.recorded()) == count - 1, "discarded")
     page.press(BACKSPACE)  # not in a game that was discarded
     time.sleep(0.2)
     assert page.state == "over"
@@ -184,7 +184,7 @@ def test_a_policy_is_corrected_by_touch_alone(phone: Any, tmp_path: Path) -> Non
         tap(phone, "#close")
         assert page.state == "paused"  # since the list was opened
         tap(phone, '[data-do="restart"]')
-        page.wait_until(lambda: len(page.games()) >= 2, "written")
+        page.wait_until(lambda: len(page.recorded()) >= 2, "written")
         assert phone.get_log("browser") == []
     finally:
         page.stop()

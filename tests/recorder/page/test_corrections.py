@@ -11,7 +11,6 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
@@ -26,7 +25,6 @@ from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.main import open_source
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_play import repeats_games
-from qwop.recorder.page.environment_source import open_environment
 from qwop.recorder.page.messages import NOBODY
 from qwop.recorder.page.messages import POLICY_ACTS as ACTS
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
@@ -281,10 +279,3 @@ def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(recordi
         page.send("start")
         assert page.total == 0
     recording.wait_for_games(1)
-
-
-def test_another_environment_than_the_policys_is_refused(tmp_path: Path, cartpole: Path) -> None:
-    with pytest.raises(BadInput, match=r"give source\.id=QWOP-v1"):
-        open_environment(EnvironmentPageSettings(id="CartPole-v1", policy="champion"), tmp_path / "data")
-    with pytest.raises(BadInput, match=r"plays CartPole-v1\(\), not QWOP; give source=environment"):
-        open_source(RecorderPageSettings(policy=str(cartpole)), tmp_path / "data")

@@ -12,7 +12,6 @@ import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
-from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.envs.capabilities import NONE
@@ -197,28 +196,6 @@ def test_keys_come_from_the_setting_from_the_environment_or_are_digits() -> None
     assert given == KeyMap({frozenset(["a"]): 0, frozenset(["Space", "ArrowUp"]): 2}, 1, own.names)
     blackjack = gymnasium.make("Blackjack-v1")
     assert key_map(blackjack, 2, {}, None) == KeyMap({frozenset(["0"]): 0, frozenset(["1"]): 1}, None)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"id": "QWOP-v1"}, "source=page plays QWOP"),
-        ({"id": "Pendulum-v1"}, r"expected Discrete\(n\)"),
-        ({"id": "NoSuchThing-v0"}, "NoSuchThing"),
-        ({"id": "no_such_module:CartPole-v1"}, "the module no_such_module cannot be imported"),
-        ({"id": "CartPole-v1", "actions": {"ArrowUp": 2}}, "ArrowUp is 2, expected an action from 0 to 1"),
-        ({"id": "CartPole-v1", "actions": {"Up": 1}}, "Up is no key"),
-        ({"id": "CartPole-v1", "actions": {"r": 1}}, "r is a key of the page itself"),
-        ({"id": "CartPole-v1", "default_action": 2}, "default_action=2"),
-        ({"id": "CartPole-v1", "fps": 0}, "fps=0"),
-    ],
-)
-def test_wrong_settings_are_refused_before_anything_is_opened(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        open_environment(EnvironmentPageSettings(**settings), tmp_path / "dataset")
-    assert list(tmp_path.iterdir()) == []
 
 
 class Failing(gymnasium.Env[Any, Any]):

@@ -109,7 +109,7 @@ def test_a_policy_is_corrected_by_keys(browser: Any, tmp_path: Path) -> None:
         page.press("m")
         assert page.text("speed") == "1/2 speed"
         page.press("r")
-        page.wait_until(lambda: len(page.games()) >= 2, "written")
+        page.wait_until(lambda: len(page.recorded()) >= 2, "written")
         assert page.browser.get_log("browser") == []
     finally:
         page.stop()
@@ -152,7 +152,7 @@ def test_an_atari_game_is_played_cloned_and_watched(open_page: Callable[..., Rec
         page.press("r")  # the game before is kept, as far as it was played
         page.wait("playing")
         page.keys().key_down(" ").pause(0.2).key_up(" ").key_down("d").pause(0.3).key_up("d").perform()
-        page.wait_until(lambda of=number: len(page.games()) == of, "written")
+        page.wait_until(lambda of=number: len(page.recorded()) == of, "written")
     page.stop()
     games = open_dataset(page.folder)
     assert games.info.observation.shape == (128,)

@@ -48,11 +48,8 @@ class Page(RecordingPage):
         self.wait("over")
 
     def wait_for_games(self, count: int) -> list[Any]:
-        self.wait_until(lambda: len(self.games()) == count, f"{count} games")
+        self.wait_until(lambda: len(self.recorded()) == count, f"{count} games")
         return list(open_dataset(self.folder))
-
-    def click(self, selector: str) -> None:
-        self.browser.find_element("css selector", selector).click()
 
     def of_first(self, action: str) -> None:
         """Click a button of the list's first game."""
@@ -69,7 +66,7 @@ class Page(RecordingPage):
 
 
 def outcomes(page: Page) -> list[str]:
-    return [episode.outcome for episode in open_dataset(page.folder)] if page.games() else []
+    return [episode.outcome for episode in open_dataset(page.folder)] if page.recorded() else []
 
 
 @pytest.fixture
@@ -120,7 +117,7 @@ def test_games_are_watched_raced_against_discarded_and_had_back(page: Page) -> N
     page.wait("ready")
     page.press("l")
     page.of_first("discard")
-    page.wait_until(lambda: len(page.games()) == 1, "discarded")
+    page.wait_until(lambda: len(page.recorded()) == 1, "discarded")
     page.browser.execute_script("document.querySelector('#drawer').close()")
     page.click("#toast button")
     first, again = page.wait_for_games(2)
@@ -134,7 +131,7 @@ def test_a_page_that_is_reloaded_loses_nothing_and_records_nothing_twice(page: P
     (episode,) = page.wait_for_games(1)
     assert episode.outcome == "stopped"
     page.wait_until(lambda: page.unsent() == 0, "confirmed")
-    assert len(page.games()) == 1
+    assert len(page.recorded()) == 1
     assert not [*page.folder.glob("aside/*-discarded.aside")]
 
 
@@ -152,7 +149,7 @@ def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Pag
     other = Page(page.browser, tmp_path / "other", port)
     other.wait_until(lambda: f"wait here for the recorder of {page.folder}" in other.text("toast"), "said")
     other.stop()
-    assert other.games() == []
+    assert other.recorded() == []
     again = Page(page.browser, page.folder, port)
     try:
         again.wait_until(
@@ -187,7 +184,7 @@ def test_a_dropped_file_of_keys_is_recorded(page: Page) -> None:
         (episode,) = page.wait_for_games(1)
         page.wait_until(lambda: page.unsent() == 0, "confirmed")
     assert (episode.outcome, episode.source) == ("finished", "champion_keys.txt")
-    assert len(page.games()) == 1
+    assert len(page.recorded()) == 1
 
 
 def test_stopping_is_said_on_the_page_and_ends_with_a_summary(page: Page) -> None:

@@ -1,7 +1,6 @@
 """`source=page` as the recorder opens it."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,25 +15,6 @@ def record(folder: Path, frames_per_step: int = 3) -> None:
     info = qwop_info(frames_per_step=frames_per_step, reward="shaped", observation_lag=0)
     keys = np.full(12, 1, np.uint8)
     DatasetWriter(folder, info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"epsilon": 0}, "epsilon=0"),
-        ({"port": 70000}, "port=70000"),
-        ({"frames_per_step": 0}, "frames_per_step=0"),
-        ({"reward": "fast"}, "reward=fast"),
-        ({"observation_lag": 2}, "observation_lag=2"),
-        ({"ghost": "no/such/dataset"}, "no/such/dataset"),
-    ],
-)
-def test_wrong_settings_are_refused_before_anything_is_opened(
-    settings: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        open_page(RecorderPageSettings(**settings), tmp_path / "dataset")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_dataset_with_other_settings_is_refused_naming_them(tmp_path: Path) -> None:
