@@ -66,10 +66,7 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     """The results of the rounds that are over, in order; BadInput if one of them is missing."""
     found: list[Mapping[str, Any]] = []
     while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
-        result = read_json(path, MEGABYTE, "put it back")
-        if not isinstance(result, dict) or not isinstance(result.get("said"), str):
-            raise BadInput(f"{path}: not the result of a round; put it back, or remove it to measure the round again")
-        found.append(result)
+        found.append(read_json(path, MEGABYTE, "put it back, or remove it to measure the round again"))
     if len([*out.glob(f"round-*/{RESULT}")]) > len(found):  # measured again, it could replace a later round's policy
         raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
     return found
@@ -100,8 +97,9 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
         return
     if any(out.glob("round-*")):  # whose policy would be overwritten
         raise BadInput(f"{out / START}: missing, though a round has begun; put it back, or give another out")
-    source = None if settings.policy is None else policy_path(settings.policy)
-    if source is None:
+    if settings.policy is not None:
+        source = policy_path(settings.policy)
+    else:
         console.print("making a policy to correct: a clone of the champion's games", highlight=False)
         source = _cloned(out / CLONE, settings.seed, f"dataset={CHAMPION}")
     write_atomic(out / POLICY, source.read_bytes())

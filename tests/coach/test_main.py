@@ -103,26 +103,16 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
     assert "began with another one" in done.err
 
 
-@pytest.mark.parametrize(
-    ("first", "said"),
-    [
-        (None, "missing, though a later round is over; put it back, or give another out"),
-        ("[]", "not the result of a round; put it back, or remove it"),
-        ('{"said": null}', "not the result of a round; put it back, or remove it"),
-    ],
-)
 def test_a_round_without_its_result_is_not_made_again_after_later_ones(
-    first: str | None, said: str, policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
 ) -> None:
     out = tmp_path / "rounds"
-    for number, result in ((1, first), (2, '{"said": "better"}')):
-        (out / f"round-{number}").mkdir(parents=True)
-        if result is not None:
-            (out / f"round-{number}" / "result.json").write_text(result)
+    (out / "round-2").mkdir(parents=True)
+    (out / "round-2" / "result.json").write_text('{"said": "better"}')
     (out / "start.safetensors").write_bytes(policy.read_bytes())
     done = run_command(main, f"policy={policy}", f"out={out}")
     assert done.code == 2
-    assert f"{out}/round-1/result.json: {said}" in done.err
+    assert f"{out}/round-1/result.json: missing, though a later round is over; put it back, or give" in done.err
 
 
 def test_rounds_without_their_first_policy_keep_the_newest_one(
