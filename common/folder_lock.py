@@ -140,9 +140,9 @@ def _leftovers(folders: Sequence[Path]) -> Iterator["os.DirEntry[str]"]:
 
 
 def _require_empty(folder: Path, setting: str, place: Path) -> None:
-    remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and not all(LEFTOVER.fullmatch(path.name) for path in folder.iterdir()):
         raise BadInput(f"{setting}={place}: is not empty; give {setting}= a new folder")
+    remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
 
 
 @contextmanager

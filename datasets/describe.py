@@ -1,5 +1,9 @@
-"""`qwop-dataset describe`: a dataset's card, and a description that was lost."""
+"""`qwop-dataset describe`: a dataset's card, `README.md`, with the front matter that Hugging Face's hub reads, and a
+description that was lost."""
 
+import html
+import os
+import re
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +16,25 @@ from ..common.command_line import next_command
 from ..common.files import write_atomic
 from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
+from ..common.reading import MEGABYTE, read_bytes
 from ..common.settings import HomePath, Settings
-from .card import write_card
-from .folder import DESCRIPTION, episode_files, to_text
+from .columns import COLUMN_MEANINGS, arrow_schema
+from .folder import DESCRIPTION, EPISODES, episode_files, to_text
 from .parquet import description_in
 from .reader import open_dataset
+from .schema import DatasetInfo
 from .summary import Summary
+
+CARD = "README.md"
+
+BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
+"""Text between these lines is derived from the files; everything else belongs to its author."""
+
+_FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+_FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+
+_OTHER_ENCODINGS = "surrogateescape"
+"""Keeps an author's bytes that are not UTF-8."""
 
 
 class DescribeSettings(Settings):
@@ -45,6 +62,93 @@ def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
     summary = open_dataset(folder).summary()
     write_card(folder, summary, named)
     return summary
+
+
+def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None = None) -> None:
+    """Write the card, or update its derived part; the text around it stays.
+
+    named: entries of the front matter that are set, such as the licence.
+    """
+    text = _read(folder / CARD)
+    new = facts(summary)
+    if text is None:
+        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{_about(summary.info)}\n\n{new}\n"
+    elif _FACTS.search(text):
+        text = _FACTS.sub(lambda _: new, text, count=1)
+    else:
+        text = f"{text.rstrip()}\n\n{new}\n"
+    if named and not _FRONT.match(text):
+        text = f"{front_matter(summary)}\n{text}"
+    for name, value in (named or {}).items():
+        text = _with_entry(text, name, value)
+    write_atomic(folder / CARD, text.encode(errors=_OTHER_ENCODINGS))
+
+
+def card_is_true(folder: Path, summary: Summary) -> bool | None:
+    """True if the derived part of the card is up to date; None without a card or such a part."""
+    text = _read(folder / CARD)
+    found = None if text is None else _FACTS.search(text)
+    return None if found is None else found[0] == facts(summary)
+
+
+def facts(summary: Summary) -> str:
+    """The part of the card that is derived from the episodes, in Markdown."""
+    columns = [(f"`{one.name}`", f"{one.type}", COLUMN_MEANINGS[one.name]) for one in arrow_schema(summary.info)]
+    return "\n".join(
+        [
+            BEGIN,
+            "| | |",
+            "|---|---|",
+            *(f"| {name} | {_cell(found)} |" for name, found in summary.rows()),
+            "",
+            f"Each episode is a file in `{EPISODES}`, and each of its decisions a row. The name of a file ends in the",
+            "first twelve digits of the SHA-256 of its bytes.",
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+            *(f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns),
+            END,
+        ]
+    )
+
+
+def front_matter(summary: Summary) -> str:
+    """The front matter of a card."""
+    name = summary.info.environment.id.rpartition("/")[2].split("-")[0].lower()
+    tags = ["reinforcement-learning", "imitation-learning", "gymnasium", re.sub("[^a-z0-9_]", "-", name)]
+    lines = ["task_categories:", "- reinforcement-learning", "tags:", *(f'- "{tag}"' for tag in tags)]
+    lines += ["configs:", "- config_name: default", "  data_files:"]
+    lines += ["  - split: train", f'    path: "{EPISODES}/*.parquet"']
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _about(info: DatasetInfo) -> str:
+    keys = ", which can be played again from their keys" if info.environment.capabilities.keys else ""
+    return (
+        f"Games of {info.environment.id}{keys}: observations, actions, rewards, and the probabilities with which the "
+        f"player acted.\n\n"
+        "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
+    )
+
+
+def _with_entry(text: str, name: str, value: str) -> str:
+    """The card with an entry in its front matter."""
+    front = _FRONT.match(text)
+    assert front is not None
+    entry = f"{name}:{value}\n"
+    lines, found = re.subn(rf"(?m)^{name}:.*\n", lambda _: entry, front[1], count=1)
+    return f"---\n{lines if found else entry + lines}---\n{text[front.end() :]}"
+
+
+def _read(path: Path) -> str | None:
+    if not os.path.lexists(path):
+        return None
+    return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode(errors=_OTHER_ENCODINGS)
+
+
+def _cell(text: str) -> str:
+    """Text of a table's cell, in which a player's name is neither HTML nor a link."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|").replace("](", "]\\(")
 
 
 command = Command(

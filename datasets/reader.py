@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .behaviour_probabilities import RECORDED
+from .control import ACTORS
 from .embedded import dataset_path
 from .folder import episode_files, episode_number, read_info
 from .parquet import open_episode_file
@@ -103,10 +104,8 @@ class Dataset(Sequence[Episode]):
         """
         import pandas as pd  # takes a quarter of a second, and most commands do not need it
 
-        from .step_table import step_table
-
         episodes = zip(self.files, self, strict=True)
-        tables = [step_table(episode, self.info, episode_number(path)) for path, episode in episodes]
+        tables = [_step_table(episode, self.info, episode_number(path)) for path, episode in episodes]
         return pd.concat(tables, ignore_index=True)
 
     def summary(self) -> Summary:
@@ -138,3 +137,30 @@ def read_episode(path: Path, info: DatasetInfo) -> Episode:
     """Read the episode in one file; BadInput names the file and its fault."""
     with open_episode_file(path, info) as file:
         return file.episode()
+
+
+def _step_table(episode: Episode, info: DatasetInfo, number: int | None) -> "pd.DataFrame":
+    """The T rows of one episode, which has this number; see `Dataset.steps` for the columns."""
+    import pandas as pd  # only a table needs it
+
+    steps = np.arange(len(episode))
+    columns: dict[str, Any] = {"episode": number, "step": steps}
+    columns["time"] = np.nan if episode.times is None else episode.times[:-1]
+    columns["action"] = episode.actions
+    if names := info.names:
+        columns["action_name"] = [names[action] for action in episode.actions]
+    columns["reward"] = episode.rewards
+    for name in ("terminated", "truncated"):
+        columns[name] = (steps == steps[-1]) & getattr(episode, name)
+    if episode.actors is not None:
+        columns["actor"] = [ACTORS[one] for one in episode.actors]
+    columns["probability"] = episode.behaviour_probabilities[steps, episode.actions]
+    return pd.DataFrame({**columns, **_observation_columns(episode, info)})
+
+
+def _observation_columns(episode: Episode, info: DatasetInfo) -> dict[str, Any]:
+    if len(info.observation.shape) > 1:
+        return {"observation": list(episode.observations[:-1])}
+    numbers = episode.observations[:-1].reshape(len(episode), -1).T
+    names = info.with_names.observation_names or [f"observation.{i}" for i in range(len(numbers))]
+    return dict(zip(names, numbers, strict=True))

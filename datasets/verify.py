@@ -17,8 +17,8 @@ from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import NotReadNow
 from ..common.settings import HomePath, Settings
-from .card import CARD, card_is_true
 from .columns import identity
+from .describe import CARD, card_is_true
 from .differences import can_replay, differences_of_branch, differences_of_replay
 from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
 from .from_keys import replay_episodes

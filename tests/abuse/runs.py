@@ -112,6 +112,8 @@ class Runs:
         if run.is_file():
             assert run.read_text() == "in the way"
             run.unlink()
+        if work.copies and not run.exists():
+            away.rename(run)
         return end
 
     def _refused(self, end: End, work: Work) -> End:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.card import card_is_true
-from qwop.datasets.describe import DescribeSettings, describe, run
+from qwop.datasets.describe import DescribeSettings, card_is_true, describe, run
 
 
 @pytest.fixture
