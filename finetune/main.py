@@ -35,7 +35,7 @@ from .log import RunLog, read_metrics
 from .loop import Loop, build
 from .report import write_report
 from .run import POLICY, START, TEACHER, Run, Watch
-from .schedules.schedule import Schedule
+from .schedules.phase import Schedule
 from .settings import BEST, FinetuneSettings, option_of
 from .start import MAY_DIFFER, Start, find_start, fitting, require_resumable
 

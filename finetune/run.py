@@ -24,7 +24,7 @@ from .distributed.settings import RaySettings
 from .evaluation import Evaluations
 from .log import RunLog
 from .schedules.environments import PhaseEnvironments
-from .schedules.schedule import Schedule
+from .schedules.phase import Schedule
 from .settings import FinetuneSettings
 
 A = TypeVar("A", bound=Discounted, covariant=True)

@@ -14,7 +14,7 @@ from ...pretrain.rows import Rows, rows_of, targets
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
 from ..experience.transitions import NStep, Transitions
 from ..schedules.environments import relabelled_demonstrations, require_same_dynamics
-from ..schedules.schedule import PUBLISHED_RATE
+from ..schedules.phase import PUBLISHED_RATE
 
 if TYPE_CHECKING:
     from ..run import Run

@@ -21,8 +21,7 @@ from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import Loop
-from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, PhaseValues, Ramp
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 

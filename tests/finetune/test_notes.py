@@ -7,8 +7,7 @@ from qwop.finetune.agents.dqn.settings import DqnLoopSettings
 from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.display import outside_warning
 from qwop.finetune.main import length_notes
-from qwop.finetune.schedules.phase import Phase
-from qwop.finetune.schedules.schedule import Schedule
+from qwop.finetune.schedules.phase import Phase, Schedule
 
 
 def row(**learner: float) -> dict[str, Any]:

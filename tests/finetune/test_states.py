@@ -13,9 +13,8 @@ from gymnasium.vector import SyncVectorEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.checkpoint import load_checkpoint, save_checkpoint
 from qwop.finetune.experience.transitions import NStep
-from qwop.finetune.schedules.phase import Phase, RestartSettings
+from qwop.finetune.schedules.phase import Phase, RestartSettings, Schedule
 from qwop.finetune.schedules.restarts import Restarts
-from qwop.finetune.schedules.schedule import Schedule
 from qwop.finetune.weight_average import RecentAverage, WeightAverage
 from qwop.policies.networks import Actor
 

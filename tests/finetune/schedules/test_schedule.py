@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 from qwop.common.errors import BadInput
 from qwop.common.settings import plain_entries
-from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, parse_phases
-from qwop.finetune.schedules.schedule import Schedule
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, Schedule, parse_phases
 
 ALONE = Phase("alone", hours=1.0)
 MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0))

@@ -19,8 +19,7 @@ from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_return
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import build
 from qwop.finetune.replay.settings import BehaviourSettings
-from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, Ramp
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork
 from qwop.policies.policy import Policy
 

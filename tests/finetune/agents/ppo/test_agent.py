@@ -13,8 +13,7 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import Loop, build
 from qwop.finetune.schedules.environments import phase_environments
-from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, Ramp
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from torch import Tensor
