@@ -14,6 +14,7 @@ MOST_LAYERS = 64
 LARGEST = {
     **dict.fromkeys(("hidden", "memory", "latent"), 65_536),
     "period": LONGEST_PERIOD,
+    "memory_slots": 4096,
     "members": 1000,
 }
 """The largest sizes that a file may describe."""
@@ -51,7 +52,8 @@ def _read(name: str, value: object) -> object:
             raise ValueError(f"hidden is {quoted(value)}, expected a list of at most {MOST_LAYERS} widths")
         return [whole_number(width, name, LARGEST[name]) for width in value]
     if name in LARGEST:
-        return whole_number(value, name, LARGEST[name])
+        none = name == "memory_slots" and type(value) is int and value == 0
+        return 0 if none else whole_number(value, name, LARGEST[name])
     if name == "convolutions" and value not in [*CONVOLUTIONS]:
         raise ValueError(f"convolutions is {quoted(value)}, expected one of {', '.join(CONVOLUTIONS)}")
     if name != "convolutions" and not isinstance(value, bool):

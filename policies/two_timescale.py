@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..envs.spec import ObservationSpec
 from .devices import WEIGHTS
 from .encoders import MLP, orthogonal_linear, trunk_for
+from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
 from .networks import LayeredNetwork, bounded
 from .noise import absorb, digest, standard_normal
 from .recurrent import lstm_cell
@@ -48,7 +49,7 @@ class Percept(NamedTuple):
 
 
 class TwoTimescaleState(NamedTuple):
-    """The state of n episodes; all zero at their start.
+    """The state of n episodes, without that of an external memory, which follows it; all zero at their start.
 
     fast, fast_cell, slow, slow_cell: h and c of the two cores, [n, memory]. latent: z_{t−1}, [n, latent]. fed: a_{t−1},
     one-hot, and r_{t−1}, [n, actions + 1]. decisions: made so far, int64 [n]. key: of the noise, int64 [n].
@@ -64,6 +65,9 @@ class TwoTimescaleState(NamedTuple):
     key: Tensor
 
 
+OWN, SHARED = len(TwoTimescaleState._fields), len(Slots._fields)
+
+
 class TwoTimescaleActorCritic(LayeredNetwork):
     """Two LSTMs, of which the slow one gives a latent z its prior and the fast one its posterior; heads that read z.
 
@@ -73,8 +77,10 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         posterior:   z_t ~ Q_t = N(μ^q, σ^q²) of h^q_t
 
     x_t are tanh layers over the observation, as in `RecurrentActorCritic`. It acts by the posterior; the prior is
-    learned from. With period = τ = 1 there is one time scale. a_{t−1} and r_{t−1} come in through `feed`; rewards are
-    compressed to sign(r)·log(1 + |r|), because those of an environment may have any scale.
+    learned from. With period = τ = 1 there is one time scale. With `memory_slots`, both cores write and read one
+    `ExternalMemory`, the slow one at its ticks; what a core has read is part of its next input, and of its Gaussian's.
+    a_{t−1} and r_{t−1} come in through `feed`; rewards are compressed to sign(r)·log(1 + |r|), because those of an
+    environment may have any scale.
 
     z_t = μ^q + σ^q·ε_t, where ε_t is a hash of everything observed in the episode (`noise`), so that an unroll draws
     the z of play. Weights are orthogonal as in `RecurrentActorCritic`; a mean has gain ½, which makes it about as large
@@ -83,7 +89,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
     architecture = "two-timescale-actor-critic"
     judging = ("value_head",)
-    described = ("hidden", "memory", "latent", "period")
+    described = ("hidden", "memory", "latent", "period", "memory_slots")
     period: Tensor
 
     def __init__(
@@ -95,18 +101,25 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         latent: int = LATENT,
         period: int = PERIOD,
         generator: torch.Generator | None = None,
+        memory_slots: int = 0,
     ) -> None:
+        """memory_slots: those of the external memory; 0: none."""
         super().__init__(observation, actions, hidden)
-        self.memory, self.latent = memory, latent
+        self.memory, self.latent, self.memory_slots = memory, latent, memory_slots
         # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
         self.trunk = trunk_for(self.observation, self.hidden, Tanh, generator)
-        self.slow_core = lstm_cell(memory, memory, generator)
-        self.prior = _GaussianHead(memory, latent, generator)
-        self.fast_core = lstm_cell(self.trunk.width + actions + 1 + memory + 3 * latent, memory, generator)
-        self.posterior = _GaussianHead(memory, latent, generator)
+        read = HEADS * WORD if memory_slots else 0
+        self.slow_core = lstm_cell(memory + read, memory, generator)
+        self.prior = _GaussianHead(memory + read, latent, generator)
+        inputs = self.trunk.width + actions + 1 + memory + read + 3 * latent
+        self.fast_core = lstm_cell(inputs + read, memory, generator)
+        self.posterior = _GaussianHead(memory + read, latent, generator)
         self.policy_head = _head(latent, memory, actions, 0.01, generator)
         self.value_head = _head(latent, memory, 1, 1.0, generator)
+        self.slow_memory, self.fast_memory = (
+            ExternalMemory(memory, memory_slots, WORD, HEADS, generator) if memory_slots else None for _ in range(2)
+        )
 
     def initial_state(self, n: int) -> State:
         device = self.prior.mean.weight.device
@@ -114,7 +127,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         def zeros(*sizes: int, dtype: torch.dtype = WEIGHTS) -> Tensor:
             return torch.zeros(n, *sizes, dtype=dtype, device=device)
 
-        return TwoTimescaleState(
+        state = TwoTimescaleState(
             fast=zeros(self.memory),
             fast_cell=zeros(self.memory),
             slow=zeros(self.memory),
@@ -124,6 +137,10 @@ class TwoTimescaleActorCritic(LayeredNetwork):
             decisions=zeros(dtype=torch.int64),
             key=zeros(dtype=torch.int64),
         )
+        if self.slow_memory is None or self.fast_memory is None:
+            return state
+        heads = (*self.slow_memory.initial_heads(n), *self.fast_memory.initial_heads(n))
+        return (*state, *self.fast_memory.initial_slots(n), *heads)
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         output, state = self.think(observations, state)
@@ -143,25 +160,26 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
         """
-        before = TwoTimescaleState(*state)
+        before, (slots, slow_heads, fast_heads) = TwoTimescaleState(*state[:OWN]), _split(state[OWN:])
         ticked = before.decisions % self.period == 0
-        slow, slow_cell = before.slow, before.slow_cell
+        slow: State = (before.slow, before.slow_cell)
         if ticked.any():
-            after = self.slow_core(before.fast, (slow, slow_cell))
-            slow, slow_cell = (
-                torch.where(ticked.unsqueeze(-1), new, old) for new, old in zip(after, (slow, slow_cell), strict=True)
+            after = _recur(self.slow_core, self.slow_memory, before.fast, slow, slots, slow_heads)
+            slow, slots, slow_heads = (
+                tuple(torch.where(_over(ticked, old), new, old) for new, old in zip(*pair, strict=True))
+                for pair in zip(after, (slow, slots, slow_heads), strict=True)
             )
-        prior = self.prior(slow)
-        guidance = scale_gradient(torch.cat([slow, *prior], dim=-1), slow_gradient)
+        told = _with_reads(slow[0], slow_heads)
+        prior = self.prior(told)
+        guidance = scale_gradient(torch.cat([told, *prior], dim=-1), slow_gradient)
         inputs = torch.cat([seen.features, before.fed, guidance, before.latent], dim=-1)
-        fast, fast_cell = self.fast_core(inputs, (before.fast, before.fast_cell))
-        posterior = self.posterior(fast)
+        fast: State = (before.fast, before.fast_cell)
+        fast, slots, fast_heads = _recur(self.fast_core, self.fast_memory, inputs, fast, slots, fast_heads)
+        posterior = self.posterior(_with_reads(fast[0], fast_heads))
         key = absorb(before.key, seen.digest)
         latent = posterior.mean + posterior.std * standard_normal(key, self.latent)
-        state = TwoTimescaleState(
-            fast, fast_cell, slow, slow_cell, latent, torch.zeros_like(before.fed), before.decisions + 1, key
-        )
-        return CoreOutput(latent, posterior, prior, ticked), state
+        own = (*fast, *slow, latent, torch.zeros_like(before.fed), before.decisions + 1, key)
+        return CoreOutput(latent, posterior, prior, ticked), (*own, *slots, *slow_heads, *fast_heads)
 
     def encode(self, rows: Tensor) -> Tensor:
         """Features, [..., width], of raw observations [..., observation_size]."""
@@ -169,14 +187,40 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         return features
 
     def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:
-        fed = torch.zeros_like(TwoTimescaleState(*state).fed)
+        own = TwoTimescaleState(*state[:OWN])
+        fed = torch.zeros_like(own.fed)
         fed.scatter_(-1, actions.unsqueeze(-1), 1.0)
         fed[:, -1] = rewards.sign() * rewards.abs().log1p()
-        return TwoTimescaleState(*state)._replace(fed=fed)
+        return (*own._replace(fed=fed), *state[OWN:])
 
     def set_period(self, period: int) -> None:
         """Change τ; episodes under way tick at its multiples from now on."""
         self.period.fill_(period)
+
+
+def _split(remembered: State) -> tuple[State, State, State]:
+    """Slots of an external memory, and the heads of the slow and the fast core; empty without one."""
+    return remembered[:SHARED], remembered[SHARED : SHARED + 2], remembered[SHARED + 2 :]
+
+
+def _recur(
+    core: nn.LSTMCell, memory: ExternalMemory | None, inputs: Tensor, before: State, slots: State, heads: State
+) -> tuple[State, State, State]:
+    """A core's h and c, the slots and its heads after a step. It sees what it read last, then writes and reads."""
+    after: State = core(_with_reads(inputs, heads), before)
+    if memory is None:
+        return after, slots, heads
+    return after, *memory(after[0], Slots(*slots), Heads(*heads))
+
+
+def _with_reads(numbers: Tensor, heads: State) -> Tensor:
+    """The numbers, followed by what the heads have read, if there are any."""
+    return torch.cat([numbers, heads[1]], dim=-1) if heads else numbers
+
+
+def _over(rows: Tensor, part: Tensor) -> Tensor:
+    """A mask of rows, [n], for a part of any shape [n, ...]."""
+    return rows.view(-1, *[1] * (part.ndim - 1))
 
 
 def scale_gradient(numbers: Tensor, factor: float) -> Tensor:

@@ -19,7 +19,7 @@ WEIGHTS = ("reward_prediction", "feature_control", "posterior_kl", "prior_kl", "
 """Genes of two-timescale agents that are settings of the same name."""
 
 
-GIVEN = ("hidden", "memory", "latent", "passes", "gae_lambda", "minibatch", "precision")
+GIVEN = ("hidden", "memory", "latent", "memory_slots", "passes", "gae_lambda", "minibatch", "precision")
 """Settings of agents that are settings of their algorithm."""
 
 
@@ -137,6 +137,8 @@ class FtwAgents(VtraceAgents):
     """Initial range of the decisions between two of the slow core, drawn uniformly; [1, 1] is one time scale."""
     latent: Width = 64
     """Numbers in the latent variable z."""
+    memory_slots: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Slots of the external memory that both LSTMs write and read. 0: none."""
 
     @property
     def genes(self) -> dict[str, Range]:

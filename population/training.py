@@ -34,7 +34,7 @@ from .settings import RaceSettings, WorkSettings
 KEPT = 16
 """Learners and networks that a trainer caches by genes, because orthogonal initial weights are slow to compute."""
 
-SIZES = ("hidden", "memory", "latent")
+SIZES = ("hidden", "memory", "latent", "memory_slots")
 """Settings of agents that a policy to start from has to share."""
 
 FrozenGenes = tuple[tuple[str, float], ...]

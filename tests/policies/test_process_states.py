@@ -30,6 +30,7 @@ NETWORKS: dict[str, Makes] = {
     "dueling-q": lambda random: DuelingQ(SEEN, 3, (16,), random),
     "ensemble-q": lambda random: EnsembleQ(SEEN, 3, (16,), random, members=2),
     "recurrent": lambda random: RecurrentActorCritic(SEEN, 3, (16,), 8, random),
+    "external memory": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random, 5),
     "two-timescale": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random),
 }
 

@@ -94,7 +94,7 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
 def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    kind = (*small, "agent=ftw", "agent.latent=8")
+    kind = (*small, "agent=ftw", "agent.latent=8", "agent.memory_slots=4")
     settings = (*kind, "evaluation.games=0", "agents=2", "report_every=1000")
     for out, more in (("whole", ["rounds=3"]), ("half", ["rounds=1"]), ("half", ["rounds=3", "resume=true"])):
         code, _, wrong = population(*settings, *more, f"out={out}")

@@ -331,8 +331,9 @@ def _stacked(gaussians: list[Gaussian]) -> Gaussian:
 
 def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
     """The untrained network of these settings."""
+    sizes = (settings.hidden, settings.memory, settings.latent, settings.period)
     return lambda observation, actions, generator: TwoTimescaleActorCritic(
-        observation, actions, settings.hidden, settings.memory, settings.latent, settings.period, generator
+        observation, actions, *sizes, generator, settings.memory_slots
     )
 
 

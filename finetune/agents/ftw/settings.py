@@ -24,6 +24,9 @@ class FtwSettings(VtraceSettings):
     period: Annotated[int, Field(ge=1, le=LONGEST_PERIOD)] = PERIOD
     """Decisions between two ticks of the slow LSTM, counted from the start of an episode; 1: one time scale. Published:
     5 to 20."""
+    memory_slots: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Slots of a new policy's external memory (Graves et al. 2016), which both LSTMs write and read. Published version
+    of others: 450. 0: none."""
     slow_gradient: NotNegative = 0.3
     """Factor of the gradients that the fast LSTM passes into the slow one. Published: 0.1 to 1."""
     posterior_kl: NotNegative = 0.01

@@ -120,9 +120,13 @@ def vtrace(kind: type = VtraceLearner, seed: int = 0, device: torch.device = CPU
     return _recurrent(network, kind(network, VtraceSettings(**settings), device))
 
 
-def ftw(kind: type = FtwLearner, seed: int = 0, device: torch.device = CPU, **settings: Any) -> Small:
-    network = TwoTimescaleActorCritic(2, 3, (7,), 5, 3, 3, torch.Generator().manual_seed(seed))
+def ftw(kind: type = FtwLearner, seed: int = 0, device: torch.device = CPU, slots: int = 0, **settings: Any) -> Small:
+    network = TwoTimescaleActorCritic(2, 3, (7,), 5, 3, 3, torch.Generator().manual_seed(seed), slots)
     return _recurrent(network, kind(network, FtwSettings(**settings), device, np.random.default_rng(seed)))
+
+
+def ftw_with_memory(kind: type = FtwLearner, **more: Any) -> Small:
+    return ftw(kind, slots=4, **more)
 
 
 def _recurrent(network: Any, learner: Any) -> Small:
@@ -132,7 +136,8 @@ def _recurrent(network: Any, learner: Any) -> Small:
     return Small(learner, lambda number, now: learner.update(make_batch(number, state=state), now))
 
 
-LEARNERS: dict[str, Kind] = {one.__name__: one for one in (acer, ppo, shared_ppo, dqn, dueling_dqn, rlpd, vtrace, ftw)}
+KINDS: tuple[Kind, ...] = (acer, ppo, shared_ppo, dqn, dueling_dqn, rlpd, vtrace, ftw, ftw_with_memory)
+LEARNERS: dict[str, Kind] = {one.__name__: one for one in KINDS}  # type: ignore[attr-defined]
 
 PHASES = (
     NOW,

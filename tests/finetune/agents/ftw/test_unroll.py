@@ -16,8 +16,8 @@ from qwop.policies.two_timescale import TwoTimescaleActorCritic
 CPU = torch.device("cpu")
 
 
-def make_network(period: int = 4) -> TwoTimescaleActorCritic:
-    return TwoTimescaleActorCritic(4, 2, (16,), 16, 16, period, torch.Generator().manual_seed(0))
+def make_network(period: int = 4, slots: int = 6) -> TwoTimescaleActorCritic:
+    return TwoTimescaleActorCritic(4, 2, (16,), 16, 16, period, torch.Generator().manual_seed(0), slots)
 
 
 def played(steps: int, parts: int = 1) -> list[Sequences]:

@@ -1,0 +1,147 @@
+"""A differentiable memory that several cores read and write (DNC, Graves et al. 2016, "Hybrid computing using a neural
+network with dynamic external memory").
+
+N slots of W numbers; a core has R read heads and one write head. Symbols are the paper's: k keys, β their strengths, f
+free gates, gᵃ and gʷ gates of allocation and writing, e and v what is erased and written, π read modes; u usage, w
+weights of slots, p precedence, L links in the order of writing. Everything is zero at the start of an episode.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from .devices import WEIGHTS
+from .encoders import orthogonal_linear
+
+WORD, HEADS = 32, 4
+"""Numbers in a slot, and read heads of a core."""
+
+_SMALL = 1e-6
+
+
+class Slots(NamedTuple):
+    """What all cores share: the slots M [n, N, W], usage u [n, N], the last weights of writing wʷ [n, N], precedence p
+    [n, N], and links L [n, N, N]: L[i, j] is near 1 where slot i was written right after slot j."""
+
+    words: Tensor
+    usage: Tensor
+    written: Tensor
+    precedence: Tensor
+    links: Tensor
+
+
+class Heads(NamedTuple):
+    """A core's own: the last weights of its read heads wʳ, [n, R, N], and what they read, [n, R·W]."""
+
+    weights: Tensor
+    reads: Tensor
+
+
+class Interface(NamedTuple):
+    """What a core asks for: read keys [n, R, W] and strengths [n, R], write key [n, 1, W] and strength [n, 1], erase
+    and write vectors [n, W], free gates [n, R], gates of allocation and writing [n, 1], read modes [n, R, 3]."""
+
+    read_keys: Tensor
+    read_strengths: Tensor
+    write_key: Tensor
+    write_strength: Tensor
+    erase: Tensor
+    write: Tensor
+    free: Tensor
+    allocation_gate: Tensor
+    write_gate: Tensor
+    modes: Tensor
+
+
+def content_weights(words: Tensor, keys: Tensor, strengths: Tensor) -> Tensor:
+    """C(M, k, β)[i] = softmax_i(β·cos(M[i], k)), [n, K, N], of slots [n, N, W], keys [n, K, W], strengths [n, K]."""
+    norms = _norms(keys).unsqueeze(-1) * _norms(words).unsqueeze(-2)
+    cosines = keys @ words.transpose(-1, -2) / (norms + _SMALL)
+    return torch.softmax(strengths.unsqueeze(-1) * cosines, dim=-1)
+
+
+def allocation(usage: Tensor) -> Tensor:
+    """a[φ_j] = (1 − u[φ_j])·Π_{i<j} u[φ_i], φ the slots by rising usage, [n, N]; no gradient passes the order."""
+    order = usage.detach().argsort(dim=-1, stable=True)
+    rising = usage.gather(-1, order)
+    before = torch.cat([torch.ones_like(rising[:, :1]), rising[:, :-1].cumprod(-1)], dim=-1)
+    return torch.zeros_like(usage).scatter(-1, order, (1 - rising) * before)
+
+
+def write(slots: Slots, heads: Heads, asked: Interface) -> Slots:
+    """The slots after a core has written.
+
+    ψ = Π_r (1 − f_r·wʳ_r),   u ← (u + wʷ − u∘wʷ)∘ψ,   wʷ ← gʷ·(gᵃ·a + (1 − gᵃ)·C(M, kʷ, βʷ))
+    M ← M∘(1 − wʷ eᵀ) + wʷ vᵀ,   L[i, j] ← (1 − wʷ[i] − wʷ[j])·L[i, j] + wʷ[i]·p[j],   p ← (1 − Σ wʷ)·p + wʷ
+    """
+    retention = (1 - asked.free.unsqueeze(-1) * heads.weights).prod(dim=1)
+    usage = (slots.usage + slots.written - slots.usage * slots.written) * retention
+    by_content = content_weights(slots.words, asked.write_key, asked.write_strength).squeeze(1)
+    gate = asked.allocation_gate
+    w = asked.write_gate * (gate * allocation(usage) + (1 - gate) * by_content)
+    one, other = w.unsqueeze(-1), w.unsqueeze(-2)
+    words = slots.words * (1 - one * asked.erase.unsqueeze(1)) + one * asked.write.unsqueeze(1)
+    links = (1 - one - other) * slots.links + one * slots.precedence.unsqueeze(-2)
+    links = links * (1 - torch.eye(links.shape[-1], dtype=links.dtype, device=links.device))
+    precedence = (1 - w.sum(-1, keepdim=True)) * slots.precedence + w
+    return Slots(words, usage, w, precedence, links)
+
+
+def read(slots: Slots, heads: Heads, asked: Interface) -> Heads:
+    """wʳ ← π₁·Lᵀwʳ + π₂·C(M, kʳ, βʳ) + π₃·L wʳ, and r = Mᵀwʳ: backwards in the order of writing, by content, and
+    forwards."""
+    backward, forward = heads.weights @ slots.links, heads.weights @ slots.links.transpose(-1, -2)
+    content = content_weights(slots.words, asked.read_keys, asked.read_strengths)
+    first, second, third = asked.modes.unsqueeze(-1).unbind(-2)
+    weights = first * backward + second * content + third * forward
+    return Heads(weights, (weights @ slots.words).flatten(1))
+
+
+class ExternalMemory(nn.Module):
+    """A core's access to the memory: an interface from the core's output h and its last reads."""
+
+    def __init__(self, units: int, slots: int, word: int, heads: int, generator: torch.Generator | None) -> None:
+        super().__init__()
+        self._slots, self._word, self._heads = slots, word, heads
+        self._sizes = (heads * word, heads, word, 1, word, word, heads, 1, 1, 3 * heads)
+        self.interface = orthogonal_linear(units + heads * word, sum(self._sizes), 1.0, generator)
+
+    @property
+    def width(self) -> int:
+        """Numbers that a core reads at once."""
+        return self._heads * self._word
+
+    def initial_slots(self, n: int) -> Slots:
+        """An empty memory for n episodes."""
+        size, word = self._slots, self._word
+        return Slots(*map(self._zeros, ((n, size, word), (n, size), (n, size), (n, size), (n, size, size))))
+
+    def initial_heads(self, n: int) -> Heads:
+        return Heads(self._zeros((n, self._heads, self._slots)), self._zeros((n, self.width)))
+
+    def forward(self, output: Tensor, slots: Slots, heads: Heads) -> tuple[Slots, Heads]:
+        """The memory and the heads after a core of this output, [n, units], has written and read."""
+        asked = self.ask(output, heads)
+        slots = write(slots, heads, asked)
+        return slots, read(slots, heads, asked)
+
+    def ask(self, output: Tensor, heads: Heads) -> Interface:
+        """β = 1 + softplus; e, f, gᵃ and gʷ by the logistic function; π by softmax."""
+        asked = self.interface(torch.cat([output, heads.reads], dim=-1)).split(self._sizes, dim=-1)
+        read_keys, read_strengths, write_key, write_strength, erase, vector, *gates, modes = asked
+        free, allocate, gate = map(torch.sigmoid, gates)
+        return Interface(
+            read_keys.view(-1, self._heads, self._word), 1 + softplus(read_strengths), write_key.unsqueeze(1),
+            1 + softplus(write_strength), torch.sigmoid(erase), vector, free, allocate, gate,
+            torch.softmax(modes.view(-1, self._heads, 3), dim=-1),
+        )  # fmt: skip
+
+    def _zeros(self, shape: tuple[int, ...]) -> Tensor:
+        return torch.zeros(shape, dtype=WEIGHTS, device=self.interface.weight.device)
+
+
+def _norms(words: Tensor) -> Tensor:
+    """Lengths of the last axis; the gradient of an empty slot's is 0."""
+    return (words.square().sum(-1) + _SMALL**2).sqrt()
