@@ -83,33 +83,6 @@ class Rival:
     greedy: bool
 
 
-class NoProgressTimer:
-    """Measures the time without progress of n runners.
-
-    farthest: metres at the last notable progress (more than `TIE_METRES`), float64 [n]. since: clock at that time, in
-    seconds, float64 [n].
-    """
-
-    def __init__(self, count: int) -> None:
-        self.farthest, self.since = np.zeros(count), np.zeros(count)
-
-    def begin(self, runners: NDArray[np.bool_]) -> None:
-        """Reset the progress of these runners, at their start."""
-        self.farthest[runners] = self.since[runners] = 0.0
-
-    def seconds(self, metres: NDArray[np.float64], clock: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Update from metres and clock, float64 [n] each; return the seconds without notable progress, float64 [n]."""
-        progress = metres > self.farthest + TIE_METRES
-        self.farthest[progress], self.since[progress] = metres[progress], clock[progress]
-        return clock - self.since
-
-    def get_state(self) -> dict[str, object]:
-        return {"farthest": self.farthest.copy(), "since": self.since.copy()}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        self.farthest[:], self.since[:] = state["farthest"], state["since"]
-
-
 @dataclass(frozen=True)
 class RaceEnd:
     """A race that ended: the rival's number, the agent's result (1 won, ½ drawn, 0 lost), its metres, and its seconds
@@ -146,7 +119,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._ends: list[RaceEnd] = []
         self._signals: list[NDArray[np.float64]] = []
         self._states: dict[int, ArrayState] = {}
-        self._standstill, self._standing = standstill, NoProgressTimer(2 * num_races)
+        self._standstill = standstill
+        self._farthest, self._since = np.zeros(2 * num_races), np.zeros(2 * num_races)
+        """Metres at each runner's last notable progress (more than `TIE_METRES`), and the clock at that time."""
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
@@ -210,7 +185,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             "rival": self._rival.copy(),
             "rivals": {str(number): list(state) for number, state in self._states.items()},
             "generator": self._generator.bit_generator.state,
-            "standing": self._standing.get_state(),
+            "farthest": self._farthest.copy(),
+            "since": self._since.copy(),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -220,7 +196,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
         self._generator.bit_generator.state = state["generator"]
-        self._standing.set_state(state["standing"])
+        self._farthest, self._since = (np.array(state[name], dtype=np.float64) for name in ("farthest", "since"))
         return self._observations[0::2]
 
     def close(self, **kwargs: Any) -> None:
@@ -261,8 +237,10 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
 
     def _nobody_runs(self, infos: Infos) -> NDArray[np.bool_]:
         """Mask of races, bool [n], in which neither runner makes progress any more."""
-        standing = self._standing.seconds(infos["distance"], infos["clock"]) > self._standstill
-        idle: NDArray[np.bool_] = standing | (infos["outcome"] != batch.RUNNING)
+        metres, clock = infos["distance"], infos["clock"]
+        progress = metres > self._farthest + TIE_METRES
+        self._farthest[progress], self._since[progress] = metres[progress], clock[progress]
+        idle: NDArray[np.bool_] = (clock - self._since > self._standstill) | (infos["outcome"] != batch.RUNNING)
         return idle[0::2] & idle[1::2]
 
     def _note_ends(self, ended: NDArray[np.bool_], result: NDArray[np.float64], infos: Infos) -> None:
@@ -274,7 +252,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
 
     def _meet(self, begins: NDArray[np.bool_]) -> None:
         """Begin races against the next rivals where `begins`, bool [n], is true."""
-        self._standing.begin(np.repeat(begins, 2))
+        runners = np.repeat(begins, 2)
+        self._farthest[runners] = self._since[runners] = 0.0
         for race in np.flatnonzero(begins).tolist():
             self._rival[race] = self._schedule[self._next % len(self._schedule)]
             self._next += 1
