@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..policies.dense_layers import LeafGradients
 from ..policies.devices import WEIGHTS
-from ..policies.leaf_gradients import LeafGradients
 from ..policies.networks import TrunkedPolicy
 from ..policies.threads import ahead
 from .rows import Rows

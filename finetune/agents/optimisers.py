@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ...envs.engine import native
-from ...policies.leaf_gradients import LeafGradients
+from ...policies.dense_layers import LeafGradients
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 

@@ -1,4 +1,5 @@
-"""A ring of items with observations, each tagged with its source: what replay memories have in common."""
+"""What replay memories have in common: a ring of items with their sources, whose observations are vectors in one array
+or images with each frame stored once."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
@@ -6,11 +7,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.spec import ObservationSpec
+from ...envs.spec import Observations, ObservationSpec
 from ..experience.sequences import source_shares
-from .observation_store import observation_store
 
 Items = TypeVar("Items")
+
+BLOCK = 4096
+"""Number of frames to allocate memory for at a time."""
 
 
 class Ring:
@@ -39,6 +42,133 @@ class Ring:
         """Reset to `size` items with the oldest at `start`; return their slots, oldest first."""
         self.start, self.size = start, size
         return self.by_age()
+
+
+class ArrayStore:
+    """`capacity` slots of `each` observations of one shape and type, stored unchanged in one array."""
+
+    def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
+        self._array = observation.zeros(capacity, each)
+
+    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
+        """Store observations [n, each, *shape] in these slots, replacing their contents."""
+        self._array[slots] = observations
+
+    def take(self, slots: NDArray[np.int64]) -> Observations:
+        """Copies of the observations of these slots, [n, each, *shape]."""
+        return self._array[slots]
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Free these slots. Does nothing here: they are overwritten when reused."""
+
+    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Contents of these slots, in order, in the store's compact form; for `put_packed`."""
+        return {"observations": self._array[slots]}
+
+    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        """Store the result of `packed` for the same number of slots in these slots."""
+        self._array[slots] = packed["observations"]
+
+
+class FrameStore:
+    """Store for images: each distinct frame is stored once, and stacks are assembled when read.
+
+    The observation after a decision shares all but one frame of its stack with the observation before it, and is also
+    the observation before the next decision: of the eight frames of a transition with stacks of four, one is new.
+    Frames are identified by content, so this works for any environment, n-step transitions, the ends of episodes and
+    demonstrations. A frame is removed with the last observation that contains it.
+    """
+
+    def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
+        self._observation = observation
+        self._each = each
+        self._frame_size = observation.size // observation.stack
+        self._index = np.full((capacity, each * observation.stack), -1, dtype=np.int32)
+        self._blocks: list[NDArray[np.uint8]] = []
+        self._uses = np.zeros(0, dtype=np.int32)
+        self._hashes = np.zeros(0, dtype=np.int64)
+        self._free: list[int] = []
+        self._known: dict[int, int] = {}
+
+    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
+        frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
+        # Added before the old contents are removed, so that shared frames are kept.
+        numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
+        self.drop(slots)
+        self._index[slots] = numbers
+
+    def take(self, slots: NDArray[np.int64]) -> Observations:
+        frames = self._frames(self._index[slots].ravel())
+        return frames.reshape(len(slots), self._each, *self._observation.shape)
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        for number in self._index[slots].ravel().tolist():
+            if number >= 0:
+                self._uses[number] -= 1
+                if not self._uses[number]:
+                    self._forget(number)
+        self._index[slots] = -1
+
+    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        numbers, index = np.unique(self._index[slots], return_inverse=True)
+        return {
+            "frames": self._frames(numbers),
+            "index": index.reshape(len(slots), self._index.shape[1]).astype(np.int32),
+        }
+
+    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        frames, index = np.asarray(packed["frames"], dtype=np.uint8), np.asarray(packed["index"])
+        self.drop(slots)
+        numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
+        self._index[slots] = numbers[index]
+        self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
+        for number in numbers.tolist():  # storing counted each once
+            self._uses[number] -= 1
+
+    def _frames(self, numbers: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Copies of the frames with these numbers, [n, size]."""
+        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
+        return frames
+
+    def _number(self, frame: NDArray[np.uint8]) -> int:
+        """Store a frame if it is new, increment its reference count, and return its number."""
+        key = hash(frame.tobytes())
+        number = self._known.get(key, -1)
+        # Two frames with the same hash are both stored, but only the first is found again.
+        if number < 0 or not np.array_equal(self._blocks[number // BLOCK][number % BLOCK], frame):
+            taken = number >= 0
+            if not self._free:
+                self._grow()
+            number = self._free.pop()
+            self._blocks[number // BLOCK][number % BLOCK] = frame
+            self._hashes[number] = key
+            if not taken:
+                self._known[key] = number
+        self._uses[number] += 1
+        return number
+
+    def _forget(self, number: int) -> None:
+        self._free.append(number)
+        key = int(self._hashes[number])
+        if self._known.get(key) == number:
+            del self._known[key]
+
+    def _grow(self) -> None:
+        first = len(self._blocks) * BLOCK
+        self._blocks.append(np.empty((BLOCK, self._frame_size), dtype=np.uint8))
+        self._uses = np.concatenate([self._uses, np.zeros(BLOCK, dtype=np.int32)])
+        self._hashes = np.concatenate([self._hashes, np.zeros(BLOCK, dtype=np.int64)])
+        self._free.extend(range(first + BLOCK - 1, first - 1, -1))
+
+
+ObservationStore = ArrayStore | FrameStore
+
+
+def observation_store(capacity: int, each: int, observation: ObservationSpec) -> ObservationStore:
+    """The store for observations of this kind."""
+    return (FrameStore if observation.is_image else ArrayStore)(capacity, each, observation)
 
 
 class Memory(Generic[Items]):

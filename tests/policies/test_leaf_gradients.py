@@ -5,8 +5,7 @@ from itertools import chain
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.dense_layers import DenseLayers
-from qwop.policies.leaf_gradients import LeafGradients
+from qwop.policies.dense_layers import DenseLayers, LeafGradients
 from qwop.policies.networks import Actor, ActorCritic, Values
 from torch import Tensor
 
@@ -76,7 +75,7 @@ def test_units_that_are_dropped_out_have_no_part_in_it() -> None:
 def test_a_thread_for_the_first_stack_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for worth in (0, 10**9):
-        monkeypatch.setattr("qwop.policies.leaf_gradients.WORTH_A_THREAD", worth)
+        monkeypatch.setattr("qwop.policies.dense_layers.WORTH_A_THREAD", worth)
         leaves = leaves_of(*stacks(torch.float32))
         loss_of(*leaves.outputs(rows(7, torch.float32), rows(10, torch.float32))).backward()
         found.append(leaves.backward().clone())

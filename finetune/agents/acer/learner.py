@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....envs.spec import Observations
-from ....policies.dense_layers import DenseLayers
+from ....policies.dense_layers import DenseLayers, LeafGradients
 from ....policies.devices import autocast, undisturbed
-from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...log import UpdateStats, means_by_source

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.cuda_graphs import CudaGraphs
-from ....policies.leaf_gradients import LeafGradients
+from ....policies.dense_layers import LeafGradients
 from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from ....common.errors import BadInput
 from ....policies.cuda_graphs import CudaGraphs
-from ....policies.dense_layers import DenseLayers
+from ....policies.dense_layers import DenseLayers, LeafGradients
 from ....policies.devices import autocast, in_float64
-from ....policies.leaf_gradients import LeafGradients
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qwop.finetune.replay.memory import Memory, Ring
-from qwop.finetune.replay.observation_store import ArrayStore, FrameStore
+from qwop.finetune.replay.memory import ArrayStore, FrameStore, Memory, Ring
 from qwop.finetune.replay.sum_tree import SumTree
 
 

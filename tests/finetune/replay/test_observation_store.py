@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.replay.observation_store import ArrayStore, FrameStore, observation_store
+from qwop.finetune.replay.memory import ArrayStore, FrameStore, observation_store
 
 from .contents import check, frames
 
@@ -79,7 +79,7 @@ def test_overwriting_a_slot_by_what_it_holds_keeps_it() -> None:
 
 def test_different_frames_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     same: Callable[[object], int] = lambda frame: 7  # noqa: E731
-    monkeypatch.setattr("qwop.finetune.replay.observation_store.hash", same, raising=False)
+    monkeypatch.setattr("qwop.finetune.replay.memory.hash", same, raising=False)
     store = FrameStore(12, 2, GREY)
     seen = pairs(stacks(6))
     for slots in (np.arange(5), np.arange(5, 10), np.arange(5)):

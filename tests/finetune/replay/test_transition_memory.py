@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.replay.observation_store import BLOCK
+from qwop.finetune.replay.memory import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..transitions import make_transitions
