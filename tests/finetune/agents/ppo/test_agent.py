@@ -18,7 +18,7 @@ from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from torch import Tensor
 
-from ...runs import Observer, make_run, run_until
+from ...runs import Observer, make_run
 
 HOUR = 3600 * PUBLISHED_RATE  # decisions, where an environment has no clock
 CARTPOLE = EnvironmentSpec("CartPole-v1", {"max_episode_steps": 60})
@@ -150,36 +150,6 @@ def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path: Path, ove
     part, _ = run(tmp_path / "part", phases[:2])
     assert part.phase_index == 0
     _, other = run(tmp_path / "part", phases, resume=True)
-    assert torch.equal(weights(network), weights(other))
-
-
-def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path: Path) -> None:
-    phases = (
-        Phase("shaped", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
-        Phase("faster", 960 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
-    )
-    spec = EnvironmentSpec("QWOP-v1", {"observation": "full"})
-
-    def run(folder: Path, resume: bool = False) -> tuple[Loop, Actor]:
-        algorithm = PpoSettings(hidden=(16,), minibatch=80)
-        network = new_network(algorithm)(94, 11, torch.Generator().manual_seed(0))
-        live = PpoLoopSettings(num_envs=8, steps=20, checkpoint_every=960, log_every=10_000)
-        log = RunLog(folder)
-        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
-        log.open(resume_at=state["decisions"] if state else None)
-        policy = Policy(network, spec, ObservationSpec((94,)))
-        loop = build(make_run(phases, algorithm, live, policy, None, log, folder))
-        if state:
-            loop.set_state(state)
-        return loop, network
-
-    whole, network = run(tmp_path / "whole")
-    whole.run()
-    half, _ = run(tmp_path / "half")
-    run_until(half, 900)
-    assert half.phase_index == 1
-    resumed, other = run(tmp_path / "half", resume=True)
-    resumed.run()
     assert torch.equal(weights(network), weights(other))
 
 
