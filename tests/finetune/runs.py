@@ -68,7 +68,7 @@ SMALL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "ppo": ({"hidden": (8,), "minibatch": 8}, {}),
     "vtrace": ({"hidden": (8,), "memory": 8}, {}),
-    "ftw": ({"hidden": (8,), "memory": 8, "latent": 16, "period": 3}, {}),
+    "ftw": ({"hidden": (8,), "memory": 8, "latent": 16, "period": 3, "memory_slots": 4}, {}),
 }
 """Settings of small algorithms and of their loops."""
 
