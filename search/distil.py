@@ -25,7 +25,7 @@ from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
-from .found import seconds_of
+from .games import seconds_of
 from .settings import DistilCommandSettings, DistilSettings
 
 POLICY = "policy.safetensors"
@@ -49,9 +49,9 @@ def margins(logits: Tensor, actions: Tensor) -> Tensor:
 
     logits [n, A], actions int64 [n].
     """
-    chosen = actions.unsqueeze(-1)
-    best_other = logits.scatter(-1, chosen, -torch.inf).max(-1).values
-    return logits.gather(-1, chosen).squeeze(-1) - best_other
+    columns = actions.unsqueeze(-1)
+    best_other = logits.scatter(-1, columns, -torch.inf).max(-1).values
+    return logits.gather(-1, columns).squeeze(-1) - best_other
 
 
 def distil_loss(logits: Tensor, actions: Tensor, margin: float) -> Tensor:
@@ -91,16 +91,16 @@ def distil(
 
     for step in range(settings.steps):
         if step % settings.mine_every == 0:
-            found = _margins(network, states, actions)
-            missed, near = int((found < 0).sum()), torch.nonzero(found < settings.near).squeeze(-1)
-        chosen = near
+            gaps = _margins(network, states, actions)
+            missed, near = int((gaps < 0).sum()), torch.nonzero(gaps < settings.near).squeeze(-1)
+        batch = near
         if len(near) > settings.batch:
-            chosen = near[torch.randperm(len(near), generator=generator)[: settings.batch].to(near.device)]
+            batch = near[torch.randperm(len(near), generator=generator)[: settings.batch].to(near.device)]
         mine = torch.randint(len(own), (settings.own_batch,), generator=generator).to(own.device)
         log_now = network.logits(own[mine]).log_softmax(-1)
         loss = settings.own * kept_loss(log_before[mine], log_now)
-        if len(chosen):
-            loss = loss + distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
+        if len(batch):
+            loss = loss + distil_loss(network.logits(states[batch]), actions[batch], settings.margin)
         if not torch.isfinite(loss):
             raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
         optimiser.zero_grad(set_to_none=True)
@@ -108,16 +108,16 @@ def distil(
         optimiser.step()
         scale.step()
         progress(missed)
-    found = _margins(network, states, actions)
-    if not torch.isfinite(found).all():
+    gaps = _margins(network, states, actions)
+    if not torch.isfinite(gaps).all():
         raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
-    return int((found < 0).sum())
+    return int((gaps < 0).sum())
 
 
 @torch.no_grad()
 def _margins(network: LayeredNetwork, states: Tensor, actions: Tensor) -> Tensor:
     parts = zip(torch.split(states, ROWS), torch.split(actions, ROWS), strict=True)
-    return torch.cat([margins(network.logits(some), taken) for some, taken in parts])
+    return torch.cat([margins(network.logits(some), choices) for some, choices in parts])
 
 
 @torch.no_grad()
@@ -142,11 +142,11 @@ def _distil(settings: DistilCommandSettings) -> None:
     network = policy.network
     if not isinstance(network, LayeredNetwork) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
         raise BadInput(f"{settings.policy}: expected a memoryless policy of numbers for QWOP-v1, as a search needs")
-    found = _finished(settings, policy)
+    finishes = _finishes(settings, policy)
     write_configuration(settings, out)
     with progress_bar("steps", console) as bar:
         task = bar.add_task("its own games", total=None)
-        games = _with_own(found, policy, settings.keep)
+        games = _with_own(finishes, policy, settings.keep)
         states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in games]))
         actions = torch.from_numpy(np.concatenate([game.actions for game in games]).astype(np.int64))
         own = torch.from_numpy(_own_states(policy, settings))
@@ -158,20 +158,20 @@ def _distil(settings: DistilCommandSettings) -> None:
         network.to(device)
         missed = distil(network, states.to(device), actions.to(device), own.to(device), settings.distil, show)
         network.to("cpu")
-    made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
-    saved = save_policy(out / POLICY, replace(policy, training=made, greedy=True, sharpness=1.0))
+    training = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
+    path = save_policy(out / POLICY, replace(policy, training=training, greedy=True, sharpness=1.0))
     console.print(
         f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
-        f"policy: {saved}\n{next_command('qwop-evaluate', policy=saved)}"
+        f"policy: {path}\n{next_command('qwop-evaluate', policy=path)}"
     )
 
 
-def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Episode]:
+def _finishes(settings: DistilCommandSettings, policy: Policy) -> dict[int, Episode]:
     """The fastest finished game from each start, by its frames up to the end of the first decision.
 
     BadInput if there is none, or for games of another environment.
     """
-    found: dict[int, Episode] = {}
+    fastest: dict[int, Episode] = {}
     for folder in settings.games:
         dataset = open_dataset(folder)
         if dataset.info.environment.without("delay") != policy.environment:
@@ -186,15 +186,15 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Epis
                         f"{dataset.folder}: games without the keys of each frame, which those of a search have"
                     )
                 start = len(game.keys[0])
-                found[start] = min(found.get(start, game), game, key=seconds_of)
-    if not found:
+                fastest[start] = min(fastest.get(start, game), game, key=seconds_of)
+    if not fastest:
         raise BadInput(f"games={[*settings.games]}: no finished game; search for some with qwop-search")
-    return found
+    return fastest
 
 
-def _with_own(found: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
-    """The games found and the policy's own greedy ones from the first `starts`: for each, the fastest that finishes."""
-    games: dict[int, Episode | Game] = dict(found)
+def _with_own(searches: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
+    """The searched games and the policy's own greedy ones from the first `starts`: for each, the fastest finish."""
+    games: dict[int, Episode | Game] = dict(searches)
     if starts:
         for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):
             if game.outcome == "finished" and game.keys is not None:

@@ -32,7 +32,7 @@ from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .beam import NO_OPENING, Search
-from .found import described, found_episode, frames_of, opening_of, rank
+from .games import described, frames_of, opening_of, rank, searched_episode
 from .settings import SearchCommandSettings
 
 GAMES = "games"
@@ -61,13 +61,12 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
     source, origin = _source(settings)
     games = out / GAMES
     before = open_dataset(games) if games.exists() and next_number(games) else ()
-    found = {(one.source, one.origin): one for one in before}
+    episodes = {(one.source, one.origin): one for one in before}
     starts = []
     for idle in dict.fromkeys(first + number * settings.every for number in range(settings.games)):
         this = replace(origin, game=idle)
-        if (source, this) in found:
-            how = described(found[source, this])
-            console.print(f"after {idle} idle frames: found before, {how}")
+        if (source, this) in episodes:
+            console.print(f"after {idle} idle frames: found before, {described(episodes[source, this])}")
         else:
             starts.append(idle)
     searches = _searches(policy, settings, len(starts))
@@ -77,14 +76,14 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
         )
     writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
     write_configuration(settings, out)
-    with progress_bar("metres", console) as bar, closing(_searched(searches, starts, opening, bar)) as searched:
-        for idle, actions in searched:
+    with progress_bar("metres", console) as bar, closing(_results(searches, starts, opening, bar)) as results:
+        for idle, actions in results:
             this = replace(origin, game=idle)
-            episode = found_episode(policy.environment, actions, idle, source, this)
+            episode = searched_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
-            found[source, this] = episode
+            episodes[source, this] = episode
             bar.console.print(f"after {idle} idle frames: {described(episode)}")
-    _write_best(min(found.values(), key=rank), settings, console)
+    _write_best(min(episodes.values(), key=rank), settings, console)
 
 
 class _Stopped(Exception):
@@ -98,7 +97,7 @@ def _searches(policy: Policy, settings: SearchCommandSettings, games: int) -> li
     return [Search(policy, settings.search, threads // side_by_side) for _ in range(side_by_side)]
 
 
-def _searched(
+def _results(
     searches: Sequence[Search], starts: Sequence[int], opening: NDArray[np.int64], bar: Progress
 ) -> Generator[tuple[int, NDArray[np.int64]], None, None]:
     """Search a game from each of these numbers of idle frames, each with this opening, as many at the same time as
@@ -163,7 +162,7 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film of the best game", total=None)
-            film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
+            film_keys(out / FILM, keys, lambda count, of: bar.update(task, completed=count, total=of))
         console.print(f"film: {out / FILM}")
     else:
         (out / FILM).unlink(missing_ok=True)  # it may be of an earlier best game

@@ -24,7 +24,7 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, Values
 from qwop.policies.policy import Policy
-from qwop.search.found import found_episode
+from qwop.search.games import searched_episode
 
 SHORT = {"frames_per_step": 3, "reward": "shaped", "observation_lag": 0, "time_limit": 3.0}
 """Games of at most 30 decisions."""
@@ -189,7 +189,7 @@ def _prepare_runner(folder: Path) -> None:
     writer = DatasetWriter(folder / "searched", DatasetInfo(task, runner.observation, runner.actions))
     for number in range(2):
         actions = np.random.default_rng(number).integers(11, size=20)
-        game = found_episode(task, actions, 4, "search", Origin(sha256="0" * 64, game=number))
+        game = searched_episode(task, actions, 4, "search", Origin(sha256="0" * 64, game=number))
         writer.write(replace(game, outcome="finished"))
 
 

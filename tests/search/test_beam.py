@@ -17,7 +17,7 @@ from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.beam import Search
-from qwop.search.found import opening_of
+from qwop.search.games import opening_of
 from qwop.search.settings import SearchSettings
 
 SECONDS = 4.0

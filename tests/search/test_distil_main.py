@@ -18,7 +18,7 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.found import found_episode
+from qwop.search.games import searched_episode
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def searched(folder: Path, policy: Policy, *games: NDArray[np.int64], outcome: s
     """A dataset of games of these actions, all from one start."""
     writer = DatasetWriter(folder, DatasetInfo(policy.environment, policy.observation, policy.actions))
     for actions in games or (made_up(0, 20),):
-        game = found_episode(policy.environment, actions, IDLE, "search", Origin(sha256="0" * 64))
+        game = searched_episode(policy.environment, actions, IDLE, "search", Origin(sha256="0" * 64))
         writer.write(replace(game, outcome=outcome))
     return folder
 
@@ -97,11 +97,11 @@ def test_its_own_games_are_kept_where_no_faster_one_is_given(tmp_path: Path, dis
     fast = made_up(0, 20)
     games = tmp_path / "games"
     writer = DatasetWriter(games, DatasetInfo(champion.environment, champion.observation, champion.actions))
-    slower = found_episode(champion.environment, own[1].actions[:-1].astype(np.int64), 1, "search", Origin())
+    slower = searched_episode(champion.environment, own[1].actions[:-1].astype(np.int64), 1, "search", Origin())
     assert slower.keys is not None
     keys = (*slower.keys[:-1], np.ones(99, dtype=np.uint8))
     writer.write(replace(slower, outcome="finished", keys=keys))
-    faster = found_episode(champion.environment, fast, 2, "search", Origin())
+    faster = searched_episode(champion.environment, fast, 2, "search", Origin())
     writer.write(replace(faster, outcome="finished"))
     given = [f"games=[{games}]", f"out={tmp_path / 'out'}", "keep=3", "own_games=1", "steps=1"]
     code, printed, _ = distil(*given, "max_idle_frames=0")
@@ -114,7 +114,7 @@ def test_games_without_keys_and_the_folder_of_another_command_are_refused(
     policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
 ) -> None:
     policy = load_policy(policy_file)
-    game = found_episode(policy.environment, made_up(0, 20), IDLE, "search", Origin(sha256="0" * 64))
+    game = searched_episode(policy.environment, made_up(0, 20), IDLE, "search", Origin(sha256="0" * 64))
     writer = DatasetWriter(tmp_path / "bare", DatasetInfo(policy.environment, policy.observation, policy.actions))
     writer.write(replace(game, outcome="finished", keys=None))
     code, _, error = distil(f"policy={policy_file}", f"games=[{tmp_path / 'bare'}]", f"out={tmp_path / 'out'}")

@@ -19,7 +19,7 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.beam import Search as Beam
-from qwop.search.found import found_episode
+from qwop.search.games import searched_episode
 
 pytestmark = pytest.mark.slow
 
@@ -191,7 +191,7 @@ def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: P
 def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
     """O and P, held from the start, make the runner fall after 16 decisions."""
     environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3})
-    episodes = [found_episode(environment, np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
+    episodes = [searched_episode(environment, np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
     assert [len(one.actions) for one in episodes] == [16, 16]
     assert [one.outcome for one in episodes] == ["fell", "fell"]
     np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)

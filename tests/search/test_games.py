@@ -13,7 +13,7 @@ from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.champion import keys_path
-from qwop.search.found import found_episode, opening_of, rank
+from qwop.search.games import opening_of, rank, searched_episode
 
 NOTHING, Q = ACTIONS.index("none"), ACTIONS.index("q")
 
@@ -27,7 +27,7 @@ def test_a_found_game_ends_at_the_time_limit_as_it_does_in_the_environment(frame
     while not truncated:
         seen, reward, _, truncated, _ = env.step(NOTHING)
         rewards.append(reward)
-    game = found_episode(spec, np.full(100, NOTHING), idle, "search", Origin())
+    game = searched_episode(spec, np.full(100, NOTHING), idle, "search", Origin())
     np.testing.assert_array_equal(game.rewards, np.float32(rewards))
     np.testing.assert_array_equal(game.observations[-1], seen)
     assert (game.terminated, game.truncated) == (False, True)
@@ -35,7 +35,7 @@ def test_a_found_game_ends_at_the_time_limit_as_it_does_in_the_environment(frame
 
 def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way() -> None:
     def game(decisions: int, outcome: str, metres: float) -> Episode:
-        made = found_episode(EnvironmentSpec("QWOP-v1"), np.full(decisions, Q), 0, "search", Origin())
+        made = searched_episode(EnvironmentSpec("QWOP-v1"), np.full(decisions, Q), 0, "search", Origin())
         return replace(made, outcome=outcome, metres=metres)
 
     games = [game(4, "finished", 99.0), game(5, "finished", 101.0), game(3, "fell", 60.0), game(2, "fell", 50.0)]

@@ -51,7 +51,7 @@ def opening_of(file: str, metres: float, environment: EnvironmentSpec) -> tuple[
     return idle, np.array([_ACTION_OF[int(pressed)] for pressed in decisions[:, 0]], dtype=np.int64)
 
 
-def found_episode(
+def searched_episode(
     environment: EnvironmentSpec, actions: NDArray[np.int64], idle_frames: int, source: str, origin: Origin
 ) -> Episode:
     """Play actions, int64 [decisions], after the idle frames in the environment, without delays.
@@ -60,8 +60,8 @@ def found_episode(
     """
     info, task = qwop_info(**environment.settings), QWOPTask(**environment.settings)
     frames = task.frames_per_step
-    left = round(task.time_limit * FRAMES_A_SECOND) - 1 - idle_frames  # at a game's start, the clock is at one frame
-    actions = actions[: max(math.ceil(left / frames), 1)]
+    most = round(task.time_limit * FRAMES_A_SECOND) - 1 - idle_frames  # at a game's start, the clock is at one frame
+    actions = actions[: max(math.ceil(most / frames), 1)]
     keys = np.concatenate([np.zeros(idle_frames, dtype=np.uint8), np.repeat(ACTION_KEYS[actions], frames)])
     bounds = idle_frames + frames * np.arange(len(actions) + 1)
     return episode_from_keys(keys, info, player="search", source=source, epsilon=EPSILON, origin=origin, bounds=bounds)
