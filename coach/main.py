@@ -55,8 +55,8 @@ def run(settings: CoachSettings) -> None:
         require_no_other_run(out, CoachSettings, (POLICY,))
         write_configuration(settings, out)
         _begin(settings, out, console)
-        done = rounds_in(out)
-        for number in range(len(done) + 1, len(done) + settings.rounds + 1):
+        first = len(rounds_in(out)) + 1
+        for number in range(first, first + settings.rounds):
             _round(settings, out, number, console)
         console.print("the same command begins the next round")
         console.print(next_command("qwop-watch", policy=out / POLICY))
@@ -64,12 +64,12 @@ def run(settings: CoachSettings) -> None:
 
 def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     """The results of the rounds that are over, in order; BadInput if one of them is missing."""
-    found: list[Mapping[str, Any]] = []
-    while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
-        found.append(read_json(path, MEGABYTE, "put it back, or remove it to measure the round again"))
-    if len([*out.glob(f"round-*/{RESULT}")]) > len(found):  # measured again, it could replace a later round's policy
+    results: list[Mapping[str, Any]] = []
+    while (path := out / f"round-{len(results) + 1}" / RESULT).exists():
+        results.append(read_json(path, MEGABYTE, "put it back, or remove it to measure the round again"))
+    if len([*out.glob(f"round-*/{RESULT}")]) > len(results):  # measured again, it could replace a later round's policy
         raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
-    return found
+    return results
 
 
 def _require_start(settings: CoachSettings, out: Path) -> None:
@@ -97,13 +97,13 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
         return
     if any(out.glob("round-*")):  # whose policy would be overwritten
         raise BadInput(f"{out / START}: missing, though a round has begun; put it back, or give another out")
-    if settings.policy is not None:
-        source = policy_path(settings.policy)
-    else:
+    if settings.policy is None:
         console.print("making a policy to correct: a clone of the champion's games", highlight=False)
-        source = _cloned(out / CLONE, settings.seed, f"dataset={CHAMPION}")
-    write_atomic(out / POLICY, source.read_bytes())
-    write_atomic(out / START, source.read_bytes())
+        content = _clone(out / CLONE, settings.seed, f"dataset={CHAMPION}").read_bytes()
+    else:
+        content = policy_path(settings.policy).read_bytes()
+    write_atomic(out / POLICY, content)
+    write_atomic(out / START, content)
 
 
 def _round(settings: CoachSettings, out: Path, number: int, console: Console) -> None:
@@ -120,47 +120,46 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
         raise BadInput(f"{games}: nothing was played; the same command begins the round again")
     if not begun and not is_corrected(games):
         raise BadInput(f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on")
-    learned = _learn(settings, before, folder, number)
+    after = _learn(settings, before, folder, number)
     figures = {}
     with progress_bar("games", console) as bar:
-        for name, path in (("before", before), ("after", learned)):
-            figures[name] = _measured(settings, path, bar.add_task(f"measuring {name}", total=settings.games), bar)
-    said = gain(figures["before"], figures["after"])
+        for name, path in (("before", before), ("after", after)):
+            figures[name] = _measure(settings, path, bar.add_task(f"measuring {name}", total=settings.games), bar)
+    verdict = gain(figures["before"], figures["after"])
     ranks = {name: (success(one), *pace(one)) for name, one in figures.items()}
     better = ranks["after"] > ranks["before"]
     if better:
-        write_atomic(policy, learned.read_bytes())
+        write_atomic(policy, after.read_bytes())
     else:
-        said += "; the policy before stays"
-    result = {"round": number, "better": better, "said": said, **figures}
+        verdict += "; the policy before stays"
+    result = {"round": number, "better": better, "said": verdict, **figures}
     write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
-    console.print(f"round {number}: {said}\npolicy: {policy}")
+    console.print(f"round {number}: {verdict}\npolicy: {policy}")
 
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
     """Fine-tune the policy on the round's corrections; continue an interrupted run."""
-    learned, start, seed = folder / LEARNED, before, settings.seed + number
+    out, games, start, seed = folder / LEARNED, folder / "games", before, settings.seed + number
     if settings.clone:  # the person's decisions alone
-        games = f"dataset={folder / 'games'}"
-        start = _cloned(folder / CLONED, seed, f"policy={before}", games, "policy_weight=0")
+        start = _clone(folder / CLONED, seed, f"policy={before}", f"dataset={games}", "policy_weight=0")
     learning: dict[str, object] = {
-        "schedule": settings.learning, "policy": start, "demonstrations": folder / "games", "out": learned,
-        "seed": seed, "video": "false",
+        "schedule": settings.learning, "policy": start, "demonstrations": games, "out": out, "seed": seed,
+        "video": "false",
     }  # fmt: skip
     if not load_policy(before).environment.capabilities.keys:
         learning |= CORRECTED_ELSEWHERE
     if settings.decisions is not None:
         learning["schedule.decisions"] = settings.decisions
     words = [f"{name}={value}" for name, value in learning.items()]
-    if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
+    if any((out / "checkpoints").glob("*")):
         words.append("resume=true")
-    elif learned.exists():
-        shutil.rmtree(learned)  # begun, without a checkpoint to continue from
+    else:
+        shutil.rmtree(out, ignore_errors=True)  # begun, without a checkpoint to continue from
     finetune.run(finetune.read(words))
-    return learned / POLICY
+    return out / POLICY
 
 
-def _cloned(clone: Path, seed: int, *words: str) -> Path:
+def _clone(clone: Path, seed: int, *words: str) -> Path:
     """The policy of a clone, which is made with these settings unless it is there."""
     if not (clone / MEASURES).exists():
         shutil.rmtree(clone, ignore_errors=True)
@@ -168,8 +167,8 @@ def _cloned(clone: Path, seed: int, *words: str) -> Path:
     return clone / POLICY
 
 
-def _measured(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[str, Any]:
+def _measure(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[str, Any]:
     """Figures of games with drawn actions, which are the same for every policy of these rounds."""
     games = EvaluationSettings(episodes=settings.games, seed=settings.seed, greedy=False)
-    played = evaluate(load_policy(path), games, progress=lambda done: bar.update(task, completed=done))
-    return {**played.summary(), "policy": path.name}
+    evaluation = evaluate(load_policy(path), games, progress=lambda count: bar.update(task, completed=count))
+    return {**evaluation.summary(), "policy": path.name}

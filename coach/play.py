@@ -33,19 +33,19 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     env.close()
     for note in record_interrupted(folder):
         console.print(note)
-    left = settings.minutes * 60
+    seconds = settings.minutes * 60
     if is_corrected(folder):
-        left -= sum(seconds_of(episode, fps) for episode in _episodes(folder))
-    if left > 0:
+        seconds -= sum(seconds_of(episode, fps) for episode in _episodes(folder))
+    if seconds > 0:
         source = _open(settings, policy, folder, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
         console.print(
-            f"correct the policy for {left / 60:.3g} minutes of play: press a key where it goes wrong; "
+            f"correct the policy for {seconds / 60:.3g} minutes of play: press a key where it goes wrong; "
             "it learns afterwards. Ctrl-C ends the play early"
         )
         for note in source.notes:
             console.print(note)
-        record(source, GameWriter(writer, TimeLimit(left, fps).is_over), console)
+        record(source, GameWriter(writer, TimeLimit(seconds, fps).is_over), console)
     if not _episodes(folder):
         return False
     console.print(describe(folder).table(f"{folder}"))
@@ -56,12 +56,12 @@ class TimeLimit:
     """Counts seconds of play. fps: see `seconds_of`."""
 
     def __init__(self, seconds: float, fps: float) -> None:
-        self._left, self._fps = seconds, fps
+        self._seconds, self._fps = seconds, fps
 
     def is_over(self, episode: Episode) -> bool:
         """Count the next episode; true if all seconds are played."""
-        self._left -= seconds_of(episode, self._fps)
-        return self._left <= 0
+        self._seconds -= seconds_of(episode, self._fps)
+        return self._seconds <= 0
 
 
 def seconds_of(episode: Episode, fps: float) -> float:
