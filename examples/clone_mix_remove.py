@@ -106,12 +106,12 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=300, help=f"of {GAMES * STEPS} decisions, in each phase")
     parser.add_argument("--epochs", type=int, default=60, help="passes of cloning, at most")
     parser.add_argument("--out", type=Path, default=Path("clone_mix_remove.safetensors"))
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)  # faster than several for a network as small as this one
     chance = np.random.default_rng(0)
 
-    dataset = qwop.open_dataset(asked.dataset)
-    policy = qwop.pretrain(dataset, epochs=asked.epochs, games=0, frames_per_step=None, quiet=True).policy
+    dataset = qwop.open_dataset(arguments.dataset)
+    policy = qwop.pretrain(dataset, epochs=arguments.epochs, games=0, frames_per_step=None, quiet=True).policy
     learner = Learner(policy.network)
     recorded = RecordedSequences(dataset, STEPS, GAMMA)  # with μ as the dataset has it
     demonstrations = Demonstrations(recorded, streams=GAMES, stride=STEPS)
@@ -119,20 +119,20 @@ def main() -> None:
     collector = Collector(qwop.make_vector(policy.environment, GAMES), STEPS, chance)
     playing = PolicySnapshot(policy.network, live=True)
 
-    for phase, shown in (("values", GAMES), ("mixed", GAMES), ("alone", 0)):
-        if not shown:
+    for phase, count in (("values", GAMES), ("mixed", GAMES), ("alone", 0)):
+        if not count:
             print(f"{memory.remove(DEMONSTRATIONS)} demonstrations removed")
         returns = []
-        for _ in range(asked.iterations):
+        for _ in range(arguments.iterations):
             playing.take(policy.network)
             live, ended = collector.collect(playing)
             returns += [game.total_reward for game in ended]
-            memory.push(interleave(live, demonstrations.next(shown)) if shown else live)
+            memory.push(interleave(live, demonstrations.next(count)) if count else live)
             for batch in (live, *(memory.sample(GAMES, chance) for _ in range(chance.poisson(REPLAY_RATIO)))):
                 learner.update(batch, critic_only=phase == "values")
         share = memory.shares()["demonstrations"]
         print(f"{phase}: mean return {np.mean(returns or [0]):.1f} of {len(returns)} games; memory: {share:.0%} shown")
-    print(f"policy: {qwop.save_policy(asked.out, policy)}")
+    print(f"policy: {qwop.save_policy(arguments.out, policy)}")
 
 
 if __name__ == "__main__":

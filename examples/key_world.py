@@ -27,15 +27,15 @@ class KeyWorld(gymnasium.Env[dict[str, Any], Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.place, self.goal = (int(one) for one in self.np_random.choice(SIZE, 2, replace=False))
-        return self.seen(), {}
+        return self.observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         left, right = action
         self.place = int(np.clip(self.place + int(right) - int(left), 0, SIZE - 1))
         arrived = self.place == self.goal
-        return self.seen(), 1.0 if arrived else -0.1, arrived, False, {}
+        return self.observation(), 1.0 if arrived else -0.1, arrived, False, {}
 
-    def seen(self) -> dict[str, Any]:
+    def observation(self) -> dict[str, Any]:
         return {"place": self.place, "distance": np.array([self.goal - self.place], np.float32)}
 
     def render(self) -> np.ndarray[Any, Any]:

@@ -50,8 +50,8 @@ def main() -> None:
     keys = np.concatenate(fastest.keys)
     game = qwop.replay(keys)  # every state of the game, recomputed from its keys
     pictures = list(game_pictures(game.states, game.events, keys, Drawing(320, 200)))
-    chosen = np.linspace(0, len(pictures) - 1, PICTURES).astype(int)
-    Image.fromarray(picture_strip([pictures[frame] for frame in chosen], columns=4)).save(arguments.out)
+    frames = np.linspace(0, len(pictures) - 1, PICTURES).astype(int)
+    Image.fromarray(picture_strip([pictures[frame] for frame in frames], columns=4)).save(arguments.out)
     print(f"\npictures of the fastest game: {arguments.out}")
 
 

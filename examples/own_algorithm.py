@@ -59,10 +59,10 @@ class AwacLearner(base.Learner):
             y = self.settings.reward_scale * self._tensor(batch.rewards) + self._tensor(batch.discounts) * value
         logits, q = self.network(self._tensor(batch.observations))
         actions = self._tensor(batch.actions)[:, None]
-        taken = q.gather(-1, actions)[:, 0]
-        advantage = taken - (torch.softmax(logits, -1) * q).sum(-1)
+        q_a = q.gather(-1, actions)[:, 0]
+        advantage = q_a - (torch.softmax(logits, -1) * q).sum(-1)
         weight = (advantage.detach() / self.settings.temperature).exp().clamp(max=20.0)
-        loss = ((y - taken).square() - weight * torch.log_softmax(logits, -1).gather(-1, actions)[:, 0]).mean()
+        loss = ((y - q_a).square() - weight * torch.log_softmax(logits, -1).gather(-1, actions)[:, 0]).mean()
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()

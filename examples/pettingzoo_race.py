@@ -54,10 +54,10 @@ class Race(ParallelEnv):
         if not self.agents:
             raise gymnasium.error.ResetNeeded("no race is under way: call reset before the next step")
         agents = self.agents
-        played = self._race.step(np.array([int(actions[agent]) for agent in agents]))
-        observations = dict(zip(agents, played[0], strict=True))
-        rewards, terminated, truncated = (dict(zip(agents, column.tolist(), strict=True)) for column in played[1:4])
-        infos = self._infos(played[4])
+        batch, *columns, batch_infos = self._race.step(np.array([int(actions[agent]) for agent in agents]))
+        observations = dict(zip(agents, batch, strict=True))
+        rewards, terminated, truncated = (dict(zip(agents, column.tolist(), strict=True)) for column in columns)
+        infos = self._infos(batch_infos)
         if any(terminated.values()) or any(truncated.values()):
             self.agents = []
         return observations, rewards, terminated, truncated, infos

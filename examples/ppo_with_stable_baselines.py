@@ -44,13 +44,13 @@ class BatchVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         observations, rewards, terminated, truncated, batch = self.env.step(self._actions)
-        done = terminated | truncated
+        ends = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for row in np.flatnonzero(done):
+        for row in np.flatnonzero(ends):
             last = {name: values[row] for name, values in batch["final_info"].items() if not name.startswith("_")}
-            ends = {"terminal_observation": batch["final_obs"][row], "TimeLimit.truncated": bool(truncated[row])}
-            infos[row] = last | ends
-        return observations, rewards.astype(np.float32), done, infos
+            more = {"terminal_observation": batch["final_obs"][row], "TimeLimit.truncated": bool(truncated[row])}
+            infos[row] = last | more
+        return observations, rewards.astype(np.float32), ends, infos
 
     def close(self) -> None:
         self.env.close()

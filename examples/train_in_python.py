@@ -38,20 +38,20 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=10_000, help="decisions of a training")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of each kind")
     parser.add_argument("--out", type=Path, default=Path("runs/python"), help="folder of the games and the runs")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
 
-    games = record(asked.out / "games")
+    games = record(arguments.out / "games")
     print(games.summary().returns)
     clone = qwop.pretrain(games, epochs=20, games=10, quiet=True)
     print(clone.measures)
     print(clone.games[["greedy", "mean_return"]])
 
-    half = asked.decisions // 2
+    half = arguments.decisions // 2
     schedules = {
         "with": [qwop.Phase("mixed", decisions=half, demonstrations=1.0), qwop.Phase("alone", decisions=half)],
-        "without": [qwop.Phase("alone", decisions=asked.decisions)],
+        "without": [qwop.Phase("alone", decisions=arguments.decisions)],
     }
-    for seed in range(asked.seeds):
+    for seed in range(arguments.seeds):
         for name, phases in schedules.items():
             run = qwop.finetune(
                 clone.policy,
@@ -62,7 +62,7 @@ def main() -> None:
                 evaluation={"episodes": 10, "drawn": 10},
                 video=False,
                 seed=seed,
-                out=asked.out / f"{name}-{seed}",
+                out=arguments.out / f"{name}-{seed}",
                 callbacks=[solved],
                 quiet=True,
             )
@@ -70,9 +70,11 @@ def main() -> None:
     print(run.log.filter(["phase", "decisions", "live/return"]).tail())
     print(qwop.evaluate(run.policy, episodes=20).table["reward"].describe())
 
-    found = qwop.compare({name: f"{asked.out}/{name}-*" for name in schedules}, out=asked.out / "comparison")
-    print(found.table[["row", "figure", "games", "mean", "mean_low", "mean_high"]])
-    print(f"page: {asked.out / 'comparison/report.html'}")
+    comparison = qwop.compare(
+        {name: f"{arguments.out}/{name}-*" for name in schedules}, out=arguments.out / "comparison"
+    )
+    print(comparison.table[["row", "figure", "games", "mean", "mean_low", "mean_high"]])
+    print(f"page: {arguments.out / 'comparison/report.html'}")
 
 
 if __name__ == "__main__":

@@ -75,8 +75,8 @@ def read_run(path: Path) -> BoardRun:
         raise BadInput(f"{path}: no line '# game: …' with name and digest; open it on qwop-play's page and save it")
     kind = comment(read_lines(path), "class")
     if kind not in KINDS:
-        found = "none" if kind is None else quoted(kind)
-        raise BadInput(f"{path}: its class is {found}; expected a line '# class: …' with one of {', '.join(KINDS)}")
+        name = "none" if kind is None else quoted(kind)
+        raise BadInput(f"{path}: its class is {name}; expected a line '# class: …' with one of {', '.join(KINDS)}")
     first = int(np.flatnonzero(keys)[0]) if keys.any() else len(keys)
     return BoardRun(
         path=path,

@@ -39,21 +39,21 @@ def files(board: Path = OWN) -> dict[str, bytes]:
 
     board: folder of the board's runs; `board.json` has, by the name of each file, why it is refused, or null.
     """
-    found = {
+    contents = {
         file.name: file.read_bytes()
         for folder in (scene.SCRIPTS, web.STATIC, SCRIPTS)
         for file in sorted(folder.iterdir())
         if file.is_file() and file.name not in _UNUSED
     }
-    found[web.ENGINE] = web.engine_module()
-    found["scene.json"] = scene.SCENE_FILE.read_bytes()
-    found |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
-    found["champion.safetensors"] = acting_part(policy_path(CHAMPION))
-    found[KEYS] = keys_path(CHAMPION).read_bytes()
+    contents[web.ENGINE] = web.engine_module()
+    contents["scene.json"] = scene.SCENE_FILE.read_bytes()
+    contents |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
+    contents["champion.safetensors"] = acting_part(policy_path(CHAMPION))
+    contents[KEYS] = keys_path(CHAMPION).read_bytes()
     runs, refused = read_board(board)
-    listed = {run.path.name: None for run in runs} | {run.path.name: run.reason for run in refused}
-    found[LISTED] = json.dumps(listed).encode()
-    return found | {f"{BOARD}/{run.path.name}": run.path.read_bytes() for run in runs}
+    reasons = {run.path.name: None for run in runs} | {run.path.name: run.reason for run in refused}
+    contents[LISTED] = json.dumps(reasons).encode()
+    return contents | {f"{BOARD}/{run.path.name}": run.path.read_bytes() for run in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
@@ -83,5 +83,5 @@ def _differs(path: Path, content: bytes) -> bool:
 def acting_part(policy: Path) -> bytes:
     """A policy's file without the tensors that only learning needs, which are half of the champion's."""
     with safe_open(policy, "numpy") as file:
-        kept = {name: file.get_tensor(name) for name in file.keys() if not name.startswith(VALUES)}  # noqa: SIM118
-        return save(kept, file.metadata())
+        tensors = {name: file.get_tensor(name) for name in file.keys() if not name.startswith(VALUES)}  # noqa: SIM118
+        return save(tensors, file.metadata())
