@@ -76,9 +76,9 @@ class PopulationAgents(Discounted):
         """The settings of the algorithm with these genes."""
         kind, whole = self.algorithm.settings, {name for name, gene in self.genes.items() if gene.whole}
         names = {"entropy": "entropy_coefficient", "passes": "passes" if "passes" in kind.model_fields else "epochs"}
-        given = {name: getattr(self, name) for name in GIVEN if hasattr(self, name)}
-        given |= {name: round(value) if name in whole else value for name, value in genes.items()}
-        return kind(**{names.get(name, name): value for name, value in given.items()})
+        values = {name: getattr(self, name) for name in GIVEN if hasattr(self, name)}
+        values |= {name: round(value) if name in whole else value for name, value in genes.items()}
+        return kind(**{names.get(name, name): value for name, value in values.items()})
 
 
 class PpoAgents(PopulationAgents):

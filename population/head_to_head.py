@@ -46,10 +46,10 @@ class HeadToHead:
         return float((self.results == LOST).mean())
 
     def __str__(self) -> str:
-        drawn = 1.0 - self.won - self.lost
-        said = f"{self.won:.1%} of {len(self.results)} races won, {drawn:.1%} drawn, {self.lost:.1%} lost"
+        draws = 1.0 - self.won - self.lost
+        shares = f"{self.won:.1%} of {len(self.results)} races won, {draws:.1%} drawn, {self.lost:.1%} lost"
         metres = f"{self.metres[:, 0].mean():.1f} m against {self.metres[:, 1].mean():.1f} m"
-        return f"against {self.name}: {said}; {metres}, {self._finishes(0)} against {self._finishes(1)} finished"
+        return f"against {self.name}: {shares}; {metres}, {self._finishes(0)} against {self._finishes(1)} finished"
 
     def _finishes(self, side: int) -> str:
         seconds = self.seconds[:, side]
@@ -127,9 +127,9 @@ def film_race(path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec
     """Film a race between two policies that play greedily, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
-        drawn: list[Pictures] = []
-        for _, ended in _play(policies, race, [0], greedy=True, seed=0, drawn=drawn):
-            yield drawn.pop()[0]
+        frames: list[Pictures] = []
+        for _, ended in _play(policies, race, [0], greedy=True, seed=0, frames=frames):
+            yield frames.pop()[0]
             if ended.all():
                 return
 
@@ -155,18 +155,18 @@ def _play(
     starts: Sequence[int],
     greedy: bool,
     seed: int,
-    drawn: list[Pictures] | None = None,
+    frames: list[Pictures] | None = None,
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
     """Play races with these numbers of idle frames at the start, one decision per iteration.
 
     Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n]; new races then take their
-    places. drawn: collects pictures of the races before each decision.
+    places. frames: collects pictures of the races before each decision.
     """
     race = shared_race(race, policies)
     views = [ObservationMap.of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
     weights = [event_weights_of(policy.environment) for policy in policies]
     number = len(starts)
-    env = QWOPRaceVectorEnv(2 * number, None if drawn is None else "rgb_array", **race.settings)
+    env = QWOPRaceVectorEnv(2 * number, None if frames is None else "rgb_array", **race.settings)
     generators = [np.random.default_rng((seed, start)) for start in starts]
     try:
         observations, _ = env.reset(seed=seed)
@@ -184,13 +184,13 @@ def _play(
                 if step:
                     states[side] = policy.feed(states[side], actions[side::2], earned[side].astype(np.float32))
                     earned[side][:] = 0.0
-                seen = observations[side::2][:, views[side].columns]
-                probabilities, states[side] = policy.step(seen, states[side])
+                view = observations[side::2][:, views[side].columns]
+                probabilities, states[side] = policy.step(view, states[side])
                 actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
-            if drawn is not None:
+            if frames is not None:
                 pictures = env.render()
                 assert pictures is not None
-                drawn.append(pictures)
+                frames.append(pictures)
             observations, _, terminated, truncated, infos = env.step(actions)
             for side in range(2):
                 events = infos["events"][side::2].copy()

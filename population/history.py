@@ -53,15 +53,15 @@ class History:
             self.rows = [row for row in read_history(folder) if row["round"] <= resume_at]
         write_atomic(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
 
-    def write(self, done: Round, seconds: float) -> dict[str, Any]:
+    def write(self, result: Round, seconds: float) -> dict[str, Any]:
         """Add a round and its duration in seconds; return its row."""
         agents = []
-        for member, figures in zip(done.members, done.figures, strict=True):
+        for member, figures in zip(result.members, result.figures, strict=True):
             agents.append(
                 {
                     "id": member.id,
-                    "rating": round(float(done.ratings.ratings[member.id]), 2),
-                    "error": round(float(done.ratings.errors[member.id]), 2),
+                    "rating": round(float(result.ratings.ratings[member.id]), 2),
+                    "error": round(float(result.ratings.errors[member.id]), 2),
                     "generation": member.generation,
                     "founder": member.founder,
                     "genes": _rounded(member.genes),
@@ -70,16 +70,16 @@ class History:
                 }
             )
         row = {
-            "round": done.number,
-            "decisions": done.decisions,
+            "round": result.number,
+            "decisions": result.decisions,
             "seconds": seconds + (float(self.rows[-1]["seconds"]) if self.rows else 0.0),
-            "time": {**_rounded(done.seconds), "other": round(max(seconds - sum(done.seconds.values()), 0.0), 3)},
+            "time": {**_rounded(result.seconds), "other": round(max(seconds - sum(result.seconds.values()), 0.0), 3)},
             "agents": agents,
             "rivals": [
-                {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
-                for number in range(len(done.members), len(done.ratings.ratings))
+                {"rating": float(result.ratings.ratings[number]), "error": float(result.ratings.errors[number])}
+                for number in range(len(result.members), len(result.ratings.ratings))
             ],
-            "copies": [list(copy) for copy in done.copies],
+            "copies": [list(copy) for copy in result.copies],
         }
         self.rows.append(row)
         with self._path.open("a") as file:
@@ -95,11 +95,11 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
 def _is_row(row: object) -> bool:
     """True for a row that `History.write` may have written."""
     try:
-        found = _Row.model_validate_json(json.dumps(row), strict=True)
+        entry = _Row.model_validate_json(json.dumps(row), strict=True)
     except ValidationError:
         return False
-    numbers = [one.id for one in found.agents]
-    return numbers == [*range(len(numbers))] and all({*copy} <= {*numbers} for copy in found.copies)
+    numbers = [one.id for one in entry.agents]
+    return numbers == [*range(len(numbers))] and all({*copy} <= {*numbers} for copy in entry.copies)
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:

@@ -80,28 +80,28 @@ class Population:
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Play and train every agent, rate them, and copy better ones."""
-        done = self._train(report)
-        self._record(done)
+        results = self._train(report)
+        self._record(results)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
-        diverged = tuple(number for number, one in done.items() if one.diverged)
+        diverged = tuple(number for number, one in results.items() if one.diverged)
         evolves = self._settings.evolution.enabled and len(self.members) > 1
         copies = self._evolve(diverged) if evolves else []
         self.round += 1
-        kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
-        figures = tuple(done[member.id].figures for member in self.members)
+        kinds = {kind: sum(one.seconds[kind] for one in results.values()) for kind in ("playing", "learning")}
+        figures = tuple(results[member.id].figures for member in self.members)
         return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds, diverged)
 
     def _train(self, report: Report) -> dict[int, TrainingResult]:
         before = self.ratings().ratings
         tasks = {member.id: self._task(member, self._schedule(member, before)) for member in self.members}
-        done = self._workers.run_tasks(tasks, report)
-        for number, one in done.items():
+        results = self._workers.run_tasks(tasks, report)
+        for number, one in results.items():
             self._learners[number], self._play[number] = one.learner, one.play
             member = self.members[number]
             self.members[number] = replace(member, decisions=member.decisions + self._settings.work.decisions)
             self.decisions += self._settings.work.decisions
-        return done
+        return results
 
     def ratings(self) -> Ratings:
         """Fit the ratings of all agents, then those of the rivals; the first rival's is pinned."""
@@ -138,11 +138,11 @@ class Population:
         self._learners, self._play = list(state["learners"]), list(state["play"])
 
     def _task(self, member: Member, schedule: tuple[int, ...]) -> TrainingTask:
-        met = {*schedule, *_under_way(self._play[member.id])}
+        numbers = {*schedule, *_under_way(self._play[member.id])}
         rivals = {
             one.id: RivalState(one.genes, one.rewards, self._learners[one.id]["network"])
             for one in self.members
-            if one.id in met
+            if one.id in numbers
         }
         return TrainingTask(
             member.genes,
@@ -161,22 +161,22 @@ class Population:
         if self._settings.opponents == "itself":
             return (member.id,)
         probabilities = opponent_probabilities(ratings, member.id)
-        drawn = self._generator.choice(len(ratings), self._settings.work.opponents, p=probabilities)
-        return tuple(int(number) for number in drawn)
+        numbers = self._generator.choice(len(ratings), self._settings.work.opponents, p=probabilities)
+        return tuple(int(number) for number in numbers)
 
-    def _record(self, done: dict[int, TrainingResult]) -> None:
+    def _record(self, results: dict[int, TrainingResult]) -> None:
         """Add the round's matches, or comparisons of scores if agents do not meet."""
         self.record.fade(self._settings.evolution.fade)
         if not self._settings.is_race:
-            compare_scores([np.array(one.scores) for one in done.values()], self.record)
+            compare_scores([np.array(one.scores) for one in results.values()], self.record)
         elif self._settings.opponents == "itself":
             scores = [
                 [race.metres if race.seconds is None else FINISHED - race.seconds for race in one.races]
-                for one in done.values()
+                for one in results.values()
             ]
             compare_scores(map(np.array, scores), self.record)
         else:
-            for number, one in done.items():
+            for number, one in results.items():
                 for race in one.races:
                     self.record.add(number, race.rival, race.result)
 

@@ -94,32 +94,32 @@ def _grid(charts: Sequence[str]) -> str:
 def _agents(row: Row) -> str:
     """Table of the agents, best first, and of the rivals."""
     names = {"metres": ".1f", "finish_share": ".0%", "best_seconds": ".2f", "return": ".1f"}
-    shown = {name: form for name, form in names.items() if any(name in agent["figures"] for agent in row["agents"])}
+    columns = {name: form for name, form in names.items() if any(name in agent["figures"] for agent in row["agents"])}
     body = []
     for agent in sorted(row["agents"], key=lambda one: -one["rating"]):
-        found = agent["figures"]
+        values = agent["figures"]
         line = [f"agent {agent['id']}", f"{agent['rating']:.0f} ± {CONFIDENCE * agent['error']:.0f}"]
         line += [str(agent["generation"]), f"agent {agent['founder']}"]
-        body.append(line + [format(found[name], form) if name in found else "–" for name, form in shown.items()])
+        body.append(line + [format(values[name], form) if name in values else "–" for name, form in columns.items()])
     for number, rival in enumerate(row["rivals"], 1):
         rating = f"{rival['rating']:.0f}" + (f" ± {CONFIDENCE * rival['error']:.0f}" if rival["error"] else " (pinned)")
-        body.append([f"rival {number}", rating, *["–"] * (2 + len(shown))])
-    return figures(["", "rating", "copies since the start", "descended from", *map(_words, shown)], body)
+        body.append([f"rival {number}", rating, *["–"] * (2 + len(columns))])
+    return figures(["", "rating", "copies since the start", "descended from", *map(_words, columns)], body)
 
 
 def _chart(rows: Rows, name: str, group: str | None) -> str:
     """Chart of a number of the group in an agent's entry, or of the entry itself, with a line for each agent. Numbers
     that span two powers of ten have a logarithmic axis."""
-    kept = rows[::-1][:: -(-len(rows) // MOST_POINTS)][::-1]  # including the last
+    points = rows[::-1][:: -(-len(rows) // MOST_POINTS)][::-1]  # including the last
     lines: dict[str, list[tuple[float, float]]] = {}
     around: dict[str, list[tuple[float, float, float]]] = {}
     count = len(rows[0]["agents"])
     for number in range(count):
-        found = [(float(row["round"]), row["agents"][number]) for row in kept]
-        values = [(x, agent if group is None else agent[group]) for x, agent in found]
+        entries = [(float(row["round"]), row["agents"][number]) for row in points]
+        values = [(x, agent if group is None else agent[group]) for x, agent in entries]
         lines[f"agent {number}"] = [(x, one[name]) for x, one in values if name in one]
         if group is None:
-            sides = [CONFIDENCE * agent["error"] for _, agent in found]
+            sides = [CONFIDENCE * agent["error"] for _, agent in entries]
             intervals = zip(lines[f"agent {number}"], sides, strict=True)
             around[f"agent {number}"] = [(x, y - side, y + side) for (x, y), side in intervals]
     every = [y for line in lines.values() for _, y in line]
@@ -132,12 +132,18 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _evaluation(found: Row) -> str:
-    lines = [one["said"] for one in (*found.get("races", []), *([found["returns"]] if "returns" in found else []))]
+def sentences(evaluation: Row) -> list[str]:
+    """What an evaluation says of its races or of its games."""
+    games = [evaluation["returns"]] if "returns" in evaluation else []
+    return [one["said"] for one in (*evaluation.get("races", ()), *games)]
+
+
+def _evaluation(evaluation: Row) -> str:
+    lines = sentences(evaluation)
     if not lines:
         return ""
-    if finals := [one for one in found.get("finalists", []) if "won" in one]:
+    if finals := [one for one in evaluation.get("finalists", []) if "won" in one]:
         shares = ", ".join(f"agent {one['agent']} {one['won']:.0%}" for one in finals)
         lines.insert(0, f"points won in the races of the {len(finals)} highest rated agents among themselves: {shares}")
     body = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<h2>The best after round {found['round']}: agent {found['agent']}</h2><ul>{body}</ul>"
+    return f"<h2>The best after round {evaluation['round']}: agent {evaluation['agent']}</h2><ul>{body}</ul>"

@@ -37,8 +37,8 @@ three seconds slower after 2.6 million decisions."""
 def initial_rewards(kind: str, generator: np.random.Generator) -> dict[str, float]:
     """Return the first weights of an agent: "drawn", or chosen by hand ("both", "fixed"). All kinds draw equally many
     numbers from the generator."""
-    drawn = {event: REWARD.draw(generator) for event in EVENTS}
-    return drawn if kind == "drawn" else dict(HAND_MADE)
+    weights = {event: REWARD.draw(generator) for event in EVENTS}
+    return weights if kind == "drawn" else dict(HAND_MADE)
 
 
 def event_rewards(weights: Mapping[str, float]) -> NDArray[np.float64]:

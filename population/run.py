@@ -36,7 +36,7 @@ from .evolution import Member
 from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
 from .population import Population, Round
-from .report import FILM, write_report
+from .report import FILM, sentences, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, Report
@@ -93,7 +93,7 @@ class Run:
             with removed_unless_begun(self._out, lambda: self._population.round > 0):
                 if newest is None:
                     for number, policy in enumerate(rivals.values()):
-                        save_policy(self._out / RIVALS / _given(number), policy)
+                        save_policy(self._out / RIVALS / _rival(number), policy)
                 self._train(newest)
             self._save_policies()
             self._end(against)
@@ -130,29 +130,29 @@ class Run:
             while population.round < settings.rounds:
                 began = time.perf_counter()
                 with first_round:
-                    done = population.play_round(lambda number: bar.advance(task))
+                    result = population.play_round(lambda number: bar.advance(task))
                 first_round = nullcontext()
-                row = self._history.write(done, time.perf_counter() - began)
+                row = self._history.write(result, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
-                for copy in done.copies:
-                    why = ", which diverged," if copy.child in done.diverged else ""
-                    bar.console.print(f"round {done.number}: agent {copy.child}{why} copies agent {copy.parent}")
-                if self._rounds_are_long_enough and (note := self._note_of_unrated(done)):
+                for copy in result.copies:
+                    why = ", which diverged," if copy.child in result.diverged else ""
+                    bar.console.print(f"round {result.number}: agent {copy.child}{why} copies agent {copy.parent}")
+                if self._rounds_are_long_enough and (note := self._note_of_unrated(result)):
                     self._rounds_are_long_enough = False
                     bar.console.print(note)
-                if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
+                if result.number % settings.checkpoint_every == 0 or result.number == settings.rounds:
                     self._checkpoint()
-                if done.number % settings.report_every == 0:
+                if result.number % settings.report_every == 0:
                     self._save_policies()
                     self._report()
 
-    def _note_of_unrated(self, done: Round) -> str:
+    def _note_of_unrated(self, result: Round) -> str:
         """A note if agents have no game to be rated by, because games begin anew in every round; else empty."""
-        without = [number for number, one in enumerate(done.figures) if not one["games"]]
+        without = [number for number, one in enumerate(result.figures) if not one["games"]]
         if self._settings.is_race or self._task.capabilities.saved_games or not without:
             return ""
         return (
-            f"note: in round {done.number}, no game of agent {', '.join(map(str, without))} ended; games of "
+            f"note: in round {result.number}, no game of agent {', '.join(map(str, without))} ended; games of "
             f"{self._task.id} begin anew in every round, and longer ones do not count: give more work.unrolls"
         )
 
@@ -169,14 +169,14 @@ class Run:
             path = save_policy(self._out / BEST, population.policy(best))
             bar.console.print(f"best: agent {best.id}, {path}")
             bar.update(task, description="evaluating")
-            found = self._evaluate(best, against, report) | {"finalists": finals}
+            evaluation = self._evaluate(best, against, report) | {"finalists": finals}
             if settings.video and settings.is_race:
                 bar.update(task, description="filming the best agents' race")
                 self._film([population.members[one["agent"]] for one in finals])
-        for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
-            console.print(one["said"])
-        write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
-        console.print(f"report: {self._report(found)}")
+        for sentence in sentences(evaluation):
+            console.print(sentence)
+        write_atomic(self._out / EVALUATION, json.dumps(evaluation, indent=1) + "\n")
+        console.print(f"report: {self._report(evaluation)}")
         console.print(next_command("qwop-evaluate", policy=self._out / BEST))
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
@@ -184,36 +184,36 @@ class Run:
         if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
         policies = [self._population.policy(one) for one in finalists]
-        won = tournament(policies, lambda one, other: self._final_races(one, [other], "", report))
-        order = np.argsort(-won, kind="stable").tolist()
-        return [{"agent": finalists[place].id, "won": float(won[place])} for place in order]
+        points = tournament(policies, lambda one, other: self._final_races(one, [other], "", report))
+        order = np.argsort(-points, kind="stable").tolist()
+        return [{"agent": finalists[place].id, "won": float(points[place])} for place in order]
 
     def _evaluate(self, best: Member, against: Mapping[str, list[Policy]], report: Report) -> dict[str, Any]:
         how, policy = self._settings.evaluation, self._population.policy(best)
-        found: dict[str, Any] = {"round": self._population.round, "agent": best.id, "races": []}
+        evaluation: dict[str, Any] = {"round": self._population.round, "agent": best.id, "races": []}
         if not how.games:
-            return found
+            return evaluation
         if not self._settings.is_race:
-            played = play(policy, episodes=how.games, seed=self._settings.seed, greedy=how.greedy)
-            returns = np.array([game.rewards.sum() for game in played])
-            said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
-            return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
+            games = play(policy, episodes=how.games, seed=self._settings.seed, greedy=how.greedy)
+            returns = np.array([game.rewards.sum() for game in games])
+            sentence = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
+            return {**evaluation, "returns": {"mean": float(returns.mean()), "said": sentence}}
         first = self._first_agents()
         for name, others in against.items():
             races = self._final_races(policy, others or first, name, report)
-            found["races"].append({**races.to_json(), "said": str(races)})
-        return found
+            evaluation["races"].append({**races.to_json(), "said": str(races)})
+        return evaluation
 
     def _first_agents(self) -> list[Policy]:
         """All agents as they began; none where no final race is run."""
-        found: list[Policy] = []
+        policies: list[Policy] = []
         for member in self._population.members if self._settings.is_race and self._settings.evaluation.games else ():
             path = self._out / FIRST / _name(member.id)
-            found.append(load_policy(kept_policy(path)))
-            if found[-1].environment.id != self._task.id:
-                other = quoted(found[-1].environment.id)
+            policies.append(load_policy(kept_policy(path)))
+            if policies[-1].environment.id != self._task.id:
+                other = quoted(policies[-1].environment.id)
                 raise BadInput(f"{path}: a policy of {other}, expected one of this population")
-        return found
+        return policies
 
     def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
         how = self._settings.evaluation
@@ -235,18 +235,18 @@ class Run:
             if {*self._settings.evaluation.against} - {FIRST}:
                 raise BadInput(f"evaluation.against: {self._settings.environment} is played alone; leave it out")
             return {}
-        found = {name: [] if name == FIRST else [rivals.get(name) or self._opponent(name)]
-                 for name in self._settings.evaluation.against}  # fmt: skip
-        return {**found, **{name: [policy] for name, policy in rivals.items()}}
+        opponents = {name: [] if name == FIRST else [rivals.get(name) or self._opponent(name)]
+                     for name in self._settings.evaluation.against}  # fmt: skip
+        return {**opponents, **{name: [policy] for name, policy in rivals.items()}}
 
     def _rivals(self, resumed: bool) -> dict[str, Policy]:
         if self._settings.rivals and not self._settings.is_race:
             raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
-        found = {}
+        rivals = {}
         for number, name in enumerate(dict.fromkeys(self._settings.rivals or ())):
-            found[name] = load_policy(kept_policy(self._out / RIVALS / _given(number)) if resumed else name)
-            ObservationMap.of(found[name], self._task, name)
-        return found
+            rivals[name] = load_policy(kept_policy(self._out / RIVALS / _rival(number)) if resumed else name)
+            ObservationMap.of(rivals[name], self._task, name)
+        return rivals
 
     def _opponent(self, name: str) -> Policy:
         """Load a policy, and check that it can run in a final race."""
@@ -256,8 +256,10 @@ class Run:
 
     def _how_far(self) -> str:
         """The rounds played, and those that a resumed run need not play again."""
-        done = f"round {self._population.round}"
-        return done if self._saved == self._population.round else f"{done}, with a checkpoint of round {self._saved}"
+        newest = f"round {self._population.round}"
+        return (
+            newest if self._saved == self._population.round else f"{newest}, with a checkpoint of round {self._saved}"
+        )
 
     def _checkpoint(self) -> None:
         folder, population = self._out / "checkpoints", self._population
@@ -287,15 +289,15 @@ def resumable_checkpoint(
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
     begun = (out / (FIRST if settings.resume else HISTORY)).exists()
-    found = checkpoints(out / "checkpoints")
-    if checkpoint_to_resume(out, settings.resume, found, begun, out / BEST) is None:
+    paths = checkpoints(out / "checkpoints")
+    if checkpoint_to_resume(out, settings.resume, paths, begun, out / BEST) is None:
         return None
     before, now = read_settings(out / CONFIGURATION), to_plain(settings)
     require_same_settings(before, now, out, MAY_DIFFER)
-    return load_newest(found, say)
+    return load_newest(paths, say)
 
 
-def _given(number: int) -> str:
+def _rival(number: int) -> str:
     return f"policy-{number:02d}.safetensors"
 
 

@@ -138,11 +138,11 @@ class AgentTrainer:
 
     def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
         """Return the result of each agent's task; report(number) is called after each."""
-        done = {}
+        results = {}
         for number, task in tasks.items():
-            done[number] = self.train(task)
+            results[number] = self.train(task)
             report(number)
-        return done
+        return results
 
     def train(self, task: TrainingTask) -> TrainingResult:
         """Play and learn from all unrolls of a round."""
@@ -163,11 +163,11 @@ class AgentTrainer:
         for _ in range(self._work.unrolls):
             began = time.perf_counter()
             actor.take(network)
-            played, ends = collector.collect(actor)
+            unroll, ends = collector.collect(actor)
             if races is not None:
-                played = replace(played, signals=races.take_signals())
+                unroll = replace(unroll, signals=races.take_signals())
             middle = time.perf_counter()
-            updates.append(undisturbed(learner.update)(played, now).scalars)
+            updates.append(undisturbed(learner.update)(unroll, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
@@ -238,17 +238,17 @@ def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64], 
 
     uses: advice for a policy that does not fit, which is BadInput.
     """
-    given, wanted = policy.network.state_dict(), network.state_dict()
+    weights, targets = policy.network.state_dict(), network.state_dict()
     if columns.size < network.observation.size:
-        given = {name: _widened(name, tensor, wanted.get(name), columns) for name, tensor in given.items()}
-    shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
-    found = {name: tuple(tensor.shape) for name, tensor in given.items()}
-    if policy.network.architecture != network.architecture or found != shapes:
+        weights = {name: _widened(name, tensor, targets.get(name), columns) for name, tensor in weights.items()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in targets.items()}
+    sizes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if policy.network.architecture != network.architecture or sizes != shapes:
         raise BadInput(
             f"a policy ({_form(policy.network)}), which an agent of this population ({_form(network)}) cannot begin "
             f"with; {uses}choose agent= and its widths to fit"
         )
-    network.load_state_dict(given)
+    network.load_state_dict(weights)
 
 
 def _form(network: Network) -> str:
@@ -257,13 +257,13 @@ def _form(network: Network) -> str:
     return ", ".join([network.architecture, f"observations {network.observation}", *sizes])
 
 
-def _widened(name: str, tensor: torch.Tensor, wanted: torch.Tensor | None, columns: NDArray[np.int64]) -> torch.Tensor:
-    """Place a tensor over observations, [..., columns], in one of the wanted shape; return any other unchanged."""
-    if wanted is None or tensor.shape == wanted.shape or tensor.shape != (*wanted.shape[:-1], columns.size):
+def _widened(name: str, tensor: torch.Tensor, target: torch.Tensor | None, columns: NDArray[np.int64]) -> torch.Tensor:
+    """Place a tensor over observations, [..., columns], in one of the target shape; return any other unchanged."""
+    if target is None or tensor.shape == target.shape or tensor.shape != (*target.shape[:-1], columns.size):
         return tensor
-    made = torch.ones_like(wanted) if name.endswith("scaler.std") else torch.zeros_like(wanted)
-    made[..., torch.from_numpy(columns)] = tensor
-    return made
+    result = torch.ones_like(target) if name.endswith("scaler.std") else torch.zeros_like(target)
+    result[..., torch.from_numpy(columns)] = tensor
+    return result
 
 
 def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ class Distributed:
 
     def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
         """`AgentTrainer.run_tasks` in parallel."""
-        waiting, done = list(tasks), {}
+        waiting, results = list(tasks), {}
         deaths = dict.fromkeys(tasks, 0)
         under_way: dict[object, tuple[int, object]] = {}
         while waiting or under_way:
@@ -36,7 +36,7 @@ class Distributed:
             handle = self._engine.first_done(list(under_way))
             number, worker = under_way.pop(handle)
             try:
-                done[number] = self._engine.result(handle)
+                results[number] = self._engine.result(handle)
                 report(number)
             except ActorDied as death:
                 deaths[number] += 1
@@ -49,7 +49,7 @@ class Distributed:
                 waiting.insert(0, number)
                 worker = self._launch()
             self._idle.append(worker)
-        return {number: done[number] for number in tasks}
+        return {number: results[number] for number in tasks}
 
     def _launch(self) -> object:
         return self._engine.launch(AgentTrainer, *self._arguments)
