@@ -37,6 +37,7 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
     for heading, names, cells in tables_of(results["lines"], results["milestones"]):
         if "metres" in heading:  # of games that mostly finish
             continue
+        cells = [row for row in cells if row[2] != "–"]  # others played no such games
         columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
         if "milestones" in heading:  # the last one that a row reached
             cells, columns = [row for row in cells if row[0] == cells[-1][0]], [*range(len(names))]
