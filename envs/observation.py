@@ -215,6 +215,8 @@ def wrong_number(numbers: NDArray[Any], dtype: Any = np.float32, name: str = "",
     whole: they count or name things, so the type holds them if it does not round them: above 2²⁴, two of them would
     become one in float32. Other numbers must be finite in it.
     """
+    if whole and np.can_cast(numbers.dtype, dtype):
+        return None
     with np.errstate(all="ignore"):
         stored = numbers.astype(dtype)
         wrong = stored.astype(numbers.dtype) != numbers if whole else ~np.isfinite(stored)

@@ -94,7 +94,7 @@ def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: P
     code, _, error = evaluate(f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path}")
     assert code == 2
     assert error.count("\n") == 1
-    assert "or of another version, whose config.yaml sets held_out; give out= another folder" in error
+    assert "of another command, whose config.yaml sets held_out; give out= another folder" in error
     assert (tmp_path / "config.yaml").read_text() == "held_out: 0.2\n"
     assert (tmp_path / "report.html").read_text() == "of the training"
 

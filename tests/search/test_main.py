@@ -184,7 +184,7 @@ def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: P
     (tmp_path / "config.yaml").write_text("schedule: {}\n")
     code, _, error = search(f"policy={policy_file}", f"out={tmp_path}", "video=false")
     assert code == 2
-    assert "holds the run of another command, or of another version, whose config.yaml sets schedule" in error
+    assert "holds the run of another command, whose config.yaml sets schedule" in error
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
 

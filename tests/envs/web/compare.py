@@ -4,14 +4,13 @@
 
 Plays 1,000 games (`games=N`) in sessions: random keys, held and quick; runs of the champion's to the end, disturbed on
 their way or beyond the hurdle; the first and the second reset of a page, and sessions of eight games. Every state of
-every game has to be the same to the bit. Then the speed, and the champion's decisions from every start (`starts=N`).
+every game has to be the same to the bit. Then the champion's decisions from every start (`starts=N`).
 `in=node,chromium` leaves runners out.
 """
 
 import base64
 import os
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from qwop.envs.engine import new_games, play_keys
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.play.site import SCRIPTS
@@ -105,24 +103,6 @@ def compare_games(runners: list[str], games: int) -> None:
         )
 
 
-def compare_speeds(runners: list[str]) -> None:
-    keys = read_keys(keys_path("champion"))
-    reals, integers = new_games(1)
-    play_keys(reals.copy(), integers.copy(), keys)
-    for runner in runners:
-        frames, start, busy = 0, time.perf_counter(), time.process_time()
-        while time.perf_counter() - start < 2:
-            play_keys(reals.copy(), integers.copy(), keys)
-            frames += len(keys)
-        native, share = frames / (time.perf_counter() - start), frames / (time.process_time() - busy)
-        speed = call(runner, "exactness.js", "framesPerSecond", [keys.tolist()])
-        print(
-            f"{runner}: {speed:,} frames a second, the native engine {native:,.0f} just before ({share:,.0f} a second "
-            f"of processor time)",
-            flush=True,
-        )
-
-
 def compare_decisions(runners: list[str], starts: int) -> None:
     use_one_thread()
     policy = load_policy("champion")
@@ -142,21 +122,14 @@ def compare_decisions(runners: list[str], starts: int) -> None:
             wanted = np.concatenate(games[idle].keys or ()).tolist()
             decisions += len(keys) - idle
             if keys != wanted:
-                differing.append((idle, _first_difference(keys, wanted)))
+                differing.append(idle)
         print(
             f"{runner}: the champion plays {starts - len(differing)} of {starts} games as PyTorch does, "
             f"{decisions:,} decisions",
             flush=True,
         )
-        for idle, at in differing:
-            print(f"  {idle} idle frames: other keys in frame {at}")
-
-
-def _first_difference(one: list[int], two: list[int]) -> int:
-    for frame, (mine, theirs) in enumerate(zip(one, two, strict=False)):
-        if mine != theirs:
-            return frame
-    return min(len(one), len(two))
+        if differing:
+            print(f"  other keys after {differing} idle frames")
 
 
 def main() -> None:
@@ -164,7 +137,6 @@ def main() -> None:
     runners = [name for name in given.get("in", ",".join(RUNNERS)).split(",") if program_of(name)]
     if count := int(given.get("games", 1000)):
         compare_games(runners, count)
-    compare_speeds(runners)
     if starts := int(given.get("starts", 301)):
         compare_decisions(runners, starts)
 

@@ -21,16 +21,3 @@ export function playSessions(module, sessions) {
     });
   });
 }
-
-// Frames a second while one game is played over and over for about this many milliseconds.
-export function framesPerSecond(module, keys, least = 2000) {
-  const page = new Game(module);
-  const start = performance.now();
-  let frames = 0;
-  while (performance.now() - start < least) {
-    page.load();
-    for (const pressed of keys) page.step(pressed);
-    frames += page.keys.length;
-  }
-  return Math.round((1000 * frames) / (performance.now() - start));
-}
