@@ -58,13 +58,13 @@ class CudaGraphs(Generic[R]):
                 return self._function(key, *arguments)
             with _RECORDING:
                 self._recordings[kind] = self._record(key, arguments)
-        found = self._recordings[kind]
+        recording = self._recordings[kind]
         with torch.no_grad():
-            torch._foreach_copy_(found.inputs, [one for one in arguments if one is not None])
-            found.graph.replay()
-            for parameter, gradient in zip(self._parameters, found.gradients, strict=True):
+            torch._foreach_copy_(recording.inputs, [one for one in arguments if one is not None])
+            recording.graph.replay()
+            for parameter, gradient in zip(self._parameters, recording.gradients, strict=True):
                 parameter.grad = gradient
-            results: R = tree_unflatten([one.clone() for one in found.outputs], found.form)
+            results: R = tree_unflatten([one.clone() for one in recording.outputs], recording.form)
         return results
 
     def _record(self, key: Hashable, arguments: Sequence[Tensor | None]) -> Recording:

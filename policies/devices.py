@@ -68,9 +68,9 @@ def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @wraps(function)
-    def inside(*arguments: P.args, **named: P.kwargs) -> R:
+    def inside(*arguments: P.args, **keywords: P.kwargs) -> R:
         if _is_plain():
-            return function(*arguments, **named)
+            return function(*arguments, **keywords)
         with ExitStack() as stack:
             for kind in KINDS:
                 if torch.is_autocast_enabled(kind):
@@ -79,7 +79,7 @@ def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
             stack.enter_context(torch.enable_grad())
             if not _SIZES_ONLY.get():
                 stack.enter_context(torch.device("cpu"))
-            return function(*arguments, **named)
+            return function(*arguments, **keywords)
 
     return inside
 

@@ -175,16 +175,16 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     environment = EnvironmentSpec.from_json(document["environment"], given)
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
-    made = ARCHITECTURES[architecture["name"]]
+    kind = ARCHITECTURES[architecture["name"]]
     # First without memory: sizes from the file count only if its tensors have them.
     critic = document.get("values")
     with sizes_only():
-        expected = dict(made.from_description(observation, actions, architecture).state_dict())
+        expected = dict(kind.from_description(observation, actions, architecture).state_dict())
         if critic is not None:
             own = Values.from_description(observation, critic).state_dict()
             expected |= {VALUES + name: tensor for name, tensor in own.items()}
     _require_same_tensors(expected, tensors)
-    network = made.from_description(observation, actions, architecture)
+    network = kind.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
     values = None if critic is None else Values.from_description(observation, critic)
     if values is not None:
@@ -196,9 +196,9 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
 def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
     """Raise ValueError unless the tensors have the names, shapes and types expected, and finite numbers."""
     for name in sorted(expected.keys() | tensors.keys()):
-        wanted, found = (_kind(each.get(name)) for each in (expected, tensors))
-        if wanted != found:
-            raise ValueError(f"tensor {quoted(name)}: {found}, expected {wanted}")
+        ours, theirs = (_kind(each.get(name)) for each in (expected, tensors))
+        if ours != theirs:
+            raise ValueError(f"tensor {quoted(name)}: {theirs}, expected {ours}")
         if not torch.isfinite(tensors[name]).all():
             raise ValueError(f"tensor {name}: not finite")
 

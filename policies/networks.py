@@ -215,8 +215,8 @@ class ValuedActor(Actor):
 
         Observations beyond ±`SCALED_LIMIT`, which an `ActorCritic` does not clip, may change its probabilities.
         """
-        made = cls(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
-        return _with_policy_of(made, network)
+        copy = cls(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
+        return _with_policy_of(copy, network)
 
 
 class TanhActorCritic(ActorCritic):
@@ -234,19 +234,19 @@ def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
     probabilities may change.
     """
     kind = ActorCritic if isinstance(actor, ValuedActor) else TanhActorCritic
-    made = kind(actor.observation, actor.actions, actor.hidden, generator, actor.convolutions_name)
-    return _with_policy_of(made, actor)
+    copy = kind(actor.observation, actor.actions, actor.hidden, generator, actor.convolutions_name)
+    return _with_policy_of(copy, actor)
 
 
-Made = TypeVar("Made", bound=TrunkedPolicy)
+Copy = TypeVar("Copy", bound=TrunkedPolicy)
 
 
-def _with_policy_of(made: Made, network: TrunkedPolicy) -> Made:
-    """`made` on the device of the network, with its scaler, trunk and policy head."""
-    made.to(next(network.parameters()).device)
+def _with_policy_of(copy: Copy, network: TrunkedPolicy) -> Copy:
+    """`copy` on the device of the network, with its scaler, trunk and policy head."""
+    copy.to(next(network.parameters()).device)
     for part in ("scaler", "trunk", "policy_head"):
-        getattr(made, part).load_state_dict(getattr(network, part).state_dict())
-    return made
+        getattr(copy, part).load_state_dict(getattr(network, part).state_dict())
+    return copy
 
 
 class Values(Described, nn.Module, metaclass=Undisturbed):
@@ -302,5 +302,5 @@ def feed_arrays(
         return state
     device = next(network.parameters()).device
     with torch.inference_mode():
-        taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, WEIGHTS)
-        return to_arrays(network.feed(to_tensors(state, device), taken, earned))
+        a, r = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, WEIGHTS)
+        return to_arrays(network.feed(to_tensors(state, device), a, r))

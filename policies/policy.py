@@ -43,9 +43,9 @@ class Policy:
     sharpness: float = 1.0
 
     def __post_init__(self) -> None:
-        wanted = self.network.observation
-        if (self.observation.size, self.observation.dtype) != (wanted.size, wanted.dtype):
-            raise BadInput(f"a network for observations {wanted} cannot take {self.observation}")
+        spec = self.network.observation
+        if (self.observation.size, self.observation.dtype) != (spec.size, spec.dtype):
+            raise BadInput(f"a network for observations {spec} cannot take {self.observation}")
 
     @property
     def actions(self) -> int:
@@ -77,17 +77,17 @@ class Policy:
         multiples of 16).
         """
         observations = self._taken(observations)
-        wanted = self.network.observation
+        spec = self.network.observation
         device = next(self.network.parameters()).device
-        rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
+        rows = np.ascontiguousarray(observations, dtype=spec.dtype).reshape(len(observations), *spec.shape)
         probabilities = np.empty((len(rows), self.actions), dtype=np.float32)
         following = []
-        at_once = PICTURES if wanted.is_image else ROWS
+        at_once = PICTURES if spec.is_image else ROWS
         with torch.inference_mode():
             for start in range(0, len(rows), at_once):
                 block = slice(start, start + at_once)
                 filled = slice(len(rows[block]))
-                padded = wanted.zeros(at_once)
+                padded = spec.zeros(at_once)
                 padded[filled] = rows[block]
                 before = put_rows(self.initial_state(at_once), filled, select_rows(state, block))
                 logits, after = self.network.step(torch.from_numpy(padded).to(device), to_tensors(before, device))
@@ -98,19 +98,19 @@ class Policy:
     def _taken(self, observations: Any) -> Observations:
         """The observations [n, *shape] as an array; BadInput unless they are of the policy's type, none masked."""
         refuse_masked(observations, "observations")
-        wanted = self.observation
+        spec = self.observation
         try:
-            given: Observations = np.asarray(without_tensors(observations))
+            array: Observations = np.asarray(without_tensors(observations))
         except (TypeError, ValueError, RuntimeError):  # lists of different lengths, tensors without numbers
-            given = np.empty((), dtype=object)
-        fits = given.ndim > 0 and math.prod(given.shape[1:]) == wanted.size
-        kinds = "iub" if wanted.dtype == "uint8" else "fiub"
-        if fits and given.dtype.kind in kinds:
-            return given
-        alone = "; one observation alone is given as observation[None]" if given.shape == wanted.shape else ""
-        rows = ", ".join(["n", *map(str, wanted.shape)])
+            array = np.empty((), dtype=object)
+        fits = array.ndim > 0 and math.prod(array.shape[1:]) == spec.size
+        kinds = "iub" if spec.dtype == "uint8" else "fiub"
+        if fits and array.dtype.kind in kinds:
+            return array
+        alone = "; one observation alone is given as observation[None]" if array.shape == spec.shape else ""
+        rows = ", ".join(["n", *map(str, spec.shape)])
         raise BadInput(
-            f"observations are {given.dtype} {list(given.shape)}, but the policy sees {wanted.dtype} [{rows}] of "
+            f"observations are {array.dtype} {list(array.shape)}, but the policy sees {spec.dtype} [{rows}] of "
             f"{self.environment}{alone}; policy.environment.make() makes its environment"
         )
 

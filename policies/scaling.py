@@ -76,8 +76,8 @@ def _summed(rows: Observations, function: Callable[[NDArray[np.float64]], NDArra
     for first in range(0, len(rows), ROWS_AT_ONCE):
         part = function(rows[first : first + ROWS_AT_ONCE].astype(np.float64))
         total = np.concatenate([total, part]).sum(axis=0, keepdims=True)
-    found: NDArray[np.float64] = total[0]
-    return found
+    sums: NDArray[np.float64] = total[0]
+    return sums
 
 
 class RunningStatistics:

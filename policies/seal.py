@@ -33,10 +33,10 @@ def seal(file: BinaryIO) -> None:
 
 def require_whole(file: BinaryIO) -> None:
     """Raise ValueError unless the file has the digest that it names."""
-    start, named = _place(file)
-    if (found := _digest(file, start)) != named:
+    start, expected = _place(file)
+    if (digest := _digest(file, start)) != expected:
         raise ValueError(
-            f"it was altered or cut: its SHA-256 is {found[:12].decode()}…, expected {named[:12].decode()}…"
+            f"it was altered or cut: its SHA-256 is {digest[:12].decode()}…, expected {expected[:12].decode()}…"
         )
 
 
@@ -51,8 +51,8 @@ def _place(file: BinaryIO) -> tuple[int, bytes]:
 
 def _digest(file: BinaryIO, start: int) -> bytes:
     file.seek(0)
-    found = hashlib.sha256(file.read(start) + BLANK.encode())
+    digest = hashlib.sha256(file.read(start) + BLANK.encode())
     file.seek(start + len(BLANK))
     while block := file.read(_AT_ONCE):
-        found.update(block)
-    return found.hexdigest().encode()
+        digest.update(block)
+    return digest.hexdigest().encode()

@@ -57,8 +57,8 @@ def to_arrays(state: State) -> ArrayState:
     return tuple(part.detach().cpu().numpy().copy() for part in state)
 
 
-def _where(rows: NDArray[np.bool_], chosen: Part, other: Part) -> Part:
+def _where(rows: NDArray[np.bool_], part: Part, other: Part) -> Part:
     mask = rows.reshape(-1, *[1] * (other.ndim - 1))
     if isinstance(other, Tensor):
-        return torch.where(torch.from_numpy(mask).to(other.device), chosen, other)
-    return np.where(mask, chosen, other)
+        return torch.where(torch.from_numpy(mask).to(other.device), part, other)
+    return np.where(mask, part, other)

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from ..envs.engine import native
 
 
-def curve(given: Tensor, out: Tensor) -> Callable[[], object]:
-    """A call that writes tanh of `given` into `out`; two tensors without gaps, of one shape, that do not overlap."""
-    if given.device.type == "cpu" and given.dtype == torch.float32 and native.engine().width > 1:
-        return native.bind("tanh", *(one.detach().view(-1).numpy() for one in (given, out)))
-    return lambda: torch.tanh(given, out=out)
+def curve(inputs: Tensor, out: Tensor) -> Callable[[], object]:
+    """A call that writes tanh of `inputs` into `out`; two tensors without gaps, of one shape, that do not overlap."""
+    if inputs.device.type == "cpu" and inputs.dtype == torch.float32 and native.engine().width > 1:
+        return native.bind("tanh", *(one.detach().view(-1).numpy() for one in (inputs, out)))
+    return lambda: torch.tanh(inputs, out=out)
 
 
 class Tanh(nn.Tanh):
@@ -34,19 +34,19 @@ class Tanh(nn.Tanh):
 class _Tanh(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor) -> Tensor:
-        found = _tanh(rows)
-        ctx.save_for_backward(found)
-        return found
+        outputs = _tanh(rows)
+        ctx.save_for_backward(outputs)
+        return outputs
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        (found,) = ctx.saved_tensors
-        slopes: Tensor = torch.ops.aten.tanh_backward(gradients[0], found)
+        (outputs,) = ctx.saved_tensors
+        slopes: Tensor = torch.ops.aten.tanh_backward(gradients[0], outputs)
         return slopes
 
 
 def _tanh(rows: Tensor) -> Tensor:
-    given = rows.contiguous()
-    out = torch.empty_like(given)
-    curve(given, out)()
+    inputs = rows.contiguous()
+    out = torch.empty_like(inputs)
+    curve(inputs, out)()
     return out
