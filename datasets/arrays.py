@@ -54,7 +54,7 @@ def write_episode(
     player: str = "me",
     source: str = "arrays",
     epsilon: float = 0.05,
-    **known: Any,
+    **fields: Any,
 ) -> Path:
     """Add an episode of T decisions to the dataset in `folder`, made if need be; returns the episode's file.
 
@@ -66,7 +66,7 @@ def write_episode(
     environment: its id, with its module in front if one registers it, or a specification with settings; None: that of
         the dataset in `folder`.
     terminated, truncated: the ending, or bool [T] of every decision, as in Gymnasium. Neither: truncated.
-    epsilon: smoothing of the behaviour probabilities (`smoothed`). known: other fields of `Episode`, such as seed or
+    epsilon: smoothing of the behaviour probabilities (`smoothed`). fields: others of `Episode`, such as seed or
         behaviour_probabilities.
 
     Raises BadInput for what does not fit the environment or the dataset.
@@ -81,7 +81,7 @@ def write_episode(
     form = _form_of(spec)
     defaults = ImportDefaults(player, epsilon)
     ends = {"terminated": terminated, "truncated": truncated}
-    episode = form.episode(defaults, observations, actions, rewards, **ends, source=source, **known)
+    episode = form.episode(defaults, observations, actions, rewards, **ends, source=source, **fields)
     return DatasetWriter(folder, form.info).write(episode)
 
 
@@ -98,9 +98,9 @@ class ArrayForm:
         """Find the form of an environment; BadInput for None, and for an environment that cannot be made here."""
         if environment is None:
             raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
-        opened = environment.open()
-        info = DatasetInfo(environment, opened.observation, opened.actions, action_names=opened.action_names)
-        return cls(info, opened.own_observations, opened.own_actions)
+        env = environment.open()
+        info = DatasetInfo(environment, env.observation, env.actions, action_names=env.action_names)
+        return cls(info, env.own_observations, env.own_actions)
 
     def episode(
         self,
@@ -111,39 +111,36 @@ class ArrayForm:
         *,
         terminated: Any = False,
         truncated: Any = False,
-        **known: Any,
+        **fields: Any,
     ) -> Episode:
         """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
-        given = {"observations": observations, "actions": actions, "rewards": rewards, **known}
-        given = {name: without_tensors(values) for name, values in given.items()}
-        observations, actions, rewards, *_ = given.values()
-        known = {name: given[name] for name in known}
-        for name, values in {**given, "terminated": terminated, "truncated": truncated}.items():
+        arrays = {"observations": observations, "actions": actions, "rewards": rewards, **fields}
+        arrays = {name: without_tensors(values) for name, values in arrays.items()}
+        observations, actions, rewards, *_ = arrays.values()
+        fields = {name: arrays[name] for name in fields}
+        for name, values in {**arrays, "terminated": terminated, "truncated": truncated}.items():
             refuse_masked(values, name)
-        taken = self.indices(actions)
-        seen = self._plain(observations)
-        if len(seen) == len(taken):
-            seen = np.concatenate([seen, seen[-1:]])
-        if len(seen) != len(taken) + 1:
-            raise BadInput(f"observations have {len(seen):,} rows, expected {len(taken) + 1:,}, one more than actions")
-        earned = np.zeros(len(taken)) if rewards is None else np.asarray(rewards)
-        if earned.dtype.kind not in "fiub" or earned.size != len(taken):
-            raise BadInput(f"rewards are {earned.dtype} {list(earned.shape)}, expected numbers [{len(taken)}]")
-        ended, cut = (
-            _ending(name, of, len(taken)) for name, of in (("terminated", terminated), ("truncated", truncated))
-        )
-        more = {"truncated": cut or not ended, **_as_stored(known)}
-        return imported_episode(self.info, defaults, seen, taken, earned.reshape(-1), terminated=ended, **more)
+        a, s = self.indices(actions), self._plain(observations)
+        if len(s) == len(a):
+            s = np.concatenate([s, s[-1:]])
+        if len(s) != len(a) + 1:
+            raise BadInput(f"observations have {len(s):,} rows, expected {len(a) + 1:,}, one more than actions")
+        r = np.zeros(len(a)) if rewards is None else np.asarray(rewards)
+        if r.dtype.kind not in "fiub" or r.size != len(a):
+            raise BadInput(f"rewards are {r.dtype} {list(r.shape)}, expected numbers [{len(a)}]")
+        end, cut = (_ending(name, of, len(a)) for name, of in (("terminated", terminated), ("truncated", truncated)))
+        more = {"truncated": cut or not end, **_as_stored(fields)}
+        return imported_episode(self.info, defaults, s, a, r.reshape(-1), terminated=end, **more)
 
-    def indices(self, given: Any) -> NDArray[np.int64]:
+    def indices(self, values: Any) -> NDArray[np.int64]:
         """Numbers of actions that are given as the environment takes them (see `write_episode`), or as an array of
         their names, int64 [T]."""
-        named = isinstance(given, np.ndarray) and given.dtype.kind == "U"
-        if named and {*given.tolist()} <= self.action_numbers.keys():
-            return np.array([self.action_numbers[name] for name in given.tolist()], dtype=np.int64)
+        are_texts = isinstance(values, np.ndarray) and values.dtype.kind == "U"
+        if are_texts and {*values.tolist()} <= self.action_numbers.keys():
+            return np.array([self.action_numbers[name] for name in values.tolist()], dtype=np.int64)
         if isinstance(self.actions, Tuple | Dict):
-            return self._indices_of_parts(given)
-        actions = np.asarray(given)
+            return self._indices_of_parts(values)
+        actions = np.asarray(values)
         if not actions.ndim or not len(actions):
             raise BadInput(f"actions have shape {list(actions.shape)}, expected [T, …] of one decision or more")
         rows = len(actions)
@@ -151,18 +148,18 @@ class ArrayForm:
         if isinstance(self.actions, Discrete):
             if actions.size != rows:
                 raise BadInput(f"actions have shape {list(actions.shape)}, expected one whole number for each decision")
-            found = actions.reshape(rows) - int(self.actions.start)
-            wrong = np.flatnonzero((found < 0) | (found >= self.info.actions))
+            indices = actions.reshape(rows) - int(self.actions.start)
+            wrong = np.flatnonzero((indices < 0) | (indices >= self.info.actions))
         else:
             if actions.shape != (rows, *(self.actions.shape or ())):
                 raise BadInput(f"actions have shape {list(actions.shape)}, expected what {self.actions} has")
             different, which = np.unique(actions.reshape(rows, -1), axis=0, return_inverse=True)
-            known = [index_of_action(self.actions, one.reshape(self.actions.shape)) for one in different]
-            found = np.array([-1 if one is None else one for one in known], dtype=np.int64)[which.reshape(rows)]
-            wrong = np.flatnonzero(found < 0)
+            index_of = [index_of_action(self.actions, one.reshape(self.actions.shape)) for one in different]
+            indices = np.array([-1 if one is None else one for one in index_of], dtype=np.int64)[which.reshape(rows)]
+            wrong = np.flatnonzero(indices < 0)
         if len(wrong):
             raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
-        return found
+        return indices
 
     @cached_property
     def action_numbers(self) -> dict[str, int]:
@@ -172,71 +169,71 @@ class ArrayForm:
 
     @property
     def _expected(self) -> str:
-        return f"expected what {self.actions} has, such as {quoted(_said(action_at(self.actions, 0)))}"
+        return f"expected what {self.actions} has, such as {quoted(_in_plain(action_at(self.actions, 0)))}"
 
-    def _whole_numbers(self, given: NDArray[Any]) -> NDArray[np.int64]:
+    def _whole_numbers(self, actions: NDArray[Any]) -> NDArray[np.int64]:
         """Actions given as numbers, of any type; BadInput names the first row of which one is not whole."""
-        if given.dtype.kind not in "fiub":
-            raise BadInput(f"actions are {given.dtype} {list(given.shape)}, {self._expected}")
-        whole = (given > -MOST_WHOLE) & (given < MOST_WHOLE)
-        if given.dtype.kind == "f":
-            whole &= given == np.rint(given)
-        wrong = np.flatnonzero(~whole.reshape(len(given), -1).all(axis=1))
+        if actions.dtype.kind not in "fiub":
+            raise BadInput(f"actions are {actions.dtype} {list(actions.shape)}, {self._expected}")
+        whole = (actions > -MOST_WHOLE) & (actions < MOST_WHOLE)
+        if actions.dtype.kind == "f":
+            whole &= actions == np.rint(actions)
+        wrong = np.flatnonzero(~whole.reshape(len(actions), -1).all(axis=1))
         if len(wrong):
-            raise BadInput(f"actions of row {wrong[0]} are {quoted(given[wrong[0]].tolist())}, {self._expected}")
-        return given.astype(np.int64)
+            raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
+        return actions.astype(np.int64)
 
-    def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
-        if isinstance(given, np.ndarray):
-            numbers = self._whole_numbers(given.reshape(len(given), -1) if given.ndim else given.reshape(1, 1))
+    def _indices_of_parts(self, values: Any) -> NDArray[np.int64]:
+        if isinstance(values, np.ndarray):
+            numbers = self._whole_numbers(values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1))
             rows = [value_of_numbers(self.actions, row.tolist()) for row in numbers]
         else:
-            rows = _rows(self.actions, given, "actions")
-        found = [index_of_action(self.actions, row) for row in rows]
-        if None in found:
-            row = found.index(None)
-            wrong = given[row] if isinstance(given, np.ndarray) else rows[row]
-            raise BadInput(f"actions of row {row} are {quoted(_said(wrong))}, {self._expected}")
-        if not found:
+            rows = _rows(self.actions, values, "actions")
+        indices = [index_of_action(self.actions, row) for row in rows]
+        if None in indices:
+            row = indices.index(None)
+            wrong = values[row] if isinstance(values, np.ndarray) else rows[row]
+            raise BadInput(f"actions of row {row} are {quoted(_in_plain(wrong))}, {self._expected}")
+        if not indices:
             raise BadInput("actions have no rows, expected one decision or more")
-        return np.array(found, dtype=np.int64)
+        return np.array(indices, dtype=np.int64)
 
     def _plain(self, observations: Any) -> NDArray[Any]:
         """Observations [rows, *shape] of the dataset's shape, from those of the environment's own form."""
-        wanted, own = self.info.observation, self.observations
+        spec, own = self.info.observation, self.observations
         if isinstance(own, Tuple | Dict) and _are_values(own, observations):
             return self._plain_rows(_rows(own, observations, "observations"))
         try:
-            seen = np.asarray(observations)
+            array = np.asarray(observations)
         except ValueError:  # lists of different lengths
             raise BadInput(f"observations are lists of different lengths, expected what {own} has") from None
-        if seen.dtype.kind not in "fiub" or not seen.ndim:
-            raise BadInput(f"observations are {seen.dtype} {list(seen.shape)}, expected numbers [T + 1, …]")
-        if seen.shape[1:] != wanted.shape:
+        if array.dtype.kind not in "fiub" or not array.ndim:
+            raise BadInput(f"observations are {array.dtype} {list(array.shape)}, expected numbers [T + 1, …]")
+        if array.shape[1:] != spec.shape:
             if not isinstance(own, Box):
-                return self._plain_rows(self._values(seen))
-            if seen[:1].size != wanted.size:
-                raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
-            seen = seen.reshape(len(seen), *wanted.shape)
-        elif isinstance(own, Discrete | MultiBinary | MultiDiscrete) and not np.isin(seen, (0, 1)).all():
+                return self._plain_rows(self._values(array))
+            if array[:1].size != spec.size:
+                raise BadInput(f"observations have shape {list(array.shape[1:])}, expected {spec}")
+            array = array.reshape(len(array), *spec.shape)
+        elif isinstance(own, Discrete | MultiBinary | MultiDiscrete) and not np.isin(array, (0, 1)).all():
             raise BadInput(f"observations hold other numbers than 0 and 1, expected what {own} has")
-        if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
+        if spec.dtype == "uint8" and array.dtype != np.uint8 and not np.array_equal(array, array.astype(np.uint8)):
             raise BadInput("observations are no whole numbers from 0 to 255")
-        if wanted.dtype == "float32":
-            flat = seen.reshape(len(seen), -1)
+        if spec.dtype == "float32":
+            flat = array.reshape(len(array), -1)
             counts = (flat == np.rint(flat)).all(axis=0) & (np.abs(flat) < 2.0**63)
             if rounded := wrong_number(np.where(counts, flat, 0)):
                 raise BadInput(f"observations{rounded}")
-        return seen
+        return array
 
-    def _values(self, seen: NDArray[Any]) -> list[Any]:
+    def _values(self, numbers: NDArray[Any]) -> list[Any]:
         """Observations that are no `Box`, from numbers: those of a `Dict` or `Tuple` are side by side."""
         space = without_texts(self.observations)
         if not isinstance(space, Tuple | Dict):
-            return [_whole(row) for row in seen]
-        values = [value_of_numbers(space, row) for row in seen.reshape(len(seen), -1).tolist()]
+            return [_whole(row) for row in numbers]
+        values = [value_of_numbers(space, row) for row in numbers.reshape(len(numbers), -1).tolist()]
         if None in values:
-            raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected what {space} has")
+            raise BadInput(f"observations have shape {list(numbers.shape[1:])}, expected what {space} has")
         return values
 
     def _plain_rows(self, rows: Sequence[Any]) -> NDArray[Any]:
@@ -246,31 +243,31 @@ class ArrayForm:
             try:
                 numbers.append(plain(row))
             except (KeyError, IndexError, TypeError, ValueError):
-                found = quoted(_said(row))
-                raise BadInput(f"observations of row {number} are {found}, expected what {space} has") from None
+                value = quoted(_in_plain(row))
+                raise BadInput(f"observations of row {number} are {value}, expected what {space} has") from None
         return np.stack(numbers)
 
 
-def _are_values(space: Space, given: Any) -> bool:
+def _are_values(space: Space, values: Any) -> bool:
     """True for values of a `Dict` or `Tuple` in its own form: columns of all parts, or a list with a value a row."""
     kind = Mapping if isinstance(space, Dict) else tuple
-    return isinstance(given, kind) or (isinstance(given, list) and bool(given) and isinstance(given[0], kind))
+    return isinstance(values, kind) or (isinstance(values, list) and bool(values) and isinstance(values[0], kind))
 
 
-def _rows(space: Space, given: Any, name: str) -> list[Any]:
+def _rows(space: Space, values: Any, name: str) -> list[Any]:
     """Values of a space, one a row: as given in a list, or from a mapping (`Dict`) or tuple (`Tuple`) of columns.
 
     name: of the values, for BadInput.
     """
     columns: dict[Any, list[Any]] = {}
-    if isinstance(space, Dict) and isinstance(given, Mapping):
-        columns = {key: _rows(part, given[key], name) for key, part in space.spaces.items() if key in given}
-    elif isinstance(space, Tuple) and isinstance(given, tuple):
-        columns = {key: _rows(*both, name) for key, both in enumerate(zip(space.spaces, given, strict=False))}
-    elif isinstance(given, str) or not isinstance(given, Iterable):
-        raise BadInput(f"{name} hold {quoted(given)}, expected rows of what {space} has")
+    if isinstance(space, Dict) and isinstance(values, Mapping):
+        columns = {key: _rows(part, values[key], name) for key, part in space.spaces.items() if key in values}
+    elif isinstance(space, Tuple) and isinstance(values, tuple):
+        columns = {key: _rows(*both, name) for key, both in enumerate(zip(space.spaces, values, strict=False))}
+    elif isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadInput(f"{name} hold {quoted(values)}, expected rows of what {space} has")
     else:
-        return [*given]
+        return [*values]
     if len({len(column) for column in columns.values()}) > 1:
         lengths = ", ".join(f"{len(column):,} of {key!r}" for key, column in columns.items())
         raise BadInput(f"{name} have columns of different lengths ({lengths})")
@@ -284,7 +281,7 @@ def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers.astype(np.int64) if is_whole else numbers
 
 
-def _said(value: Any) -> str:
+def _in_plain(value: Any) -> str:
     """A value in plain numbers and lists."""
     return str(plain_data(value))
 
@@ -300,27 +297,27 @@ def _form_of(spec: EnvironmentSpec) -> ArrayForm:
     return _FORMS[name][1]
 
 
-def _as_stored(known: Mapping[str, Any]) -> dict[str, Any]:
+def _as_stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of an `Episode` in its types, from lists and from arrays of other types."""
-    made = dict(known)
+    results = dict(fields)
     for name, kind in STORED.items():
-        if known.get(name) is not None:
+        if fields.get(name) is not None:
             try:
-                given = np.asarray(known[name])
+                values = np.asarray(fields[name])
             except ValueError:  # lists of different lengths
                 raise BadInput(f"{name} are lists of different lengths, expected numbers") from None
-            if given.dtype.kind not in "fiub":
-                raise BadInput(f"{name} are {given.dtype} {list(given.shape)}, expected numbers")
+            if values.dtype.kind not in "fiub":
+                raise BadInput(f"{name} are {values.dtype} {list(values.shape)}, expected numbers")
             with np.errstate(over="ignore"):  # an infinite number is refused where all are checked
-                made[name] = given.astype(kind)
-    return made
+                results[name] = values.astype(kind)
+    return results
 
 
-def _ending(name: str, given: Any, decisions: int) -> bool:
+def _ending(name: str, marks: Any, decisions: int) -> bool:
     """The ending as one truth; BadInput for rows of them of which another than the last is true."""
-    flags = np.asarray(given)
+    flags = np.asarray(marks)
     if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
-        raise BadInput(f"{name} is {quoted(given)}, expected true or false")
+        raise BadInput(f"{name} is {quoted(marks)}, expected true or false")
     if flags.size == 1:
         return bool(flags.item())
     if flags.size != decisions:

@@ -30,9 +30,9 @@ def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
     frames = np.maximum(np.round(np.diff(episode.times) * FRAMES_A_SECOND), 0).astype(np.int64)
     states = states_of_observations(episode.observations, frames)
     states[:, at.HURDLE_BASE :, at.X] = OUT_OF_SIGHT
-    held = np.append(0, np.repeat(ACTION_KEYS[episode.actions], frames))
+    keys = np.append(0, np.repeat(ACTION_KEYS[episode.actions], frames))
     seconds = np.arange(len(states)) / FRAMES_A_SECOND
-    return Clip(title, rows_of_states(states, np.stack([states[:, 0, 0] / 10, seconds, held], axis=1)))
+    return Clip(title, rows_of_states(states, np.stack([states[:, 0, 0] / 10, seconds, keys], axis=1)))
 
 
 def clip_title(episode: Episode, number: int | None) -> str:

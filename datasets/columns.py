@@ -120,7 +120,7 @@ def to_parquet(episode: Episode, info: DatasetInfo, number: int) -> bytes:
     table, buffer = to_table(episode, info, number), io.BytesIO()
     floats = [name for name, kind in map(_leaf, table.schema) if pa.types.is_floating(kind)]
     others = [name for name, kind in map(_leaf, table.schema) if not pa.types.is_floating(kind)]
-    made = {
+    fields = {
         **episode_fields(episode),
         "created": episode.created or datetime.now(UTC).isoformat(timespec="seconds"),
         "software_version": episode.software_version or version("qwop"),
@@ -129,7 +129,7 @@ def to_parquet(episode: Episode, info: DatasetInfo, number: int) -> bytes:
         buffer, table.schema, compression="zstd", use_byte_stream_split=floats, use_dictionary=others
     ) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({DATASET: encoded(info.to_json()), EPISODE: encoded(made)})
+        writer.add_key_value_metadata({DATASET: encoded(info.to_json()), EPISODE: encoded(fields)})
     return buffer.getvalue()
 
 
@@ -145,15 +145,15 @@ def episode_fields(episode: Episode) -> dict[str, Any]:
     return {**values, **own}
 
 
-def fields_of(found: Any) -> dict[str, Any]:
+def fields_of(metadata: Any) -> dict[str, Any]:
     """Inverse of `episode_fields`: keyword arguments of `Episode`; BadInput for anything else."""
-    if not isinstance(found, Mapping) or {*found} != {*EPISODE_FIELDS}:
-        raise BadInput(f"its metadata are {quoted(found)}, expected the fields {', '.join(EPISODE_FIELDS)}")
+    if not isinstance(metadata, Mapping) or {*metadata} != {*EPISODE_FIELDS}:
+        raise BadInput(f"its metadata are {quoted(metadata)}, expected the fields {', '.join(EPISODE_FIELDS)}")
     return {
-        **found,
-        "origin": Origin.from_json(found["origin"]),
-        "start": None if found["start"] is None else GameStart.from_json(found["start"]),
-        "branch": Branch.from_json(found["branch"]),
+        **metadata,
+        "origin": Origin.from_json(metadata["origin"]),
+        "start": None if metadata["start"] is None else GameStart.from_json(metadata["start"]),
+        "branch": Branch.from_json(metadata["branch"]),
     }
 
 

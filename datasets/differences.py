@@ -22,10 +22,10 @@ def can_replay(episode: Episode, info: DatasetInfo) -> bool:
 
 def differences_of_replay(episode: Episode, game: Replay, info: DatasetInfo) -> Iterator[str]:
     """Find values that differ in any bit from an episode's replay: row, field, recorded and replayed value."""
-    played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
-    if played < recorded:
-        row = int(np.searchsorted(np.cumsum(episode.frames), played, side="right"))
-        yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
+    frames, recorded = len(game.states) - 1, len(episode.keys_of_frames)
+    if frames < recorded:
+        row = int(np.searchsorted(np.cumsum(episode.frames), frames, side="right"))
+        yield f"row {row}, keys: the game ends after {frames} frames, but keys of {recorded} are recorded"
         return
     task = QWOPTask(**info.environment.settings)
     bounds = np.unique(own_bounds(episode, game))
@@ -42,18 +42,18 @@ def _differences(episode: Episode, replayed: ReplayedGame, names: Sequence[str] 
         ("reward", episode.rewards, replayed.rewards),
         ("timestamp", episode.times, replayed.times),
     )
-    for field, recorded, played in pairs:
-        if recorded.shape != played.shape:
-            yield f"{field}: {list(recorded.shape)} recorded, {list(played.shape)} by replay"
+    for field, record, replay in pairs:
+        if record.shape != replay.shape:
+            yield f"{field}: {list(record.shape)} recorded, {list(replay.shape)} by replay"
             continue
-        bits = f"u{recorded.itemsize}"
-        if np.array_equal(recorded.view(bits), played.view(bits)):
+        bits = f"u{record.itemsize}"
+        if np.array_equal(record.view(bits), replay.view(bits)):
             continue
-        wrong = np.argwhere(recorded.view(bits) != played.view(bits))
+        wrong = np.argwhere(record.view(bits) != replay.view(bits))
         place = tuple(wrong[0].tolist())
         which = f" {names[place[1]]}" if len(place) > 1 and names else ""
         more = f"; {len(wrong) - 1:,} more differ" if len(wrong) > 1 else ""
-        yield f"row {place[0]}, {field}{which}: {recorded[place]!s}, by replay {played[place]!s}{more}"
+        yield f"row {place[0]}, {field}{which}: {record[place]!s}, by replay {replay[place]!s}{more}"
     for field in ("terminated", "outcome", "metres"):
         if getattr(episode, field) != getattr(replayed, field):
             yield f"{field}: {getattr(episode, field)}, by replay {getattr(replayed, field)}"
@@ -65,10 +65,10 @@ def _wrong_actions(episode: Episode, task: QWOPTask, idle: int) -> Iterator[str]
     idle: frames of the first row's keys that came before its decision.
     """
     assert episode.keys is not None
-    played = episode.frames > 0
-    held = np.full(len(episode), 255)
-    held[played] = episode.keys_of_frames[np.cumsum(episode.frames)[played] - 1]
-    for row in np.flatnonzero(held != ACTION_KEYS[episode.actions]).tolist():
+    has_frames = episode.frames > 0
+    last_keys = np.full(len(episode), 255)
+    last_keys[has_frames] = episode.keys_of_frames[np.cumsum(episode.frames)[has_frames] - 1]
+    for row in np.flatnonzero(last_keys != ACTION_KEYS[episode.actions]).tolist():
         keys = episode.keys[row][0 if row else idle :]
         # A late decision of one frame has none with its own keys.
         late = task.delay and len(keys) <= 1
@@ -78,20 +78,20 @@ def _wrong_actions(episode: Episode, task: QWOPTask, idle: int) -> Iterator[str]
             return
 
 
-def differences_of_branch(branch: Episode, left: Episode) -> str | None:
+def differences_of_branch(branch: Episode, origin: Episode) -> str | None:
     """Name the first part of the shared decisions that differs in any bit from the episode that the branch left; None
     if none does."""
     assert branch.branch is not None
     step = branch.branch.step
-    if step > len(left):
-        return f"the number of shared decisions, {step:,} of {len(left):,},"
+    if step > len(origin):
+        return f"the number of shared decisions, {step:,} of {len(origin):,},"
     for name in REPEATED:
         rows = step + 1 if name in ("observations", "times") else step
-        if _bytes(getattr(branch, name), rows) != _bytes(getattr(left, name), rows):
+        if _bytes(getattr(branch, name), rows) != _bytes(getattr(origin, name), rows):
             return f"{name.replace('_', ' ')} before row {step}"
     frames = int(branch.frames[:step].sum())
-    same = np.array_equal(branch.keys_of_frames[:frames], left.keys_of_frames[:frames])
-    return None if same and np.array_equal(branch.frames[:step], left.frames[:step]) else f"keys before row {step}"
+    same = np.array_equal(branch.keys_of_frames[:frames], origin.keys_of_frames[:frames])
+    return None if same and np.array_equal(branch.frames[:step], origin.frames[:step]) else f"keys before row {step}"
 
 
 def _bytes(array: NDArray[Any] | None, rows: int) -> bytes | None:

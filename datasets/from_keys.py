@@ -36,9 +36,9 @@ def qwop_info(**task: Any) -> DatasetInfo:
 
 def effective_action(keys: int) -> int:
     """Find the action with the same effect as these keys: in the game Q overrides W, and O overrides P."""
-    known = np.flatnonzero(keys == ACTION_KEYS)
-    if len(known):
-        return int(known[0])
+    matches = np.flatnonzero(keys == ACTION_KEYS)
+    if len(matches):
+        return int(matches[0])
     thighs = KEY_Q if keys & KEY_Q else keys & KEY_W
     calves = KEY_O if keys & KEY_O else keys & KEY_P
     return int(np.flatnonzero(thighs | calves == ACTION_KEYS)[0])
@@ -49,7 +49,7 @@ _EFFECTIVE = tuple(effective_action(keys) for keys in range(16))
 
 def decision_action(keys: NDArray[np.uint8]) -> int:
     """Find the most frequent action among a decision's frames; the latest one wins a tie."""
-    actions: list[int] = [_EFFECTIVE[held] for held in keys.tolist()]
+    actions: list[int] = [_EFFECTIVE[down] for down in keys.tolist()]
     return max(reversed(actions), key=actions.count)
 
 
@@ -76,20 +76,20 @@ def episode_from_keys(
     settings = QWOPTask(**info.environment.settings)
     if game is None:
         game = (start or GameStart()).session().play(keys)
-    played = np.asarray(keys, dtype=np.uint8)[: len(game.states) - 1]
+    keys = np.asarray(keys, dtype=np.uint8)[: len(game.states) - 1]
     if bounds is None:
-        bounds = [*range(0, len(played), settings.frames_per_step), len(played)]
-    bounds = np.unique(np.minimum(bounds, len(played)))
-    decisions = np.split(played[: bounds[-1]], bounds[1:-1])
+        bounds = [*range(0, len(keys), settings.frames_per_step), len(keys)]
+    bounds = np.unique(np.minimum(bounds, len(keys)))
+    decisions = np.split(keys[: bounds[-1]], bounds[1:-1])
     deciding = [decisions[0][bounds[0] :], *decisions[1:]]  # without the idle frames that come before the first
-    actions = np.array([decision_action(held) for held in deciding], dtype=np.int16)
-    seen = ReplayedGame.along(game, bounds, settings)
+    actions = np.array([decision_action(down) for down in deciding], dtype=np.int16)
+    outcome = ReplayedGame.along(game, bounds, settings)
     return Episode(
-        **vars(seen),
+        **vars(outcome),
         actions=actions,
         behaviour_probabilities=smoothed(actions, info.actions, epsilon),
         keys=tuple(decisions),
-        truncated=not seen.terminated,
+        truncated=not outcome.terminated,
         player=player,
         source=source,
         mu_kind=SMOOTHED,
@@ -136,18 +136,18 @@ def replay_episode(episode: Episode) -> Replay:
 
 def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
     """Replay episodes like `replay_episode`, side by side where the engine can."""
-    played: dict[int, Replay] = {}
+    replays: dict[int, Replay] = {}
     together = []
     for place, episode in enumerate(episodes):
         if episode.start is not None and episode.start.trigonometry != "current":
-            played[place] = replay_episode(episode)  # from an older browser: too rare for kernels of their own
+            replays[place] = replay_episode(episode)  # from an older browser: too rare for kernels of their own
         else:
             together.append(place)
     for batch in _batches(together, [len(_keys(episodes[place])) for place in together]):
         sessions = [(episodes[place].start or GameStart()).session() for place in batch]
         games = Session.play_together(sessions, [_keys(episodes[place]) for place in batch])
-        played.update(zip(batch, games, strict=True))
-    return [played[place] for place in range(len(episodes))]
+        replays.update(zip(batch, games, strict=True))
+    return [replays[place] for place in range(len(episodes))]
 
 
 def states_along(
@@ -157,12 +157,12 @@ def states_along(
     numbers, counted from the reset; None: those of its decisions. BadInput if its keys are unknown.
     """
     keys = _keys(episode)
-    wanted = np.cumsum([0, *episode.frames]) if frames is None else np.asarray(frames, dtype=np.int64)
-    if len(wanted) and (wanted[0] < 0 or wanted[-1] > len(keys) or (np.diff(wanted) < 1).any()):
-        raise ValueError(f"frames {list(wanted)}, expected increasing ones from 0 to {len(keys)}")
+    numbers = np.cumsum([0, *episode.frames]) if frames is None else np.asarray(frames, dtype=np.int64)
+    if len(numbers) and (numbers[0] < 0 or numbers[-1] > len(keys) or (np.diff(numbers) < 1).any()):
+        raise ValueError(f"frames {list(numbers)}, expected increasing ones from 0 to {len(keys)}")
     session = (episode.start or GameStart()).session()
     states, now = [], 0
-    for frame in wanted.tolist():
+    for frame in numbers.tolist():
         session.play(keys[now:frame])
         states.append(session.get_state())
         now = frame
@@ -209,13 +209,13 @@ def relabelled(
             first = max(first, int(np.argmax(_keys(episode) != 0)))
         frames = FRAMES_A_SECOND / rate if rate else QWOPTask(**info.environment.settings).frames_per_step
         bounds = np.append(np.arange(first, last, frames).round().astype(np.int64), last)
-    made = episode_from_keys(
+    copy = episode_from_keys(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         game=game, bounds=bounds, origin=episode.origin,
     )  # fmt: skip
-    kept = ["seed", "max_idle_frames", "created", "software_version"]
+    names = ["seed", "max_idle_frames", "created", "software_version"]
     if same_decisions:
-        kept += [
+        names += [
             "actions",
             "behaviour_probabilities",
             "mu_kind",
@@ -224,33 +224,33 @@ def relabelled(
             "policy_probabilities",
             "branch",
         ]
-    made = replace(made, **{name: getattr(episode, name) for name in kept})
-    return made if same_decisions else _with_control(made, episode, bounds)
+    copy = replace(copy, **{name: getattr(episode, name) for name in names})
+    return copy if same_decisions else _with_control(copy, episode, bounds)
 
 
-def _with_control(made: Episode, episode: Episode, bounds: NDArray[np.int64]) -> Episode:
-    """The episode `made` of other decisions, with those who acted in `episode`; a decision's last frame says who.
+def _with_control(copy: Episode, episode: Episode, bounds: NDArray[np.int64]) -> Episode:
+    """The episode `copy` of other decisions, with those who acted in `episode`; a decision's last frame says who.
 
     The policy's actions at other moments are unknown. A branch's own decisions begin where all frames do.
     """
     actors = None if episode.actors is None else np.repeat(episode.actors, episode.frames)[bounds[1:] - 1]
     branch = episode.branch
     if branch is not None:
-        left = int(episode.frames[: branch.step].sum())
-        branch = replace(branch, step=int(np.searchsorted(bounds[1:], left, side="right")))
-    return replace(made, actors=actors, branch=branch)
+        frame = int(episode.frames[: branch.step].sum())
+        branch = replace(branch, step=int(np.searchsorted(bounds[1:], frame, side="right")))
+    return replace(copy, actors=actors, branch=branch)
 
 
 def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]]:
     """Divide games into batches of up to `MOST_FRAMES` frames; a longer game forms its own batch."""
     batch: list[int] = []
-    held = 0
+    size = 0
     for place, count in zip(places, frames, strict=True):
-        if batch and held + count > MOST_FRAMES:
+        if batch and size + count > MOST_FRAMES:
             yield batch
-            batch, held = [], 0
+            batch, size = [], 0
         batch.append(place)
-        held += count
+        size += count
     if batch:
         yield batch
 
@@ -269,7 +269,7 @@ def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -
         return observe_pictures(game.states[bounds], stack=settings.stack, size=settings.size, colour=settings.colour)
     late = settings.observation_lag
     at_start = late and bounds[0] == 0  # where there is no frame before
-    seen = bounds[1:] - 1 if at_start else bounds - late
-    hidden = None if game.hidden is None else game.hidden[seen]
-    numbers = observe_as(settings.observation, game.states[seen], game.events[seen], hidden)
+    rows = bounds[1:] - 1 if at_start else bounds - late
+    hidden = None if game.hidden is None else game.hidden[rows]
+    numbers = observe_as(settings.observation, game.states[rows], game.events[rows], hidden)
     return np.concatenate([observe_start(settings.observation)[None], numbers]) if at_start else numbers

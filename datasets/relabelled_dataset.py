@@ -58,11 +58,11 @@ class RelabelledDataset(Dataset):
 
 def with_task(dataset: Dataset, frames_per_step: int, observation: str, observation_lag: int = 0) -> Dataset:
     """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
-    wanted = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
+    settings = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
     environment = dataset.info.environment
-    if not dataset.played_by_people and wanted == {name: environment.all_settings[name] for name in wanted}:
+    if not dataset.played_by_people and settings == {name: environment.all_settings[name] for name in settings}:
         return dataset
-    return RelabelledDataset(dataset, qwop_info(**{**environment.settings, **wanted}))
+    return RelabelledDataset(dataset, qwop_info(**{**environment.settings, **settings}))
 
 
 def can_be_relabelled(dataset: Dataset) -> bool:

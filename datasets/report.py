@@ -117,10 +117,10 @@ def distances(clips: Sequence[Clip], share: float) -> Points:
     tracks = [clip.rows[:, 0].astype(np.float64) / 10 for clip in clips]
     points = []
     for frame in range(0, max(map(len, tracks), default=0), FRAMES_A_SECOND // 2):
-        left = [track[frame] for track in tracks if len(track) > frame]
-        if 3 * len(left) < len(tracks):
+        values = [track[frame] for track in tracks if len(track) > frame]
+        if 3 * len(values) < len(tracks):
             break
-        points.append((frame / FRAMES_A_SECOND, float(np.quantile(left, share))))
+        points.append((frame / FRAMES_A_SECOND, float(np.quantile(values, share))))
     return points
 
 

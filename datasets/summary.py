@@ -70,8 +70,8 @@ class Summary:
     @property
     def finished(self) -> NDArray[np.bool_]:
         """The episodes that finished, bool [E]."""
-        found: NDArray[np.bool_] = self.ends == "finished"
-        return found
+        finishes: NDArray[np.bool_] = self.ends == "finished"
+        return finishes
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -84,9 +84,9 @@ class Summary:
             ("decisions", f"{self.steps.sum():,}; {_spread(self.steps, '.0f')} per episode"),
             ("return", _spread(self.returns, ".1f")),
         ]
-        known = self.metres[np.isfinite(self.metres)]
-        if len(known):
-            rows.append(("metres", _spread(known, ".1f")))
+        metres = self.metres[np.isfinite(self.metres)]
+        if len(metres):
+            rows.append(("metres", _spread(metres, ".1f")))
         if np.isfinite(self.seconds).all():
             in_all = f"{self.seconds.sum() / 60:.1f} min"
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
@@ -104,15 +104,15 @@ class Summary:
         table = Table(title=title or None, title_justify="left", show_header=False)
         table.add_column("what", style="bold", no_wrap=True)
         table.add_column("found")
-        for name, found in self.rows():
-            table.add_row(name, found)
+        for name, text in self.rows():
+            table.add_row(name, text)
         return table
 
     def _actors(self) -> str:
         policy, person, takeovers, branches = np.sum(self.shared, axis=0).tolist()
         decisions = max(policy + person, 1)
-        said = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
-        return f"{said}; takeovers {takeovers:,}, branches {branches}"
+        sentence = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
+        return f"{sentence}; takeovers {takeovers:,}, branches {branches}"
 
     def _actions(self, names: tuple[str, ...] | None) -> str:
         names = names or tuple(str(action) for action in range(len(self.action_counts)))
@@ -155,21 +155,21 @@ def _control(table: pa.Table, branch: Branch | None) -> NDArray[np.int64]:
 
 def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
     """Combine the figures of at least one episode; iterates over them once."""
-    found = list(episodes)
-    outcomes = Counter(one.outcome for one in found)
+    figures = list(episodes)
+    outcomes = Counter(one.outcome for one in figures)
     return Summary(
         info=info,
-        steps=np.array([one.steps for one in found], dtype=np.int64),
-        returns=np.array([one.total for one in found], dtype=np.float64),
-        seconds=np.array([one.seconds for one in found], dtype=np.float64),
-        metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
-        ends=np.array([one.outcome for one in found], dtype=np.str_),
-        action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
+        steps=np.array([one.steps for one in figures], dtype=np.int64),
+        returns=np.array([one.total for one in figures], dtype=np.float64),
+        seconds=np.array([one.seconds for one in figures], dtype=np.float64),
+        metres=np.array([np.nan if one.metres is None else one.metres for one in figures], dtype=np.float64),
+        ends=np.array([one.outcome for one in figures], dtype=np.str_),
+        action_counts=np.sum([one.action_counts for one in figures], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
-        players=dict(Counter(one.player for one in found)),
-        mu=dict(Counter(one.mu for one in found)),
-        replayable=sum(one.keys for one in found),
-        shared=tuple(one.control for one in found if one.control is not None),
+        players=dict(Counter(one.player for one in figures)),
+        mu=dict(Counter(one.mu for one in figures)),
+        replayable=sum(one.keys for one in figures),
+        shared=tuple(one.control for one in figures if one.control is not None),
     )
 
 

@@ -56,22 +56,22 @@ def run(settings: CopySettings) -> None:
         Path(settings.out),
     )
     _require_alike(datasets)
-    kept = remaining(datasets, settings)
+    selection = remaining(datasets, settings)
     if settings.parts and len(datasets) > 1:
         raise BadInput("parts: give one dataset; merge several first")
-    dealt = deal(len(kept[0]), settings.parts, settings.seed) if settings.parts else {}
+    dealt = deal(len(selection[0]), settings.parts, settings.seed) if settings.parts else {}
     folders, info = [one.folder for one in datasets], datasets[0].info
     with new_folder(out, folders) as folder:
         for name, indices in dealt.items():
             (folder / name).mkdir()
-            part = kept[0].select(indices)
-            written = write_dataset(folder / name, info, part, len(part), console, datasets)
+            part = selection[0].select(indices)
+            count = write_dataset(folder / name, info, part, len(part), console, datasets)
         if not dealt:
-            games = distinct(kept, skip=settings.duplicates == "skip")
-            written = write_dataset(folder, info, games, sum(map(len, kept)), console, datasets)
+            games = distinct(selection, skip=settings.duplicates == "skip")
+            count = write_dataset(folder, info, games, sum(map(len, selection)), console, datasets)
     total = sum(map(len, datasets))
-    if not dealt and written < total:
-        console.print(f"left out: {total - written} of {total} episodes")
+    if not dealt and count < total:
+        console.print(f"left out: {total - count} of {total} episodes")
     for name in dealt:
         console.print(describe(out / name).table(f"{out / name}"))
     if dealt:
@@ -107,29 +107,29 @@ def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Datas
         raise BadInput(f"drop_players: {first.folder} has no player {quoted(absent[0])}")
 
     def stays(path: Path, about: Mapping[str, Any]) -> bool:
-        named = episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players
-        return not named and about["length"] >= settings.drop_shorter_than
+        is_listed = episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players
+        return not is_listed and about["length"] >= settings.drop_shorter_than
 
-    kept = [
+    selection = [
         dataset.select([index for index, path in enumerate(dataset.files) if stays(path, abouts[index])])
         for dataset, abouts in zip(datasets, every, strict=True)
     ]
-    if not any(map(len, kept)):
+    if not any(map(len, selection)):
         raise BadInput(f"{first.folder}: no episode is left; leave out fewer")
-    return kept
+    return selection
 
 
 def distinct(datasets: Sequence[Dataset], *, skip: bool) -> Iterator[Episode]:
     """The episodes of all datasets; of equal ones the first alone if `skip`, else BadInput."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for dataset in datasets:
         for path, episode in zip(dataset.files, dataset, strict=True):
             own = identity(episode) if len(datasets) > 1 else path.name
-            if own not in found:
-                found[own] = path
+            if own not in paths:
+                paths[own] = path
                 yield episode
             elif not skip:
-                raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
+                raise BadInput(f"{path}: the same episode as {paths[own]}; leave it out with: duplicates=skip")
 
 
 def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]]:

@@ -85,8 +85,8 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
     same = settings.frames_per_step is None and settings.decisions_per_second is None
     for path, episode in zip(dataset.files, dataset, strict=True):
         with naming(path):
-            made = relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
-        yield made
+            copy = relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
+        yield copy
 
 
 command = Command(

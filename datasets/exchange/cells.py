@@ -51,30 +51,30 @@ class Cells:
     @cached_property
     def _decimal(self) -> str:
         """The mark of decimals."""
-        found: set[str] = set()
+        candidates: set[str] = set()
         for column in [column for name, column in self._columns.items() if name not in self._words]:
             if pa.types.is_string(column.type):
                 texts = pc.unique(_trimmed(column).combine_chunks()).drop_null()
                 numbers = texts.filter(pc.match_substring_regex(texts, f"^{_DIGITS}$"))
-                found |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
-        last = {max(".,", key=text.rfind) for text in found if "." in text and "," in text}
+                candidates |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
+        last = {max(".,", key=text.rfind) for text in candidates if "." in text and "," in text}
         last |= {
             mark
             for mark, other in (".,", ",.")
-            if any(text.count(mark) == 1 and other not in text and not _is_grouped(text, mark) for text in found)
+            if any(text.count(mark) == 1 and other not in text and not _is_grouped(text, mark) for text in candidates)
         }
-        last |= {",."[".,".index(mark)] for mark in ".," if any(text.count(mark) > 1 for text in found)}
+        last |= {",."[".,".index(mark)] for mark in ".," if any(text.count(mark) > 1 for text in candidates)}
         if len(last) > 1:
-            shown = [next((text for text in sorted(found) if mark in text), mark) for mark in ".,"]
+            point, comma = (next((text for text in sorted(candidates) if mark in text), mark) for mark in ".,")
             raise BadInput(
-                f"has numbers with a point and with a comma ({quoted(shown[0])}, {quoted(shown[1])}); write decimals "
+                f"has numbers with a point and with a comma ({quoted(point)}, {quoted(comma)}); write decimals "
                 "in one way"
             )
         if last:
             return last.pop()
-        marks = {mark for text in found for mark in ".," if mark in text}
+        marks = {mark for text in candidates for mark in ".," if mark in text}
         if len(marks) > 1 or (marks, self._separator) in (({","}, ","), ({"."}, ";")):
-            raise BadInput(f"{quoted(sorted(found)[0])} can be read in two ways; write thousands without a mark")
+            raise BadInput(f"{quoted(sorted(candidates)[0])} can be read in two ways; write thousands without a mark")
         return marks.pop() if marks else "."
 
     def holds_texts(self, name: str) -> bool:
@@ -97,11 +97,11 @@ class Cells:
         elif pa.types.is_nested(column.type):
             return np.array([str(one[0]) if one else "" for one in column.to_pylist()], dtype=np.str_)
         texts = pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null(""))
-        found: NDArray[np.str_] = texts.to_numpy(zero_copy_only=False).astype(np.str_)
+        cells: NDArray[np.str_] = texts.to_numpy(zero_copy_only=False).astype(np.str_)
         missing = [one for one in MISSING if one not in also_missing]
-        if also_missing and np.isin(found, missing).any():
-            found = np.where(np.isin(found, missing), "", found)
-        return found
+        if also_missing and np.isin(cells, missing).any():
+            cells = np.where(np.isin(cells, missing), "", cells)
+        return cells
 
     def marks(self, name: str) -> NDArray[np.str_]:
         """The cells as texts that tell them apart: whole numbers without their decimals."""
@@ -115,17 +115,17 @@ class Cells:
         if not self.holds_texts(name):
             return np.array(self._columns[name].is_null().to_numpy())
         numbers = self.numbers(name)
-        found: NDArray[np.bool_] = np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
-        return found
+        rows: NDArray[np.bool_] = np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1)
+        return rows
 
     def stacked(self, names: Sequence[str]) -> NDArray[Any]:
         """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
-        found = [self.numbers(name) for name in names]
-        if len(found) == 1:
-            return found[0]
-        if len({len(one) for one in found}) > 1:
+        columns = [self.numbers(name) for name in names]
+        if len(columns) == 1:
+            return columns[0]
+        if len({len(one) for one in columns}) > 1:
             raise BadInput(f"{quoted(', '.join(names), 120)} have different numbers of rows")
-        return np.column_stack([one.reshape(len(one), -1) for one in found])
+        return np.column_stack([one.reshape(len(one), -1) for one in columns])
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, [rows] or what its lists hold, with NaN where it has none; BadInput for others."""
@@ -155,21 +155,21 @@ class Cells:
     def _of_texts(self, name: str, column: pa.ChunkedArray) -> NDArray[np.float64]:
         texts = _trimmed(column)
         texts = pc.if_else(pc.is_in(texts, pa.array(MISSING, texts.type)), pa.scalar(None, texts.type), texts)
-        known = texts.drop_null()
-        if len(known) and str(known[0]).startswith(("[", "(")):
+        cells = texts.drop_null()
+        if len(cells) and str(cells[0]).startswith(("[", "(")):
             return self._equally_long(name, [_listed(str(one)) for one in texts])
-        bools = pc.is_in(pc.utf8_lower(known), pa.array(["true", "false"], known.type))
-        if len(known) and pc.all(bools).as_py():
+        bools = pc.is_in(pc.utf8_lower(cells), pa.array(["true", "false"], cells.type))
+        if len(cells) and pc.all(bools).as_py():
             truths = pc.equal(pc.utf8_lower(texts), "true")
             return np.array(truths.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         point, comma = (".", ",") if self._decimal == "." else (",", ".")
         mark = rf"(?:{re.escape(comma)}|{_SPACES})"
         whole, decimals = rf"(\d{{1,3}}({mark}\d{{3}})+|\d+)", re.escape(point)
         number = rf"[-+]?({whole}({decimals}\d*)?|{decimals}\d+)([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?)"
-        fits = pc.match_substring_regex(known, f"^({number})$")
-        if len(known) and not pc.all(fits).as_py():
+        fits = pc.match_substring_regex(cells, f"^({number})$")
+        if len(cells) and not pc.all(fits).as_py():
             raise BadInput(
-                f"column {quoted(name)} holds {quoted(str(known.filter(pc.invert(fits))[0]))}, expected numbers"
+                f"column {quoted(name)} holds {quoted(str(cells.filter(pc.invert(fits))[0]))}, expected numbers"
             )
         plain = pc.replace_substring_regex(texts, mark, "")
         plain = pc.replace_substring(plain, point, ".")
@@ -206,20 +206,20 @@ class Cells:
 
         Empty cells of decisions are false where the ends alone are marked, true; otherwise nobody knows what they are.
         """
-        shown: NDArray[Any]
+        cells: NDArray[Any]
         if self.holds_texts(name):
-            shown = np.char.strip(self.texts(name))
-            words = np.char.lower(shown)
-            kinds = [np.isin(words, [*found]) for found in (TRUE, FALSE, [one.lower() for one in MISSING])]
-            found = np.select(kinds, [1.0, 0.0, np.nan], 2.0)
+            cells = np.char.strip(self.texts(name))
+            lower = np.char.lower(cells)
+            kinds = [np.isin(lower, [*words]) for words in (TRUE, FALSE, [one.lower() for one in MISSING])]
+            values = np.select(kinds, [1.0, 0.0, np.nan], 2.0)
         else:
             numbers = self.numbers(name)
-            shown = found = numbers.reshape(len(numbers), -1)[:, 0].astype(np.float64)
-        true: NDArray[np.bool_] = found == 1
-        empty = np.isnan(found)
-        if len(strange := np.flatnonzero(~(true | empty | (found == 0)))):
+            cells = values = numbers.reshape(len(numbers), -1)[:, 0].astype(np.float64)
+        true: NDArray[np.bool_] = values == 1
+        empty = np.isnan(values)
+        if len(strange := np.flatnonzero(~(true | empty | (values == 0)))):
             raise BadInput(
-                f"column {quoted(name)} holds {quoted(str(shown[strange[0]]))} in row {strange[0]}, expected true or "
+                f"column {quoted(name)} holds {quoted(str(cells[strange[0]]))} in row {strange[0]}, expected true or "
                 "false (1 or 0)"
             )
         marks_ends = true.any() and (true | empty).all()

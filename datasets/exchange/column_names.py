@@ -41,52 +41,51 @@ OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task"
 
 
 def names_of(
-    found: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
+    header: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
 ) -> dict[str, list[str]]:
     """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
     if strange := [name for name in columns if name not in GIVEN]:
         raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
     if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
         raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
-    given = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
-    taken = {name for names in given.values() for name in names}
-    for name in taken:
-        if name not in found:
-            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found), LONGEST_REASON)}")
-    made: dict[str, list[str]] = {}
+    own = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
+    in_use = {name for names in own.values() for name in names}
+    for name in in_use:
+        if name not in header:
+            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(header), LONGEST_REASON)}")
+    parts: dict[str, list[str]] = {}
     for part, aliases in ALIASES.items():
-        made[part] = given.get(part) or [one for one in aliases if one in found and one not in taken][:1]
-        if part == "action" and not made[part]:
-            made[part] = _by_number([one for one in found if one.startswith("action.") and one not in taken])
-        taken |= {*made[part]}
-    if "action" in given:
-        made["action_name"] = []
-    made["step"] = made["step"] or [one for one in found if UNNAMED.fullmatch(one)][:1]
-    if not (made["action"] or made["action_name"]):
+        parts[part] = own.get(part) or [one for one in aliases if one in header and one not in in_use][:1]
+        if part == "action" and not parts[part]:
+            parts[part] = _by_number([one for one in header if one.startswith("action.") and one not in in_use])
+        in_use |= {*parts[part]}
+    if "action" in own:
+        parts["action_name"] = []
+    parts["step"] = parts["step"] or [one for one in header if UNNAMED.fullmatch(one)][:1]
+    if not (parts["action"] or parts["action_name"]):
         raise BadInput(
-            f"has no column action, but {quoted(', '.join(found), LONGEST_REASON)}; name it with columns.action=…"
+            f"has no column action, but {quoted(', '.join(header), LONGEST_REASON)}; name it with columns.action=…"
         )
-    known = {one for names in ALIASES.values() for one in names}
-    rest = [one for one in found if one not in taken | known | OTHERS | index and not UNNAMED.fullmatch(one)]
-    seen = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
-    seen = [one for one in seen if one != "observation" or len(seen) == 1] or rest
-    made["observation"] = given.get("observation") or _by_number(seen)
-    if not made["observation"]:
+    others = {one for names in ALIASES.values() for one in names} | OTHERS
+    rest = [one for one in header if one not in in_use | others | index and not UNNAMED.fullmatch(one)]
+    numbers = [one for one in rest if one.startswith("obs") and not one.startswith("obs_next")]
+    numbers = [one for one in numbers if one != "observation" or len(numbers) == 1] or rest
+    parts["observation"] = own.get("observation") or _by_number(numbers)
+    if not parts["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
-    return made
+    return parts
 
 
 def pictures_of(features: Mapping[str, Any], columns: Mapping[str, Any], path: Path) -> list[str]:
     """LeRobot's features that are pictures, unless columns are named; BadInput if there is nothing else to see."""
-    seen = [name for name in features if name.startswith("observation.")]
-    pictures = [name for name in seen if features[name]["dtype"] in ("image", "video")]
+    observations = [name for name in features if name.startswith("observation.")]
+    pictures = [name for name in observations if features[name]["dtype"] in ("image", "video")]
     if "observation" in columns:
         return []
-    if pictures and len(pictures) == len(seen):
-        found = ", ".join(pictures)
+    if pictures and len(pictures) == len(observations):
         raise BadInput(
-            f"{path}: has only pictures ({quoted(found, 120)}), which are not imported; name numbers with "
-            "columns.observation=[…]"
+            f"{path}: has only pictures ({quoted(', '.join(pictures), 120)}), which are not imported; name numbers "
+            "with columns.observation=[…]"
         )
     return pictures
 
@@ -103,12 +102,12 @@ def by_part(names: Sequence[str], space: Space) -> Sequence[str]:
     """The columns in the order of a `Dict`'s parts, where they have the names of these (`speed`, `obs.speed`, and of
     several numbers `speed.0`): Gymnasium sorts the parts of a plain mapping. Others stay in their order."""
     pattern = r"((obs|observation|action)[._])?{}([._]\d+)?"
-    found = [
+    in_order = [
         name
         for part in _part_names(space)
         for name in _by_number([one for one in names if re.fullmatch(pattern.format(re.escape(part)), one)])
     ]
-    return found if sorted(found) == sorted(names) else names
+    return in_order if sorted(in_order) == sorted(names) else names
 
 
 def _part_names(space: Space, place: str = "") -> list[str]:

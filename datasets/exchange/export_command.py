@@ -75,8 +75,8 @@ def _prepare(dataset: Dataset, repository: str, settings: ExportSettings, consol
     if not settings.licence or not settings.licence.replace("-", "").replace(".", "").isalnum():
         raise BadInput("licence is not set: expected one that the hub knows, such as cc-by-4.0 or mit")
     title = settings.title or name.replace("-", " ").replace("_", " ").capitalize()
-    named: Mapping[str, str] = {"license": f" {settings.licence.lower()}", "pretty_name": f" {_quoted(title)}"}
-    describe(dataset.folder, named)
+    fields: Mapping[str, str] = {"license": f" {settings.licence.lower()}", "pretty_name": f" {_quoted(title)}"}
+    describe(dataset.folder, fields)
     console.print(f"{dataset.folder}: the card is complete; upload the folder with:")
     line = ["hf", "upload", repository, str(dataset.folder), ".", "--repo-type", "dataset", "--exclude", f"{ASIDE}/*"]
     console.print(shlex.join(line), soft_wrap=True)

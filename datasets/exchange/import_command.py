@@ -68,12 +68,12 @@ def run(settings: DatasetImportSettings) -> None:
     console = plain_console()
     path, out = Path(settings.dataset), Path(settings.out)
     require_outside(out, [path])
-    found = open_foreign(path, settings)
-    if not found.total:
+    games = open_foreign(path, settings)
+    if not games.total:
         raise BadInput(f"{path}: has no episode; {EXPECTED}")
     with new_folder(out, [path]) as folder:
-        write_dataset(folder, found.info, found.episodes, found.total, console, [])
-    for note in found.notes:
+        write_dataset(folder, games.info, games.episodes, games.total, console, [])
+    for note in games.notes:
         console.print(note)
     finish(out, console)
 

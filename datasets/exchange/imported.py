@@ -47,18 +47,18 @@ def imported_episode(
     terminated: bool,
     source: str,
     origin: Origin = NO_ORIGIN,
-    **known: Any,
+    **more: Any,
 ) -> Episode:
     """An episode of T decisions from the data that every tool has; BadInput names any mismatch.
 
-    observations: [T + 1, *shape]. actions: int64 [T], from 0. rewards: [T]. known: further fields of `Episode`, which
+    observations: [T + 1, *shape]. actions: int64 [T], from 0. rewards: [T]. more: further fields of `Episode`, which
     replace those filled in: smoothed behaviour probabilities, times by the decision rate, an ending without details.
     """
-    taken = actions.astype(np.int16)
+    actions = actions.astype(np.int16)
     rate = info.environment.capabilities.decisions_per_second
     fields: Mapping[str, Any] = {
-        "behaviour_probabilities": smoothed(taken, info.actions, defaults.epsilon),
-        "times": np.arange(len(taken) + 1) / rate if rate else None,
+        "behaviour_probabilities": smoothed(actions, info.actions, defaults.epsilon),
+        "times": np.arange(len(actions) + 1) / rate if rate else None,
         "keys": None,
         "terminated": terminated,
         "truncated": not terminated,
@@ -68,14 +68,14 @@ def imported_episode(
         "mu_kind": SMOOTHED,
         "mu_epsilon": defaults.epsilon,
         "origin": origin,
-        **known,
+        **more,
     }
     with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which `Episode` refuses
-        seen, earned = info.observation.array(observations), rewards.astype(np.float32)
+        observations, rewards = info.observation.array(observations), rewards.astype(np.float32)
     try:
-        made = Episode(seen, taken, rewards=earned, **fields)
-        made.require_fit(info)
-        return made
+        episode = Episode(observations, actions, rewards=rewards, **fields)
+        episode.require_fit(info)
+        return episode
     except ValueError as error:
         raise BadInput(str(error)) from None
 

@@ -46,22 +46,22 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     lacks one of them.
     """
     form = ArrayForm.of(defaults.environment)  # first, for a table can be long
-    described = lerobot_info(path)
-    pictures = pictures_of(described.get("features", {}), columns, path)
+    lerobot = lerobot_info(path)
+    pictures = pictures_of(lerobot.get("features", {}), columns, path)
     names: dict[str, list[str]] = {}
     left_out: dict[str, None] = {}
 
-    def chosen(found: Sequence[str], index: frozenset[str]) -> list[str]:
-        here = [name for name in found if name not in pictures]
+    def choose(header: Sequence[str], index: frozenset[str]) -> list[str]:
+        here = [name for name in header if name not in pictures]
         names.update(names_of(here, columns, index))
-        used = {name for part, of_part in names.items() if part != "clock" for name in of_part}
-        left_out.update(dict.fromkeys(one for one in here if one not in used and not UNNAMED.fullmatch(one)))
+        in_use = {name for part, of_part in names.items() if part != "clock" for name in of_part}
+        left_out.update(dict.fromkeys(one for one in here if one not in in_use and not UNNAMED.fullmatch(one)))
         return [*chain.from_iterable(names.values())]
 
-    table = read_files(path, chosen)
+    table = read_files(path, choose)
     with naming(path):
-        steps = _Steps(table, names, form, lerobot=bool(described))
-        if (most := described.get("total_frames", steps.rows)) != steps.rows:
+        steps = _Steps(table, names, form, lerobot=bool(lerobot))
+        if (most := lerobot.get("total_frames", steps.rows)) != steps.rows:
             raise BadInput(
                 f"meta/info.json says {quoted(most)} frames, but the files in data have {steps.rows:,}; download the "
                 "dataset again, whole"
@@ -73,9 +73,9 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     notes += [f"left out: {name}, a picture" for name in pictures]
     if left_out:
         notes.append(f"left out: {quoted(', '.join(left_out), LONGEST_REASON)}")
-    info, seen = form.info, names["observation"]
-    if steps.is_flat and info.observation.shape == (len(seen),) and not info.with_names.observation_names:
-        info = replace(info, observation_names=tuple(map(printable, seen)))
+    info, numbers = form.info, names["observation"]
+    if steps.is_flat and info.observation.shape == (len(numbers),) and not info.with_names.observation_names:
+        info = replace(info, observation_names=tuple(map(printable, numbers)))
     return Imported(info, _episodes(parts, form, defaults, path), len(parts), [*notes, *table.notes])
 
 
@@ -97,7 +97,7 @@ class _Steps:
         self.notes: list[str] = []
         words = {*names["episode"], *names["action_name"], *names["clock"]}
         self._cells = Cells(table.columns, table.separator, words)
-        self._decisions, self._actions = self._taken()
+        self._decisions, self._actions = self._read_actions()
         self.rows = len(self._decisions)
         if not self.rows:
             raise BadInput("has no rows")
@@ -131,49 +131,52 @@ class _Steps:
         return parts
 
     def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:
-        made = rows[self._decisions[rows]]
-        if not len(made) or (~self._decisions[rows][:-1]).any():
+        decisions = rows[self._decisions[rows]]
+        if not len(decisions) or (~self._decisions[rows][:-1]).any():
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
-        if len(early := np.flatnonzero(self._end[made[:-1]])):
+        if len(early := np.flatnonzero(self._end[decisions[:-1]])):
             raise BadInput(
-                f"episode {self._mark(rows)} goes on after its end in row {made[early[0]]}; expected all its rows one "
-                "after the other, the end in the last"
+                f"episode {self._mark(rows)} goes on after its end in row {decisions[early[0]]}; expected all its rows "
+                "one after the other, the end in the last"
             )
         if whole is not None:
-            seen = self._observations[rows[0] + whole : rows[-1] + whole + 2]
+            observations = self._observations[rows[0] + whole : rows[-1] + whole + 2]
         else:
-            seen = self._observations[rows]
-            if self._following is not None and len(seen) == len(made):
-                seen = np.concatenate([seen, self._following[made[-1:]].reshape(1, *seen.shape[1:])])
-        rewards = None if self._rewards is None else self._rewards[made]
-        ends = {name: bool(flags[made[-1]]) for name, flags in self._ends.items()}
-        return {"observations": seen, "actions": self._actions[made], "rewards": rewards, **ends}
+            observations = self._observations[rows]
+            if self._following is not None and len(observations) == len(decisions):
+                last = self._following[decisions[-1:]].reshape(1, *observations.shape[1:])
+                observations = np.concatenate([observations, last])
+        rewards = None if self._rewards is None else self._rewards[decisions]
+        ends = {name: bool(flags[decisions[-1]]) for name, flags in self._ends.items()}
+        return {"observations": observations, "actions": self._actions[decisions], "rewards": rewards, **ends}
 
-    def _taken(self) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    def _read_actions(self) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """The rows that have an action, and each row's action: its name, if all are known, else its numbers."""
-        known, cells = self.form.action_numbers, self._cells
+        action_numbers, cells = self.form.action_numbers, self._cells
         columns = [*self.names["action_name"], *(self.names["action"] if len(self.names["action"]) == 1 else ())]
-        texts = {name: cells.texts(name, also_missing=known) for name in columns if cells.holds_texts(name)}
+        texts = {name: cells.texts(name, also_missing=action_numbers) for name in columns if cells.holds_texts(name)}
         for texts_of in texts.values():
             there = texts_of != ""
-            if there.any() and {*np.unique(texts_of[there]).tolist()} <= {*known}:
+            if there.any() and {*np.unique(texts_of[there]).tolist()} <= {*action_numbers}:
                 return there, texts_of
         if not self.names["action"]:
-            strange = next(one for one in texts[columns[0]] if one and one not in known)
+            strange = next(one for one in texts[columns[0]] if one and one not in action_numbers)
             raise BadInput(f"column {columns[0]} holds {quoted(strange)}, expected names of actions")
         try:
             numbers = cells.stacked(by_part(self.names["action"], self.form.actions))
         except BadInput:
-            if not (known and self.names["action"][0] in texts):
+            if not (action_numbers and self.names["action"][0] in texts):
                 raise
             own = texts[self.names["action"][0]]
-            words = [one for one in own.tolist() if one and one not in known and one[0] not in "+-.,0123456789"]
+            words = [
+                one for one in own.tolist() if one and one not in action_numbers and one[0] not in "+-.,0123456789"
+            ]
             strange = next(iter(words), None)
             if strange is None:
                 raise
             raise BadInput(
                 f"column {quoted(self.names['action'][0])} holds {quoted(strange)}, expected only numbers, or only "
-                f"names of actions ({quoted(', '.join(known), LONGEST_REASON)})"
+                f"names of actions ({quoted(', '.join(action_numbers), LONGEST_REASON)})"
             ) from None
         return ~cells.missing(self.names["action"][0]), numbers
 
@@ -272,15 +275,15 @@ class _Steps:
 
     def _require_together(self, parts: Sequence[NDArray[np.int64]], marks: NDArray[np.str_]) -> None:
         """BadInput for an episode that goes on after others of its file, or of LeRobot's, whose files share numbers."""
-        seen: set[tuple[int, str]] = set()
+        places: set[tuple[int, str]] = set()
         for part in parts:
             place = 0 if self.lerobot else self._file_of(int(part[0])), str(marks[part[0]])
-            if place in seen:
+            if place in places:
                 raise BadInput(
                     f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; expected "
                     "all its rows one after the other, the end in the last"
                 )
-            seen.add(place)
+            places.add(place)
 
     def _require_order(self, parts: Sequence[NDArray[np.int64]], steps: NDArray[np.float64]) -> None:
         """BadInput for rows of an episode whose steps go back, are equal, or leave some out."""
@@ -311,14 +314,14 @@ class _Steps:
 
     def _require_distinct(self, parts: Sequence[Arrays], episodes: Sequence[NDArray[np.int64]]) -> None:
         """BadInput for a game that is there twice, as two downloads have it."""
-        seen: dict[bytes, int] = {}
+        first_of: dict[bytes, int] = {}
         for number, part in enumerate(parts):
             if len(part["actions"]) < 2 or not np.asarray(part["observations"]).any():
                 continue
             digest = sha256()
             for one in part.values():
                 digest.update(b"|" if one is None else np.ascontiguousarray(one).tobytes())
-            first = seen.setdefault(digest.digest(), number)
+            first = first_of.setdefault(digest.digest(), number)
             if first != number:
                 here, there = (self._at(episodes[one][0]) for one in (number, first))
                 raise BadInput(f"{here}: the same game as that which begins in {there}; leave one of them out")
@@ -328,12 +331,12 @@ class _Steps:
         most = self.form.info.environment.open().longest_episode
         limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
         self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
-        made = []
+        results = []
         for one in parts:
             ended = one["terminated"] or bool(self.names["begins"])
             late = ended and most is not None and len(one["actions"]) >= most
-            made.append({**one, "terminated": ended and not late, "truncated": one["truncated"] or late})
-        return made
+            results.append({**one, "terminated": ended and not late, "truncated": one["truncated"] or late})
+        return results
 
     def _mark(self, rows: NDArray[np.int64]) -> str:
         if not self.names["episode"]:
