@@ -66,13 +66,13 @@ def require_same(folder: Path, info: DatasetInfo) -> None:
 def episode_files(folder: Path) -> dict[int, Path]:
     """The files of episodes of the dataset in `folder`, by number, in the order of the numbers; BadInput for two of
     one number."""
-    found: dict[int, Path] = {}
+    paths: dict[int, Path] = {}
     for name in sorted(names_in(folder / EPISODES) if EPISODES in names_in(folder) else ()):
         if match := EPISODE_NAME.fullmatch(name):
-            path = found.setdefault(int(match[1]), folder / EPISODES / name)
+            path = paths.setdefault(int(match[1]), folder / EPISODES / name)
             if path.name != name:
                 raise BadInput(f"{folder / EPISODES / name}: has the number of {path.name}; move one of them away")
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))
 
 
 def names_in(folder: Path) -> list[str]:
@@ -80,14 +80,14 @@ def names_in(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:
-        found = "no such folder"
+        fault = "no such folder"
     except NotADirectoryError:
-        found = "not a folder"
+        fault = "not a folder"
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         if isinstance(error, OSError) and error.errno not in ABOUT_THE_NAME:
             raise NotReadNow(f"{folder}: {reason(error)}; {EXPECTED}") from None
-        found = reason(error)
-    raise CannotBeRead(f"{folder}: {found}; {EXPECTED}")
+        fault = reason(error)
+    raise CannotBeRead(f"{folder}: {fault}; {EXPECTED}")
 
 
 def episode_number(path: Path) -> int | None:

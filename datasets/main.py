@@ -40,10 +40,10 @@ def main() -> None:
         print(version_line())
         return
     if verb not in VERBS:
-        found = f"no verb {printable(verb)}" if verb else "no verb"
+        fault = f"no verb {printable(verb)}" if verb else "no verb"
         near = nearest(verb, VERBS)
         question = f"did you mean {near}? The verbs are" if near else "expected one of"
-        print(f"qwop-dataset: {found}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
+        print(f"qwop-dataset: {fault}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     try:
         arguments = with_names(verb, arguments)

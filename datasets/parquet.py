@@ -40,9 +40,9 @@ class EpisodeFile:
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Some columns, or all, in the types that they have to have; T rows, which are one or more."""
-        expected, found = arrow_schema(self.info), self.parquet.schema_arrow
-        for field in expected if not found.equals(expected) else ():
-            kind = found.field(field.name).type if found.names.count(field.name) == 1 else "missing"
+        expected, schema = arrow_schema(self.info), self.parquet.schema_arrow
+        for field in expected if not schema.equals(expected) else ():
+            kind = schema.field(field.name).type if schema.names.count(field.name) == 1 else "missing"
             if kind != field.type:
                 raise BadInput(f"column {field.name} is {quoted(kind)}, expected {field.type}")
         if not len(self):
@@ -68,10 +68,10 @@ class EpisodeFile:
         """Raise BadInput unless the file repeats the description of the dataset."""
         if (self.parquet.metadata.metadata or {}).get(DATASET) == encoded(self.info.to_json()):
             return
-        found = _json(self.parquet, DATASET)
-        if found == self.info.to_json():
+        document = _json(self.parquet, DATASET)
+        if document == self.info.to_json():
             return
-        own = DatasetInfo.from_json(found)
+        own = DatasetInfo.from_json(document)
         differences = own.differences(self.info) or ["the names of observations or actions are others"]
         raise BadInput(
             f"its description is not that of {self.path.parent.parent / DESCRIPTION}: {'; '.join(differences)}"
@@ -116,14 +116,14 @@ class EpisodeFile:
 
 def facts_in(table: pa.Table) -> dict[str, Any]:
     """The facts about an episode, from a table with `FACTS` and `actor`; BadInput if they are not constant in it."""
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for name in FACTS:
         values = _whole(table, name).unique()
         if len(values) != 1 or (values.null_count and name not in NUMBERS):
             raise BadInput(f"column {name} is not the same in all rows")
-        found[name] = values[0].as_py()
-    seed = found["seed"]
-    return {**found, "seed": None if seed == -1 else seed, "control": _has(table, "actor")}
+        constants[name] = values[0].as_py()
+    seed = constants["seed"]
+    return {**constants, "seed": None if seed == -1 else seed, "control": _has(table, "actor")}
 
 
 @contextmanager

@@ -53,8 +53,8 @@ def export(dataset: Dataset, name: str, folder: Path) -> None:
     minari = _minari()
     from minari.dataset.minari_storage import MinariStorage
 
-    info, seen = dataset.info, dataset.info.observation
-    bounds = (0, 255, seen.shape, np.uint8) if seen.dtype == "uint8" else (-np.inf, np.inf, seen.shape, np.float32)
+    info, spec = dataset.info, dataset.info.observation
+    bounds = (0, 255, spec.shape, np.uint8) if spec.dtype == "uint8" else (-np.inf, np.inf, spec.shape, np.float32)
     actions = _action_space(info)
     storage = MinariStorage.new(
         folder / DATA,
@@ -82,9 +82,9 @@ def _buffer(episode: Episode, actions: Space) -> Any:
         infos["time"] = episode.times
     if episode.keys is not None:
         infos["keys"] = np.full((len(episode) + 1, max(map(len, episode.keys))), NO_KEY, dtype=np.uint8)
-        for row, held in zip(infos["keys"], episode.keys, strict=False):
-            row[: len(held)] = held
-    infos |= {name: _and_zero(found) for name in OPTIONAL if (found := getattr(episode, name)) is not None}
+        for row, keys in zip(infos["keys"], episode.keys, strict=False):
+            row[: len(keys)] = keys
+    infos |= {name: _and_zero(values) for name in OPTIONAL if (values := getattr(episode, name)) is not None}
     return EpisodeBuffer(
         seed=episode.seed,
         observations=episode.observations,
@@ -109,16 +109,16 @@ def read(path: Path, defaults: ImportDefaults) -> Imported:
     folder = path / DATA if (path / DATA / METADATA).is_file() else path
     _require_spaces(folder / METADATA)
     try:
-        found = MinariDataset(folder)
-        own = found.storage.metadata.get(OWN) if defaults.environment is None else None
-        spaces = without_texts(found.observation_space), without_texts(found.action_space)
+        dataset = MinariDataset(folder)
+        own = dataset.storage.metadata.get(OWN) if defaults.environment is None else None
+        spaces = without_texts(dataset.observation_space), without_texts(dataset.action_space)
     except Exception as error:  # of Minari, Gymnasium, h5py and NumPy
         raise BadInput(f"{path}: Minari cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     with naming(folder / METADATA):
-        info = DatasetInfo.from_json(own) if own is not None else _info(found, spaces, defaults.environment)
+        info = DatasetInfo.from_json(own) if own is not None else _info(dataset, spaces, defaults.environment)
     form = ArrayForm(info, *spaces)
     notes = [] if own is not None else [filled_in(defaults)]
-    return Imported(info, _episodes(found, form, defaults, path), len(found), notes)
+    return Imported(info, _episodes(dataset, form, defaults, path), len(dataset), notes)
 
 
 def _require_spaces(path: Path) -> None:
@@ -126,27 +126,27 @@ def _require_spaces(path: Path) -> None:
     whatever they say."""
     try:
         # Bounds may be infinite, which `parse_json` refuses.
-        found = json.loads(read_bytes(path, LARGEST, EXPECTED))
-        spaces = [found[name] for name in ("observation_space", "action_space")]
+        document = json.loads(read_bytes(path, LARGEST, EXPECTED))
+        spaces = [document[name] for name in ("observation_space", "action_space")]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be read ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     if not all(isinstance(space, str) for space in spaces):
         raise BadInput(f"{path}: its spaces are no texts; {EXPECTED}")
 
 
-def _info(found: Any, spaces: tuple[Space, Space], environment: EnvironmentSpec | None) -> DatasetInfo:
+def _info(dataset: Any, spaces: tuple[Space, Space], environment: EnvironmentSpec | None) -> DatasetInfo:
     if environment is None:
-        if found.env_spec is None:
+        if dataset.env_spec is None:
             raise BadInput("environment_id is not set: the Minari dataset does not name its environment")
-        environment = EnvironmentSpec.from_json({"id": found.env_spec.id, "settings": dict(found.env_spec.kwargs)})
+        environment = EnvironmentSpec.from_json({"id": dataset.env_spec.id, "settings": dict(dataset.env_spec.kwargs)})
     observation, actions = interface_of(plain_form(spaces[0])[0], spaces[1], str(environment))
     return DatasetInfo(environment, observation, actions, action_names=form_names(spaces[1]))
 
 
-def _episodes(found: Any, form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
+def _episodes(dataset: Any, form: ArrayForm, defaults: ImportDefaults, path: Path) -> Iterator[Episode]:
     try:
-        metadata = [*found.storage.get_episode_metadata(found.episode_indices)]
-        for number, (one, about) in enumerate(zip(found.iterate_episodes(), metadata, strict=True)):
+        metadata = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
+        for number, (one, about) in enumerate(zip(dataset.iterate_episodes(), metadata, strict=True)):
             with naming(f"{path}: episode {number}"):
                 if len(one.rewards) != about.get("total_steps", len(one.rewards)):
                     raise BadInput(f"{len(one.rewards)} steps, but its metadata say {about['total_steps']}")
@@ -167,8 +167,8 @@ def _episode(
     ends = {"terminated": terminated, "truncated": truncated or not terminated}
     if OWN not in about:
         seed = about.get("seed")
-        known = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
-        return form.episode(defaults, one.observations, one.actions, one.rewards, source=source, **ends, **known)
+        more = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
+        return form.episode(defaults, one.observations, one.actions, one.rewards, source=source, **ends, **more)
     stored = parse_json(about[OWN])
     facts = {name: stored.pop(name) for name in FACTS}
     keys = one.infos.get("keys")

@@ -80,20 +80,20 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path] if kind_of(path) else []
     folder = path / "data" if _is_lerobot(path) else path
-    found = [one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((".", "_"))]
-    if not all(map(kind_of, found)):
+    files = [one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((".", "_"))]
+    if not all(map(kind_of, files)):
         return []
-    parts = {one: re.split(r"(\d+)", str(one.relative_to(folder))) for one in found}
-    return sorted(found, key=lambda one: [int(text) if text.isdigit() else text for text in parts[one]])
+    parts = {one: re.split(r"(\d+)", str(one.relative_to(folder))) for one in files}
+    return sorted(files, key=lambda one: [int(text) if text.isdigit() else text for text in parts[one]])
 
 
-def read_files(path: Path, chosen: Callable[[Sequence[str], frozenset[str]], Sequence[str]]) -> TableFiles:
-    """The columns of the table at `path`. chosen: those to read, of the names that a file has, and of those that are
-    its index. BadInput for a file that cannot be read, and for files of other columns."""
+def read_files(path: Path, choose: Callable[[Sequence[str], frozenset[str]], Sequence[str]]) -> TableFiles:
+    """The columns of the table at `path`. choose: gives those to read, of the names that a file has, and of those
+    that are its index. BadInput for a file that cannot be read, and for files of other columns."""
     files = files_of(path)
     if not files:
         raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
-    found: list[Columns] = []
+    tables: list[Columns] = []
     notes: dict[str, None] = {}
     separator = ""
     for file in files:
@@ -101,18 +101,18 @@ def read_files(path: Path, chosen: Callable[[Sequence[str], frozenset[str]], Seq
             if (kind := kind_of(file)) in ARRAYS:
                 if len(files) > 1:
                     raise BadInput("arrays among other files; import them one by one")
-                return TableFiles(_arrays(file, chosen), (0,), files)
+                return TableFiles(_arrays(file, choose), (0,), files)
             if kind in PARQUETS:
-                columns = _parquet(file, chosen)
+                columns = _parquet(file, choose)
             else:
-                columns, separator = _csv(file, chosen, notes)
-            if found and (differ := sorted({*columns} ^ {*found[0]})):
+                columns, separator = _csv(file, choose, notes)
+            if tables and (differ := sorted({*columns} ^ {*tables[0]})):
                 raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
-            found.append(columns)
-    lengths = [len(next(iter(one.values()))) if one else 0 for one in found]
+            tables.append(columns)
+    lengths = [len(next(iter(one.values()))) if one else 0 for one in tables]
     starts = [0, *np.cumsum(lengths)[:-1].tolist()]
     with naming(path), _foreign():
-        joined = {name: _joined([one[name] for one in found]) for name in found[0]}
+        joined = {name: _joined([one[name] for one in tables]) for name in tables[0]}
     return TableFiles(joined, starts, files, [*notes], separator)
 
 
@@ -122,9 +122,9 @@ def lerobot_info(path: Path) -> dict[str, Any]:
     if not _is_lerobot(path):
         return {}
     try:
-        found = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))
-        features = {str(name): {"dtype": str(one["dtype"]), **one} for name, one in found["features"].items()}
-        return {**found, "features": features}
+        document = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))
+        features = {str(name): {"dtype": str(one["dtype"]), **one} for name, one in document["features"].items()}
+        return {**document, "features": features}
     except CannotBeRead:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -154,7 +154,7 @@ def _joined(parts: Sequence[Any]) -> Any:
     return pa.concat_tables([pa.table({"x": part}) for part in parts], promote_options="permissive").column("x")
 
 
-def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: dict[str, None]) -> tuple[Columns, str]:
+def _csv(path: Path, choose: Callable[..., Sequence[str]], notes: dict[str, None]) -> tuple[Columns, str]:
     """Columns of a `.csv`, as texts, and its separator; an empty cell is null."""
     text = _text(path, notes).lstrip("\r\n")
     marked = re.match(r'"?sep=(.)"?(\r?\n|\r|$)', text)  # Excel's
@@ -164,7 +164,7 @@ def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: dict[str, None
     names = [name or f"Unnamed: {place}" for place, name in enumerate(head)]
     if twice := sorted(name for name in {*names} if names.count(name) > 1):
         raise BadInput(f"its first line has {quoted(twice[0])} twice, expected the names of the columns, each once")
-    wanted = [*dict.fromkeys(chosen(names, frozenset()))]
+    choice = [*dict.fromkeys(choose(names, frozenset()))]
     try:
         table = pacsv.read_csv(
             io.BytesIO(text.encode()),
@@ -187,7 +187,7 @@ def _csv(path: Path, chosen: Callable[..., Sequence[str]], notes: dict[str, None
             "write decimals with a point"
         ) from None
     table = _without_empty_rows(table)
-    return {name: table.column(name) for name in wanted}, separator
+    return {name: table.column(name) for name in choice}, separator
 
 
 def _text(path: Path, notes: dict[str, None]) -> str:
@@ -239,26 +239,26 @@ def _most_unpacked(size: int) -> int:
     return min(max(PACKED * size, SMALL), LARGEST)
 
 
-def _parquet(path: Path, chosen: Callable[..., Sequence[str]]) -> Columns:
+def _parquet(path: Path, choose: Callable[..., Sequence[str]]) -> Columns:
     """Columns of a Parquet file."""
     with pq.ParquetFile(pa.BufferReader(read_bytes(path, LARGEST, EXPECTED))) as parquet:
         schema = parquet.schema_arrow
-        named = (schema.pandas_metadata or {}).get("index_columns", ())
-        index = frozenset(one for one in named if isinstance(one, str))  # others are ranges, which are no columns
-        wanted = [*dict.fromkeys(chosen(schema.names, index))]
-        if twice := [name for name in wanted if schema.names.count(name) > 1]:
+        indices = (schema.pandas_metadata or {}).get("index_columns", ())
+        index = frozenset(one for one in indices if isinstance(one, str))  # others are ranges, which are no columns
+        choice = [*dict.fromkeys(choose(schema.names, index))]
+        if twice := [name for name in choice if schema.names.count(name) > 1]:
             raise BadInput(f"column {quoted(twice[0])} is there twice")
-        table = parquet.read(wanted, use_threads=False)
+        table = parquet.read(choice, use_threads=False)
     if table.num_rows != parquet.metadata.num_rows:
         raise BadInput(f"its footer says {parquet.metadata.num_rows:,} rows, but it has {table.num_rows:,}")
-    return {name: table.column(name) for name in wanted}
+    return {name: table.column(name) for name in choice}
 
 
-def _arrays(path: Path, chosen: Callable[..., Sequence[str]]) -> Columns:
+def _arrays(path: Path, choose: Callable[..., Sequence[str]]) -> Columns:
     """Arrays of an `.npz`, as lists where they have several numbers a row. Never unpickles anything."""
-    names = chosen(array_names(path, LARGEST, EXPECTED), frozenset())
-    found = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
-    return {name: pa.chunked_array([_lists(name, array)]) for name, array in found.items()}
+    names = choose(array_names(path, LARGEST, EXPECTED), frozenset())
+    arrays = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
+    return {name: pa.chunked_array([_lists(name, array)]) for name, array in arrays.items()}
 
 
 def _lists(name: str, array: NDArray[Any]) -> pa.Array:

@@ -65,19 +65,19 @@ def run(settings: ReconstructSettings) -> None:
                 "import the recording again"
             )
     writer = DatasetWriter(out, new_info(dataset.info, settings))
-    found: list[Found] = []
+    results: list[Found] = []
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("reconstructing", total=len(dataset))
             for digest, games in recordings.items():
                 for one in _reconstruct(dataset, samples[digest], games, settings, writer):
-                    found += [one] if one is not None else []
+                    results += [one] if one is not None else []
                     progress.advance(task)
     except KeyboardInterrupt:
         console.print(f"stopped; the games found so far are in {out}, and the same command continues")
         raise
-    if found:
-        console.print(table_of(found))
+    if results:
+        console.print(table_of(results))
     if next_number(out):
         finish(out, console)
     else:
@@ -95,12 +95,12 @@ def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:
     )
 
 
-def table_of(found: Sequence[Found]) -> Table:
+def table_of(results: Sequence[Found]) -> Table:
     """A line for every game that this run tried."""
     table = Table(title="reconstructed to the last bit", title_justify="left")
     for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
         table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
-    for label, game, episode in found:
+    for label, game, episode in results:
         recording, _, number = label.rpartition(" game ")
         table.add_row(
             recording.rpartition(" sha256:")[0],
@@ -111,9 +111,9 @@ def table_of(found: Sequence[Found]) -> Table:
             f"{episode.times[-1]:.2f} s" if episode and episode.times is not None else "",
             "" if game.whole else f"off by {game.error:.1g}",
         )
-    samples, explained = (sum(getattr(game, name) for _, game, _ in found) for name in ("samples", "explained"))
-    whole = sum(game.whole for _, game, _ in found)
-    table.caption = f"{whole} of {len(found)} games whole; {explained:,} of {samples:,} samples"
+    samples, explained = (sum(getattr(game, name) for _, game, _ in results) for name in ("samples", "explained"))
+    whole = sum(game.whole for _, game, _ in results)
+    table.caption = f"{whole} of {len(results)} games whole; {explained:,} of {samples:,} samples"
     return table
 
 
@@ -128,7 +128,7 @@ def _require_recordings(dataset: Dataset) -> None:
 
 def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
     """Places of the games in the dataset, by the recording's digest and the game's number."""
-    found: dict[str, dict[int, int]] = {}
+    places: dict[str, dict[int, int]] = {}
     for place in range(len(dataset)):
         metadata = dataset.metadata(place)
         origin = Origin.from_json(metadata["origin"])
@@ -137,8 +137,8 @@ def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
                 f"{dataset.files[place]}: its source is {str(metadata['source'])[:60]!r}; expected an episode of an "
                 "imported recording (qwop-record source=import)"
             )
-        found.setdefault(origin.sha256, {})[origin.game] = place
-    return found
+        places.setdefault(origin.sha256, {})[origin.game] = place
+    return places
 
 
 def _reconstruct(
@@ -151,11 +151,11 @@ def _reconstruct(
     """Reconstruct the games of one recording in their order; yields a result for each of the dataset's, None for one
     that the new dataset has already."""
     search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
-    written = _written(writer.folder)
+    earlier_games = _written(writer.folder)
     for number in range(max(games) + 1):
         place = games.get(number)
         imported = dataset[place] if place is not None else None
-        earlier = written.get(imported.label) if imported else None
+        earlier = earlier_games.get(imported.label) if imported else None
         if earlier is not None:
             search.continue_after(earlier, samples[number])
             yield None

@@ -59,7 +59,7 @@ class ReconstructedGame:
 class _Attempt:
     """A search from one opening on one page."""
 
-    found: Explained
+    explanation: Explained
     before: tuple[PlayedGame, ...]
     resets: int
     waiting: int
@@ -92,7 +92,7 @@ class RecordingSearch:
         if self._search is None:
             self._choose(self._better_trigonometry(samples))
         attempt, abandoned = self._best(samples), 0
-        if attempt.found.samples < len(samples):
+        if attempt.explanation.samples < len(samples):
             attempt, abandoned = self._after_another_reset(samples, attempt)
         game = self._complete(samples, attempt, abandoned, outcome)
         self._carry_on(game.start, game.keys, game.whole)
@@ -117,7 +117,7 @@ class RecordingSearch:
         reached = {}
         for name in ("fdlibm", "current"):
             self._choose(name)
-            reached[name] = self._best(samples[:ENOUGH_TO_CHOOSE]).found.samples
+            reached[name] = self._best(samples[:ENOUGH_TO_CHOOSE]).explanation.samples
             if reached[name] == len(samples[:ENOUGH_TO_CHOOSE]):
                 break
         return max(reached, key=lambda name: reached[name])
@@ -130,25 +130,25 @@ class RecordingSearch:
             waiting: int | None = None
             for resets in (self._resets, *(number for number in RESETS if number != self._resets)):
                 attempt = self._attempt(samples, before, resets, waiting or 0)
-                if not before and waiting is None and _stuck_at_start(attempt.found, samples):
-                    waiting = self._waiting(samples, attempt.found.samples)
+                if not before and waiting is None and _stuck_at_start(attempt.explanation, samples):
+                    waiting = self._waiting(samples, attempt.explanation.samples)
                     attempt = self._attempt(samples, before, resets, waiting)
-                place = attempt.found.samples
+                place = attempt.explanation.samples
                 if place == len(samples) or self._begins_anew(samples[place]):
                     return attempt
                 attempts.append(attempt)
-        return max(attempts, key=lambda one: one.found.samples)
+        return max(attempts, key=lambda one: one.explanation.samples)
 
     def _after_another_reset(self, samples: NDArray[np.float64], first: _Attempt) -> tuple[_Attempt, int]:
         """The first attempt, or one at the later samples if these show a new game, and where they begin. If a player
         resets the game by hand, the recording continues as if nothing had happened.
         """
-        place, pressed = first.found.samples, first.found.keys()
+        place, pressed = first.explanation.samples, first.explanation.keys()
         if not len(pressed) or not self._begins_anew(samples[place]):
             return first, 0
         given_up = PlayedGame(pressed[1:], Opening(first.resets, int(pressed[0]), first.waiting))
         again = self._attempt(samples[place:], (*first.before, given_up), 1)
-        return (again, place) if again.found.samples > 2 else (first, 0)
+        return (again, place) if again.explanation.samples > 2 else (first, 0)
 
     def _begins_anew(self, sample: NDArray[np.float64]) -> bool:
         """True if a sample shows the first frames of a game."""
@@ -192,27 +192,27 @@ class RecordingSearch:
         self, samples: NDArray[np.float64], attempt: _Attempt, abandoned: int, outcome: str
     ) -> ReconstructedGame:
         """The game of an attempt, with keys after the last sample that end it."""
-        found = attempt.found
-        pressed = found.keys()
-        held, keys = (int(pressed[0]), pressed[1:]) if len(pressed) else (0, pressed)
+        explanation = attempt.explanation
+        pressed = explanation.keys()
+        first, keys = (int(pressed[0]), pressed[1:]) if len(pressed) else (0, pressed)
         certain = len(keys)
-        explained = abandoned + found.samples
+        explained = abandoned + explanation.samples
         if explained == len(samples) and len(pressed):
-            keys = np.concatenate([keys, self._ending(found.last, int(pressed[-1]), outcome)])
+            keys = np.concatenate([keys, self._ending(explanation.last, int(pressed[-1]), outcome)])
         return ReconstructedGame(
             samples=len(samples),
             explained=explained,
             abandoned=abandoned,
-            frames=found.frames - 1,
-            error=found.error,
-            start=GameStart(attempt.before, Opening(attempt.resets, held, attempt.waiting), self._trigonometry),
+            frames=explanation.frames - 1,
+            error=explanation.error,
+            start=GameStart(attempt.before, Opening(attempt.resets, first, attempt.waiting), self._trigonometry),
             keys=keys,
             certain=certain,
         )
 
-    def _ending(self, last: Game, held: int, outcome: str) -> NDArray[np.uint8]:
+    def _ending(self, last: Game, last_keys: int, outcome: str) -> NDArray[np.uint8]:
         """The keys of the frames after the last sample; empty if no held keys end the game as recorded."""
-        order = np.concatenate([[held], EFFECTIVE_KEYS[held != EFFECTIVE_KEYS]]).astype(np.uint8)
+        order = np.concatenate([[last_keys], EFFECTIVE_KEYS[last_keys != EFFECTIVE_KEYS]]).astype(np.uint8)
         reals, integers = np.repeat(last[0], len(order), axis=0), np.repeat(last[1], len(order), axis=0)
         for _ in range(ENDING):
             self._known_search.play((reals, integers), order)
@@ -224,6 +224,6 @@ class RecordingSearch:
         return np.full(frames[choice], order[choice], dtype=np.uint8)
 
 
-def _stuck_at_start(found: Explained, samples: NDArray[np.float64]) -> bool:
+def _stuck_at_start(explanation: Explained, samples: NDArray[np.float64]) -> bool:
     """True if only samples of the start are explained, though there are more."""
-    return len(found.candidates) == 1 and 0 < found.samples < len(samples)
+    return len(explanation.candidates) == 1 and 0 < explanation.samples < len(samples)

@@ -67,9 +67,9 @@ class Explained:
     def keys(self) -> NDArray[np.uint8]:
         """The keys of every frame up to the last explained sample, uint8 [n]; of equivalent ones, those first found."""
         parts, place = [], 0
-        for found in reversed(self.candidates[1:]):
-            parts.append(found.keys[place])
-            place = int(found.parents[place])
+        for candidates in reversed(self.candidates[1:]):
+            parts.append(candidates.keys[place])
+            place = int(candidates.parents[place])
         return np.frombuffer(b"".join(reversed(parts)), dtype=np.uint8).copy()
 
     @property
@@ -110,11 +110,11 @@ class Search:
             if place > 0 and np.array_equal(samples[place], samples[place - 1]):
                 frames.append(frames[-1])
             else:
-                found, error = self._next(candidates[-1], samples[place])
-                if found is None:
+                successors, error = self._next(candidates[-1], samples[place])
+                if successors is None:
                     break
-                candidates.append(found)
-                frames.append((frames[-1] if frames else 0) + len(found.keys[0]))
+                candidates.append(successors)
+                frames.append((frames[-1] if frames else 0) + len(successors.keys[0]))
             place += 1
         return Explained(place, candidates, np.array(frames, dtype=np.int64), error)
 
@@ -154,18 +154,18 @@ class Search:
         """The place and keys of a game that comes near the sample within a number of frames and key changes."""
         reals, integers = now.reals, now.integers
         origin = np.arange(len(reals))
-        held = np.array([_PLACE[keys[-1]] if keys else 0 for keys in now.keys])
+        places = np.array([_PLACE[keys[-1]] if keys else 0 for keys in now.keys])
         changes = np.zeros(len(reals), dtype=np.int64)
         keys = np.zeros((len(reals), 0), dtype=np.uint8)
         nearest = np.inf
         for _ in range(most_frames):
-            after = changes[:, None] + _CHANGES[held]
+            after = changes[:, None] + _CHANGES[places]
             parent, choice = np.nonzero(after <= most_changes)
             if len(parent) > MOST_GAMES:
                 break
             reals, integers = reals[parent], integers[parent]
             self.play((reals, integers), EFFECTIVE_KEYS[choice])
-            origin, held, changes = origin[parent], choice, after[parent, choice]
+            origin, places, changes = origin[parent], choice, after[parent, choice]
             keys = np.concatenate([keys[parent], EFFECTIVE_KEYS[choice][:, None]], axis=1)
             away = self.distances(reals, sample)
             best = int(away.argmin())
@@ -179,9 +179,9 @@ class Search:
     ) -> tuple[Candidates | None, float]:
         """The games that stay near that of the candidate at `place` with `keys` and finally agree with the sample."""
         guide = now.reals[[place]], now.integers[[place]]
-        kept = _near_rows(now.reals, guide[0])
-        reals, integers, parents = now.reals[kept], now.integers[kept], kept
-        paths = [b""] * len(kept)
+        near = _near_rows(now.reals, guide[0])
+        reals, integers, parents = now.reals[near], now.integers[near], near
+        paths = [b""] * len(near)
         for pressed in keys:
             self.play(guide, [pressed])
             parent = np.repeat(np.arange(len(reals)), len(EFFECTIVE_KEYS))
@@ -190,10 +190,10 @@ class Search:
             choice = np.tile(order, len(reals))
             reals, integers = reals[parent], integers[parent]
             self.play((reals, integers), choice)
-            kept = _near_rows(reals, guide[0])
-            kept = kept[_first_of_equals(reals[kept], integers[kept])]
-            reals, integers, parents = reals[kept], integers[kept], parents[parent[kept]]
-            paths = [paths[parent[row]] + bytes([choice[row]]) for row in kept]
+            near = _near_rows(reals, guide[0])
+            near = near[_first_of_equals(reals[near], integers[near])]
+            reals, integers, parents = reals[near], integers[near], parents[parent[near]]
+            paths = [paths[parent[row]] + bytes([choice[row]]) for row in near]
         away = self.distances(reals, sample)
         same = np.flatnonzero(away == 0)
         if not len(same):
@@ -208,7 +208,7 @@ def _near_rows(reals: NDArray[np.float64], guide: NDArray[np.float64]) -> NDArra
 
 def _first_of_equals(reals: NDArray[np.float64], integers: NDArray[np.int32]) -> NDArray[np.int64]:
     """The first row of each set of games with the same future, in order."""
-    seen: dict[bytes, int] = {}
+    first: dict[bytes, int] = {}
     for row in range(len(reals)):
-        seen.setdefault(reals[row, _LASTING].tobytes() + integers[row].tobytes(), row)
-    return np.array(list(seen.values()), dtype=np.int64)
+        first.setdefault(reals[row, _LASTING].tobytes() + integers[row].tobytes(), row)
+    return np.array(list(first.values()), dtype=np.int64)
