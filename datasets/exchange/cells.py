@@ -215,6 +215,8 @@ class Cells:
         else:
             numbers = self.numbers(name)
             cells = values = numbers.reshape(len(numbers), -1)[:, 0].astype(np.float64)
+        if len(cells) != len(decisions):
+            raise BadInput(f"{name} have {len(cells):,} rows, expected {len(decisions):,} as actions have")
         true: NDArray[np.bool_] = values == 1
         empty = np.isnan(values)
         if len(strange := np.flatnonzero(~(true | empty | (values == 0)))):

@@ -184,10 +184,7 @@ class _Steps:
         columns = self.names[name]
         if not columns:
             return np.zeros(self.rows, np.bool_)
-        flags = self._cells.truths(columns[0], self._decisions)
-        if len(flags) != self.rows:
-            raise BadInput(f"{columns[0]} have {len(flags):,} rows, expected {self.rows:,} as actions have")
-        return flags
+        return self._cells.truths(columns[0], self._decisions)
 
     def _dealt(self) -> list[NDArray[np.int64]]:
         """The rows of each episode: by their marks, or up to each end and the row of its last observation."""

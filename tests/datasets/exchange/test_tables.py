@@ -480,6 +480,7 @@ def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict
     [
         ({"actions": None}, "has no column action, but observations, rewards"),
         ({"rewards": np.ones(3)}, "rewards have 3 rows, expected 11"),
+        ({"terminations": np.array([0, np.nan, 1])}, "terminations have 3 rows, expected 11"),
         ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 11"),
         ({"observations": np.full((11, 4), np.inf)}, "episode 0: .*not finite"),
         ({"actions": np.full(11, 7)}, "episode 0: actions of row 0 are 7"),
@@ -496,7 +497,7 @@ def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict
         ({"observations": np.float64(1)}, "observations are a single value"),
         ({"rewards": np.float64(1)}, "rewards are a single value"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_damaged_arrays_are_named_and_leave_nothing(
     tmp_path: Path, played: list[dict[str, Any]], change: dict[str, Any], said: str
