@@ -110,7 +110,11 @@ def _curve(log: Sequence[Plain], axis: str, column: str) -> Points:
 
 
 def _each(line: Plain) -> str:
-    return ", ".join(f"{seed}: {_number(value)}" for seed, value in line["values"].items())
+    """Each seed's value, behind the seed unless these are 0, 1, …"""
+    in_order = [*map(int, line["values"])] == [*range(len(line["values"]))]
+    return ", ".join(
+        _number(value) if in_order else f"{seed}: {_number(value)}" for seed, value in line["values"].items()
+    )
 
 
 def _cell(line: Plain, name: str) -> str:

@@ -81,8 +81,8 @@ def milestones_of(rows: Rows, goal: float | None = None) -> Iterator[Plain]:
             own = gymnasium.spec(environment).reward_threshold if own is None else own
         more = {} if own is None else {f"return of {own:g}": ("live/return", own, inf)}
         for mark, (column, low, high) in {**MARKS, **more}.items():
-            firsts: dict[str, list[Plain]] = {row: [] for row in group}
-            for row, run in ((row, run) for row, runs in group.items() for run in runs):
+            firsts: dict[str, list[Plain]] = {name: [] for name in group if any(run.log for run in group[name])}
+            for row, run in ((name, run) for name in firsts for run in group[name]):
                 firsts[row] += [one for one in run.log if low <= one.get(column, nan) <= high][:1]
             for row, firsts_of_row in firsts.items() if any(firsts.values()) else ():
                 line = {"environment": environment, "milestone": mark, "row": row, "reached": len(firsts_of_row)}

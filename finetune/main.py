@@ -52,7 +52,7 @@ State = dict[str, Any]
 def run(settings: FinetuneSettings, **parts: Any) -> str | None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`.
 
-    parts: of `Training`, in place of what the settings name. Returns the verdict, None without evaluations.
+    parts: arguments of `Training`. Returns the verdict, None without evaluations.
     """
     training = Training(settings, **parts)
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "phases")):

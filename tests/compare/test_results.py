@@ -111,3 +111,8 @@ def test_the_milestones_of_qwop_are_finishes_and_times() -> None:
 
 def test_an_environment_that_is_not_imported_has_no_milestones() -> None:
     assert [*milestones_of({"row": [run(0, log((100, 1.0, 20.0)), "Nowhere-v0")]})] == []
+
+
+def test_a_row_without_learning_has_no_milestones() -> None:
+    rows = {"learns": [run(0, log((100, 1.0, 480.0)))], "plays": [run(0)]}
+    assert [one["row"] for one in milestones_of(rows)] == ["learns"]
