@@ -84,13 +84,13 @@ class OnApplesGpu(Tensor):
 
 
 def _average(weights: Tensor) -> Tensor:
-    network = ActorCritic(ObservationSpec((1,)), 2, (2,), torch.Generator().manual_seed(0))
-    average = WeightAverage(network)
-    average._weights = [weights]
+    network = nn.ParameterList([nn.Parameter(weights)])
+    average = WeightAverage(network)  # type: ignore[arg-type]
     average.add()
     average.set_state(average.get_state())
     average.add()
-    return average._mean()[0]
+    average.settle()
+    return network[0].detach()
 
 
 def _scale(returns: Tensor) -> float:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from qwop.common.errors import BadInput
-from qwop.envs.atari.env import Noops
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector
@@ -80,6 +79,8 @@ def test_a_game_that_ends_is_followed_by_the_game_that_a_reset_begins() -> None:
 
 
 def test_games_start_with_fewer_frames_without_a_button_than_noop_max() -> None:
+    from qwop.envs.atari.env import Noops  # imports ale_py
+
     drawn = Noops(5)
     drawn.seed(1)
     counts = np.bincount([drawn.draw() for _ in range(5000)])
