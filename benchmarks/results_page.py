@@ -39,8 +39,9 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
             continue
         cells = [row for row in cells if row[2] != "–"]  # others played no such games
         columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
-        if "milestones" in heading:  # the last one that a row reached
-            cells, columns = [row for row in cells if row[0] == cells[-1][0]], [*range(len(names))]
+        if "milestones" in heading:  # the last one that a row reached with every seed
+            last = [row[0] for row in cells if row[2] == row[3]][-1]
+            cells, columns = [row for row in cells if row[0] == last], [*range(len(names))]
         elif {row[1] for row in cells} == {"1 of 1"}:  # one seed: the figure alone
             columns = [0, 2]
         rows = [[row[place] for place in columns] for row in [names, *cells]]
