@@ -45,6 +45,9 @@ OWN_FILE = (".yaml", ".yml")
 
 HELP, VERSION, PRINT = ("--help", "-h"), "--version", "--config"
 
+SIGNS = ("", "+", "++", "~")
+"""In front of a setting: what Hydra's grammar adds or deletes."""
+
 
 class Command(Generic[S]):
     """A console script, `qwop-<name>`.
@@ -155,13 +158,15 @@ class Command(Generic[S]):
         for word in words:
             place, equals, value = word.partition("=")
             name = place.lstrip("+~")
-            if not (equals or place.startswith("~")) or not name or place.startswith("-") or ".." in f".{name}.":
+            sign = place[: len(place) - len(name)]
+            valid = sign in SIGNS and (equals or sign == "~")
+            if not valid or not name or name.startswith("-") or ".." in f".{name}.":
                 what = quoted(word) or "an empty argument"
                 raise BadInput(f"{what}: expected setting=value; --help shows the settings")
             if name in self.groups:
-                options[name] = None if place.startswith("~") or value == "null" else unquoted(value)
+                options[name] = None if sign == "~" or value == "null" else unquoted(value)
             else:
-                settings.append(Word(name, value, place[: len(place) - len(name)][:1]))
+                settings.append(Word(name, value, sign[:1]))
         return options, settings
 
     def _option(self, group: Setting, option: str) -> dict[str, Any]:

@@ -89,6 +89,8 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["setps=3"], "setps: no such setting; did you mean steps?"),
         (["+setps=3"], "setps: no such setting; did you mean steps?"),
         (["~setps"], "setps: no such setting; did you mean steps?"),
+        (["~~steps"], "~~steps: expected setting=value"),
+        (["~+steps=3"], "~+steps=3: expected setting=value"),
         (["~pet.kind"], "pet.kind is needed, and so are its settings: leave ~pet.kind out"),
         (["steps.many=3"], "steps.many: no such setting; steps has no parts: did you mean steps=…?"),
         (["speed=3"], "speed: no such setting; did you mean pet.speed?"),
