@@ -221,10 +221,10 @@ class RunningScale:
             self._seen = RunningStatistics(self._network.observation_size)
             self._seen.set_state(state)
 
-    def _add(self, played: Sequences) -> None:
+    def _add(self, sequences: Sequences) -> None:
         """Add the observations to the running statistics, if kept, and update the scaler."""
         if self._seen is not None:
-            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            self._seen.add(sequences.observations[:, :-1].reshape(sequences.actions.size, -1))
             assert isinstance(self._network.scaler, ObservationScaler)  # no other scaler can lack statistics
             self._seen.put_into(self._network.scaler)
 

@@ -25,10 +25,10 @@ def backward_sums(terms: Tensor, factors: Tensor) -> Tensor:
     from the last one backwards, without gradient."""
     # NumPy's calls on so few numbers take a third of the time of PyTorch's.
     e, f = (np.ascontiguousarray(one.detach().cpu().numpy()) for one in (terms, factors))
-    found, last = np.empty_like(e), np.zeros_like(e[0])
+    sums, last = np.empty_like(e), np.zeros_like(e[0])
     for t in range(len(e) - 1, -1, -1):
-        found[t] = last = e[t] + f[t] * last
-    return torch.from_numpy(found).to(terms.device)
+        sums[t] = last = e[t] + f[t] * last
+    return torch.from_numpy(sums).to(terms.device)
 
 
 def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: torch.device) -> Tensor:
@@ -39,8 +39,8 @@ def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: to
     finals = batch.finals
     if not len(finals.observations):
         return torch.zeros(batch.actions.shape, dtype=WEIGHTS, device=device)
-    sequence, step, seen = (torch.from_numpy(array).to(device) for array in finals)
-    found = value(seen.flatten(1))
-    values = found.new_zeros(batch.actions.shape)
-    values[sequence, step] = found
+    sequence, step, observations = (torch.from_numpy(array).to(device) for array in finals)
+    estimates = value(observations.flatten(1))
+    values = estimates.new_zeros(batch.actions.shape)
+    values[sequence, step] = estimates
     return values

@@ -111,7 +111,7 @@ def register_algorithm(
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or name in BUILT_IN:
         raise BadInput(f"register_algorithm: name={quoted(name)}, expected another, of small letters and digits")
     module = SimpleNamespace(build=agent, new_network=network or _actor_critic)
-    kinds = _named(settings, name, shown=True), _named(loop, name, shown=False)
+    kinds = _named(settings, name, visible=True), _named(loop, name, visible=False)
     ALGORITHMS[name] = Algorithm(*kinds, module, starts_from_scratch, kickstarts=kickstarts)
     offer = getattr(sys.modules.get("qwop.finetune.settings"), "offer_algorithms", None)
     if offer is not None:
@@ -131,9 +131,9 @@ def import_algorithms() -> None:
         import_modules(modules, f"{VARIABLE}={','.join(modules)}")
 
 
-def _named(settings: type[C], name: str, *, shown: bool) -> type[C]:
-    """The class of settings with the algorithm's name, by which it is chosen. shown: the name is written to files."""
-    field: Any = (Literal[name], Field(default=name, exclude=not shown, repr=shown))
+def _named(settings: type[C], name: str, *, visible: bool) -> type[C]:
+    """The class of settings with the algorithm's name, by which it is chosen. visible: the name is written to files."""
+    field: Any = (Literal[name], Field(default=name, exclude=not visible, repr=visible))
     about = settings.__doc__
     return create_model(settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=about, name=field)
 

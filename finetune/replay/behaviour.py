@@ -93,7 +93,7 @@ def _replaced(sequences: Sequences, current: Probabilities) -> Sequences:
     which = np.flatnonzero(sequences.source == DEMONSTRATIONS)
     if not len(which):
         return sequences
-    seen = sequences.observations[which, :-1]
+    observations = sequences.observations[which, :-1]
     behaviour = sequences.behaviour_probabilities.copy()
-    behaviour[which] = current(seen.reshape(-1, *seen.shape[2:])).reshape(behaviour[which].shape)
+    behaviour[which] = current(observations.reshape(-1, *observations.shape[2:])).reshape(behaviour[which].shape)
     return replace(sequences, behaviour_probabilities=behaviour)

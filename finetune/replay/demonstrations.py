@@ -71,22 +71,22 @@ class RecordedSequences:
 
     def __init__(self, episodes: Iterable[Episode], steps: int, gamma: float) -> None:
         every = list(episodes)
-        kept = [without_shared(episode) for episode in every]
-        lengths = np.array([len(episode) for episode in kept])
+        suffixes = [without_shared(episode) for episode in every]
+        lengths = np.array([len(episode) for episode in suffixes])
         ends = np.cumsum(lengths) - 1
         self._steps = steps
-        self.observations = np.concatenate([episode.observations[:-1] for episode in kept])
-        self._finals = np.stack([episode.observations[-1] for episode in kept])
-        self._episode = np.repeat(np.arange(len(kept)), lengths)
-        self.actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
+        self.observations = np.concatenate([episode.observations[:-1] for episode in suffixes])
+        self._finals = np.stack([episode.observations[-1] for episode in suffixes])
+        self._episode = np.repeat(np.arange(len(suffixes)), lengths)
+        self.actions = np.concatenate([episode.actions for episode in suffixes]).astype(np.int64)
         self.rewards = [episode.rewards for episode in every]
-        self._rewards = np.concatenate([episode.rewards for episode in kept])
-        self.behaviour_probabilities = np.concatenate([episode.behaviour_probabilities for episode in kept])
-        self._player = _to_imitate(kept)
-        returns = np.concatenate([discounted_returns(episode.rewards, gamma) for episode in kept])
+        self._rewards = np.concatenate([episode.rewards for episode in suffixes])
+        self.behaviour_probabilities = np.concatenate([episode.behaviour_probabilities for episode in suffixes])
+        self._player = _to_imitate(suffixes)
+        returns = np.concatenate([discounted_returns(episode.rewards, gamma) for episode in suffixes])
         self._returns = returns.astype(np.float32)
         self._terminated = np.zeros(len(self.actions), dtype=np.bool_)
-        self._terminated[ends] = [episode.terminated for episode in kept]
+        self._terminated[ends] = [episode.terminated for episode in suffixes]
         # An abandoned game did not terminate, so its last step bootstraps as at a time limit.
         self._truncated = np.zeros(len(self.actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
@@ -100,21 +100,21 @@ class RecordedSequences:
 
     def __getitem__(self, numbers: NDArray[np.int64]) -> Sequences:
         rows = (numbers[:, None] + np.arange(self._steps + 1)) % len(self)
-        played = rows[:, :-1]
-        truncated = self._truncated[played]
+        decisions = rows[:, :-1]
+        truncated = self._truncated[decisions]
         sequence, step = truncated.nonzero()
         return Sequences(
             observations=self.observations[rows],
-            actions=self.actions[played],
-            rewards=self._rewards[played],
-            behaviour_probabilities=self.behaviour_probabilities[played],
-            terminated=self._terminated[played],
+            actions=self.actions[decisions],
+            rewards=self._rewards[decisions],
+            behaviour_probabilities=self.behaviour_probabilities[decisions],
+            terminated=self._terminated[decisions],
             truncated=truncated,
-            finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
+            finals=TruncatedObservations(sequence, step, self._finals[self._episode[decisions[sequence, step]]]),
             source=np.full(len(rows), DEMONSTRATIONS, dtype=np.int8),
-            player=self._player[played],
-            returns=self._returns[played],
-            known=self._known[played],
+            player=self._player[decisions],
+            returns=self._returns[decisions],
+            known=self._known[decisions],
         )
 
 

@@ -138,13 +138,13 @@ class FrameStore:
         number = self._known.get(key, -1)
         # Two frames with the same hash are both stored, but only the first is found again.
         if number < 0 or not np.array_equal(self._blocks[number // BLOCK][number % BLOCK], frame):
-            taken = number >= 0
+            collision = number >= 0
             if not self._free:
                 self._grow()
             number = self._free.pop()
             self._blocks[number // BLOCK][number % BLOCK] = frame
             self._hashes[number] = key
-            if not taken:
+            if not collision:
                 self._known[key] = number
         self._uses[number] += 1
         return number
@@ -190,9 +190,9 @@ class Memory(Generic[Items]):
     def remove(self, source: int) -> int:
         """Remove every item of this source immediately; return their number."""
         by_age = self._ring.by_age()
-        kept = by_age[self._columns["source"][by_age] != source]
-        self._refill(self._state_of(kept))
-        return len(by_age) - len(kept)
+        rest = by_age[self._columns["source"][by_age] != source]
+        self._refill(self._state_of(rest))
+        return len(by_age) - len(rest)
 
     def clear(self) -> None:
         """Remove all items."""

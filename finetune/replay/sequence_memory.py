@@ -32,8 +32,8 @@ class SequenceMemory(Memory[Sequences]):
         """Store the sequences in order, each overwriting the oldest once the memory is full."""
         slots = self._ring.push(len(sequences))
         for name, column in self._columns.items():
-            given = getattr(sequences, name)
-            column[slots] = 0 if given is None else given
+            values = getattr(sequences, name)
+            column[slots] = 0 if values is None else values
         self._observations.put(slots, sequences.observations)
         for slot in slots:
             self._finals.pop(int(slot), None)
@@ -58,11 +58,11 @@ class SequenceMemory(Memory[Sequences]):
 
     def _finals_of(self, slots: NDArray[np.int64]) -> TruncatedObservations:
         """The final observations of the sequences in these slots."""
-        held = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]
+        finals = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]
         return TruncatedObservations(
-            np.concatenate([np.zeros(0, np.int64), *(np.full(len(step), i) for i, step, _ in held)]),
-            np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
-            np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
+            np.concatenate([np.zeros(0, np.int64), *(np.full(len(step), i) for i, step, _ in finals)]),
+            np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in finals)]),
+            np.concatenate([self._observation.zeros(0), *(observations for _, _, observations in finals)]),
         )
 
     def _hold(self, slots: NDArray[np.int64], finals: TruncatedObservations) -> None:

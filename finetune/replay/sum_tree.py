@@ -45,10 +45,10 @@ class SumTree:
 
         A slot of value 0 is never found, unless all are 0.
         """
-        call, (numbers, found) = self._bound("find_leaves", len(masses), np.float64, np.int64)
+        call, (numbers, slots) = self._bound("find_leaves", len(masses), np.float64, np.int64)
         numbers[:] = masses
         call()
-        return found.copy()
+        return slots.copy()
 
     def _bound(self, name: str, count: int, *kinds: type) -> tuple[native.Call, list[NDArray[Any]]]:
         bound = self._calls.get((name, count))

@@ -134,19 +134,19 @@ class AcerAgent(Agent):
             return
         with self._metrics.timer.section("fitting values"):
             rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
-            played = [play() for _ in range(rounds)]
-            together = concatenate(played)
+            rollouts = [play() for _ in range(rounds)]
+            together = concatenate(rollouts)
             if not is_uniform(together.behaviour_probabilities):
                 self.learner.fit_values(together, now.gamma)
-            for sequences in played:
+            for sequences in rollouts:
                 self.memory.push(sequences)
                 self._returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         timer = self._metrics.timer
         with timer.section("memory"):
-            shown = self._next_demonstrations(now)
-            parts = [part for part in (live, shown) if part is not None]
+            demonstrations = self._next_demonstrations(now)
+            parts = [part for part in (live, demonstrations) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
                 self._returns.add_live(live, now.gamma)

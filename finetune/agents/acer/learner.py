@@ -102,26 +102,26 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         cross-entropy with the demonstrator's policy.
         """
         n, k = batch.actions.shape
-        played = self._played(batch)
+        tensors = self._played(batch)
         # Rows in the order of steps, so those of the last observations, without gradient, are the last ones.
         inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
 
         def average(step: Tensor, sequence: Tensor) -> Tensor:
-            found = self._without_gradient(self.average, self._dense_average, inputs[step * n + sequence])
-            return torch.softmax(found.chunk(2, -1)[0], -1)
+            heads = self._without_gradient(self.average, self._dense_average, inputs[step * n + sequence])
+            return torch.softmax(heads.chunk(2, -1)[0], -1)
 
         dense = self._dense
         outputs = self._forward(self.network, inputs) if dense is None else dense.outputs(inputs)[0]
         outputs.retain_grad()
         logits, q = outputs.unflatten(0, (k + 1, n)).chunk(2, -1)
-        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), played, now.gamma)
-        loss = self.loss(logits[:-1], q[:-1], steps, played, average, now)
+        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), tensors, now.gamma)
+        loss = self.loss(logits[:-1], q[:-1], steps, tensors, average, now)
         norm = self._set_gradients(loss, n * k, now.critic_only)
         stats = None
         if diagnose:
             assert outputs.grad is not None
             slopes = outputs.grad[: n * k].unflatten(0, (k, n)).chunk(2, -1)[0]
-            stats = self._stats(batch, played, steps, slopes, norm, average, now)
+            stats = self._stats(batch, tensors, steps, slopes, norm, average, now)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         update_average(self._averages, self._parameters, self.settings.alpha)
@@ -153,39 +153,39 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if now.imitation and played.player is not None:
             weights = now.imitation * played.demonstrated.to(q.dtype)
             if settings.achieved_returns and played.achieved is not None:
-                returns, known = played.achieved
+                returns, mask = played.achieved
                 w = acer.imitation_weight(returns, steps.values, self.tolerance * settings.reward_scale)
-                weights = weights * torch.where(known, w, 1.0)
+                weights = weights * torch.where(mask, w, 1.0)
             loss = loss + acer.imitation_loss(logits, played.player, weights)
         return loss
 
     @torch.no_grad()
-    def _steps(self, pi: Tensor, q: Tensor, played: Played, gamma: float) -> Steps:
+    def _steps(self, pi: Tensor, q: Tensor, tensors: Played, gamma: float) -> Steps:
         """Numbers of every step, of π and Q of all actions, [k + 1, n, A]."""
         low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds
-        taken = played.actions.unsqueeze(-1)
+        index = tensors.actions.unsqueeze(-1)
         exact = (pi * q).sum(-1)
         values = exact.clamp(low, high)
         outside = (exact != values)[:-1]
-        pi, q_taken = pi[:-1], q[:-1].gather(-1, taken).squeeze(-1)
-        rho = acer.importance_weights(pi.gather(-1, taken), played.mu.gather(-1, taken)).squeeze(-1)
+        pi, q_taken = pi[:-1], q[:-1].gather(-1, index).squeeze(-1)
+        rho = acer.importance_weights(pi.gather(-1, index), tensors.mu.gather(-1, index)).squeeze(-1)
         q_ret = acer.retrace(
-            played.rewards, played.terminated, played.truncated, q_taken, values,
-            played.final_values.clamp(low, high), rho, gamma,
+            tensors.rewards, tensors.terminated, tensors.truncated, q_taken, values,
+            tensors.final_values.clamp(low, high), rho, gamma,
         )  # fmt: skip
-        if self.settings.achieved_returns and played.achieved is not None:
-            returns, known = played.achieved
-            q_ret = torch.where(known, returns, q_ret)
+        if self.settings.achieved_returns and tensors.achieved is not None:
+            returns, mask = tensors.achieved
+            q_ret = torch.where(mask, returns, q_ret)
         return Steps(pi, rho, q_taken, q_ret.clamp(low, high), values[:-1], outside, torch.zeros_like(outside))
 
     @torch.no_grad()
     def _limited_gradient(
-        self, q: Tensor, steps: Steps, played: Played, average: AveragePolicy, entropy_weight: float
+        self, q: Tensor, steps: Steps, tensors: Played, average: AveragePolicy, entropy_weight: float
     ) -> Tensor:
         """z*, [k, n, A], of Q of all actions; marks the steps that are limited."""
         settings, pi = self.settings, steps.pi
         g = acer.policy_gradient(
-            pi, played.mu, played.actions, q, steps.values, steps.q_ret, acer.TRUNCATION, entropy_weight
+            pi, tensors.mu, tensors.actions, q, steps.values, steps.q_ret, acer.TRUNCATION, entropy_weight
         )
         reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
         if len(reached[0]):
@@ -257,7 +257,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def _stats(
         self,
         batch: Sequences,
-        played: Played,
+        tensors: Played,
         steps: Steps,
         slopes: Tensor,
         norm: Tensor,
@@ -279,23 +279,23 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if self.bounds is not None:
             scalars["values_outside"] = steps.outside.float().mean()
         if not now.critic_only:
-            pi_average = average(*torch.ones_like(played.terminated).nonzero(as_tuple=True)).view_as(pi)
+            pi_average = average(*torch.ones_like(tensors.terminated).nonzero(as_tuple=True)).view_as(pi)
             scalars["kl_to_average"] = (pi_average * ((pi_average + 1e-8) / (pi + 1e-8)).log()).sum(-1).mean()
             scalars["trust_region_active"] = steps.limited.float().mean()
         by_source = means_by_source(
             batch.source,
             importance_weight=rho.t().cpu(),
             truncated_share=(rho > acer.TRUNCATION).float().t().cpu(),
-            trace_length=acer.trace_lengths(rho, played.terminated | played.truncated).cpu(),
+            trace_length=acer.trace_lengths(rho, tensors.terminated | tensors.truncated).cpu(),
         )
-        if (shown := by_source.get("demonstrations")) is not None:
-            mine, taken = played.demonstrated, played.actions.unsqueeze(-1)
-            shown["nats"] = float(-(pi.gather(-1, taken)[:, mine] + acer.EPSILON).log().mean())
-            if played.achieved is not None and played.achieved[1].any():
-                returns, known = played.achieved
-                shown |= {"value": float(steps.values[known].mean()), "achieved": float(returns[known].mean())}
+        if (demonstrations := by_source.get("demonstrations")) is not None:
+            mine, index = tensors.demonstrated, tensors.actions.unsqueeze(-1)
+            demonstrations["nats"] = float(-(pi.gather(-1, index)[:, mine] + acer.EPSILON).log().mean())
+            if tensors.achieved is not None and tensors.achieved[1].any():
+                returns, mask = tensors.achieved
+                demonstrations |= {"value": float(steps.values[mask].mean()), "achieved": float(returns[mask].mean())}
             if not now.critic_only:
-                shown["pushed_down"] = float((slopes.gather(-1, taken)[:, mine] > 0).float().mean())
+                demonstrations["pushed_down"] = float((slopes.gather(-1, index)[:, mine] > 0).float().mean())
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
     def _layers(self, network: ActorCritic) -> LeafGradients | None:
@@ -325,6 +325,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     def _value(self, observations: Tensor) -> Tensor:
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
-        found = self._without_gradient(self.network, self._dense, self.network.trunk_input(observations))
-        logits, q = found.t().chunk(2)
+        heads = self._without_gradient(self.network, self._dense, self.network.trunk_input(observations))
+        logits, q = heads.t().chunk(2)
         return (torch.softmax(logits, dim=0) * q).sum(0)

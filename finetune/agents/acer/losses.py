@@ -80,9 +80,9 @@ def policy_gradient(
     with π̂ = π and all else held constant. The bonus is part of the gain that the trust region limits; stable-baselines
     adds it to the loss of the logits, where it has no effect.
     """
-    rho, taken = importance_weights(pi, mu, epsilon), actions.unsqueeze(-1)
+    rho, index = importance_weights(pi, mu, epsilon), actions.unsqueeze(-1)
     weights = (1.0 - c / rho).clamp(min=0.0) * pi * (q - values.unsqueeze(-1))
-    weights.scatter_add_(-1, taken, rho.gather(-1, taken).clamp(max=c) * (q_ret - values).unsqueeze(-1))
+    weights.scatter_add_(-1, index, rho.gather(-1, index).clamp(max=c) * (q_ret - values).unsqueeze(-1))
     biased = pi + epsilon
     slopes = weights / biased - entropy_weight * biased.log()  # ∂G/∂π but for a constant of H, which logits cancel
     return pi * (slopes - (pi * slopes).sum(-1, keepdim=True))

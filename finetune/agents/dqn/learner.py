@@ -70,11 +70,11 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         """
         imitation = now.imitation * (batch.source == DEMONSTRATIONS).astype(weights.dtype) if now.imitation else None
         arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
-        shown = None if imitation is None else self._tensor(imitation)
-        found = self._graphs(None, *map(self._tensor, arrays), shown)
+        margin_weights = None if imitation is None else self._tensor(imitation)
+        result = self._graphs(None, *map(self._tensor, arrays), margin_weights)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        return found.errors, self._stats(batch, weights, found) if diagnose else None
+        return result.errors, self._stats(batch, weights, result) if diagnose else None
 
     @torch.enable_grad()
     def _set_gradients(
@@ -95,13 +95,13 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             choosing = self._following(self.network, self._dense, following)
         q = self._values(observations.flatten(1))  # last, because the layers keep what its gradient needs
         scaled = rewards * self.settings.reward_scale
-        losses, errors, taken = self.losses(q, next_target, choosing, actions, scaled, discounts, imitation)
+        losses, errors, q_taken = self.losses(q, next_target, choosing, actions, scaled, discounts, imitation)
         loss = dqn.weighted_mean(losses, weights)
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
         if self._dense is not None:
             self._dense.backward()
-        return StepResult(errors, taken, loss.detach(), self._clip())
+        return StepResult(errors, q_taken, loss.detach(), self._clip())
 
     def losses(
         self,
@@ -117,12 +117,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
         q: Q(s, ·), next_target: Q⁻(s', ·), choosing: Q(s', ·) of the network that selects a*, [B, A]. rewards: scaled.
         """
-        taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        errors = dqn.double_target(rewards, discounts, choosing, next_target) - taken
+        q_taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+        errors = dqn.double_target(rewards, discounts, choosing, next_target) - q_taken
         losses = dqn.huber(errors)
         if imitation is not None:
             losses = losses + imitation * dqn.margin_loss(q, actions, self.settings.margin)
-        return losses, errors.detach(), taken.detach()
+        return losses, errors.detach(), q_taken.detach()
 
     def _values(self, observations: Tensor) -> Tensor:
         """Q(s, ·), to be learned, [B, A]."""
@@ -154,13 +154,13 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         norm: Tensor = norms.norm()
         return norm
 
-    def _stats(self, batch: Transitions, weights: NDArray[np.float32], found: StepResult) -> UpdateStats:
-        errors = found.errors.cpu().numpy()
+    def _stats(self, batch: Transitions, weights: NDArray[np.float32], result: StepResult) -> UpdateStats:
+        errors = result.errors.cpu().numpy()
         scalars = {
             "q_error": float(np.sqrt(np.square(errors).mean())),
-            "value": float(found.taken.mean()),
-            "loss": float(found.loss),
-            "gradient_norm": float(found.norm),
+            "value": float(result.taken.mean()),
+            "loss": float(result.loss),
+            "gradient_norm": float(result.norm),
         }
         return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(errors)))
 

@@ -161,12 +161,12 @@ class RewardStores:
         within[:, : WINDOW - 1] = False
         for before in range(1, WINDOW):
             within[:, before:] &= ~over[:, :-before]
-        for kind, chosen in (("none", within & (signals == 0)), ("some", within & (signals != 0))):
-            row, step = chosen.nonzero()
+        for kind, mask in (("none", within & (signals == 0)), ("some", within & (signals != 0))):
+            row, step = mask.nonzero()
             most = -(-self._capacity // SHARE)
             if len(row) > most:
-                kept = self._generator.choice(len(row), most, replace=False)
-                row, step = row[kept], step[kept]
+                subset = self._generator.choice(len(row), most, replace=False)
+                row, step = row[subset], step[subset]
             if len(row):
                 steps = step[:, None] + np.arange(1 - WINDOW, 1)
                 self._put(kind, Windows(played.observations[row[:, None], steps], signals[row, step]))
@@ -191,10 +191,10 @@ class RewardStores:
     def set_state(self, state: dict[str, Any]) -> None:
         self._windows = {}
         for kind, ring in self._rings.items():
-            found = state.get(kind)
-            ring.refill(0, 0 if found is None else int(found["start"]))
-            if found is not None:
-                self._put(kind, Windows(np.asarray(found["observations"]), np.asarray(found["rewards"])))
+            contents = state.get(kind)
+            ring.refill(0, 0 if contents is None else int(contents["start"]))
+            if contents is not None:
+                self._put(kind, Windows(np.asarray(contents["observations"]), np.asarray(contents["rewards"])))
 
     def _put(self, kind: str, windows: Windows) -> None:
         if kind not in self._windows:
@@ -244,35 +244,35 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         return super().update(played, now)
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
-        found = unroll(
+        result = unroll(
             self.network, played, self._device, slow_gradient=self.settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = actor_critic(played, found.policy, self.settings, now)
+        loss, scalars = actor_critic(played, result.policy, self.settings, now)
         if not now.critic_only:
-            terms = self._terms(played, found)
+            terms = self._terms(played, result)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
             for weight, term in terms.values():
                 loss = loss + weight * term
         return loss, scalars
 
-    def _terms(self, played: Sequences, found: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, sequences: Sequences, result: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""
         settings = self.settings
         terms = {
-            "posterior_kl": (settings.posterior_kl, ftw.posterior_loss(found.posterior, found.prior)),
-            "prior_kl": (settings.prior_kl, ftw.prior_loss(found.prior, found.ticked)),
+            "posterior_kl": (settings.posterior_kl, ftw.posterior_loss(result.posterior, result.prior)),
+            "prior_kl": (settings.prior_kl, ftw.prior_loss(result.prior, result.ticked)),
         }
         if settings.feature_control:
-            terms["feature_control"] = (settings.feature_control, self._control(played, found.latents))
+            terms["feature_control"] = (settings.feature_control, self._control(sequences, result.latents))
         if settings.reward_prediction and len(self._stores):
             terms["reward_prediction"] = (settings.reward_prediction, self._prediction())
         return terms
 
-    def _control(self, played: Sequences, latents: Tensor) -> Tensor:
+    def _control(self, sequences: Sequences, latents: Tensor) -> Tensor:
         control = self.auxiliary.control
-        observations = torch.from_numpy(played.observations).to(self._device).flatten(2)
-        actions = torch.from_numpy(played.actions).to(self._device)
-        over = torch.from_numpy(played.terminated | played.truncated).to(self._device)
+        observations = torch.from_numpy(sequences.observations).to(self._device).flatten(2)
+        actions = torch.from_numpy(sequences.actions).to(self._device)
+        over = torch.from_numpy(sequences.terminated | sequences.truncated).to(self._device)
         q = control(latents)
         rewards = control.rewards(observations, self.network.scaler)
         targets = ftw.control_targets(rewards, over, q.detach().amax(2), CONTROL_GAMMA)

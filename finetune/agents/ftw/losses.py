@@ -76,10 +76,10 @@ def control_loss(q: Tensor, actions: Tensor, targets: Tensor, over: Tensor) -> T
 
     q: [n, k, A, C]. actions: int64 [n, k]. targets: [n, k, C]. over: bool [n, k].
     """
-    taken = q.gather(2, actions[:, :, None, None].expand(*actions.shape, 1, q.shape[-1])).squeeze(2)
-    errors = 0.5 * (targets - taken).square().mean(-1)
-    known = (~over).to(errors.dtype)
-    return (errors * known).sum() / known.sum().clamp(min=1.0)
+    q_taken = q.gather(2, actions[:, :, None, None].expand(*actions.shape, 1, q.shape[-1])).squeeze(2)
+    errors = 0.5 * (targets - q_taken).square().mean(-1)
+    mask = (~over).to(errors.dtype)
+    return (errors * mask).sum() / mask.sum().clamp(min=1.0)
 
 
 def reward_classes(rewards: Tensor) -> Tensor:

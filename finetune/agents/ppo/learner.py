@@ -153,7 +153,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                     self._tensor(played.terminated),
                     self._tensor(played.truncated),
                     values,
-                    final_values(played, lambda seen: self._value(self.network.trunk_input(seen)), self._device),
+                    final_values(played, lambda rows: self._value(self.network.trunk_input(rows)), self._device),
                     now.gamma,
                     self.settings.gae_lambda,
                 )
@@ -196,10 +196,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         epochs = 0
         for _ in range(self.settings.epochs):
             order = self._tensor(self._shuffle.permutation(len(every.actions)))
-            found = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
-            steps += found
+            results = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
+            steps += results
             epochs += 1
-            kl = float(ppo.kl_estimate(torch.cat([one.log_ratio for one in found])))
+            kl = float(ppo.kl_estimate(torch.cat([one.log_ratio for one in results])))
             if kl > PATIENCE * self.settings.target_kl:
                 break
         return steps, epochs
@@ -225,10 +225,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
         weights: of entropy, imitation and kickstarting, [3]. columns: of a minibatch, and of decisions to imitate."""
         own = len(Minibatch._fields)
-        batch, shown = Minibatch._make(columns[:own]), columns[own:]
-        named: dict[str, Any] = dict(zip(("entropy", "imitation", "kickstarting"), weights.unbind(), strict=True))
-        now = PhaseValues(gamma=1.0, critic_only=critic_only, **named)
-        return self._set_gradients(batch, Demonstrated._make(shown) if shown else None, now)
+        batch, examples = Minibatch._make(columns[:own]), columns[own:]
+        ramps: dict[str, Any] = dict(zip(("entropy", "imitation", "kickstarting"), weights.unbind(), strict=True))
+        now = PhaseValues(gamma=1.0, critic_only=critic_only, **ramps)
+        return self._set_gradients(batch, Demonstrated._make(examples) if examples else None, now)
 
     def loss(
         self,
@@ -251,20 +251,20 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         demonstrated decisions. Also returns the losses of imitation and of a teacher, by name.
         """
         loss = self.settings.value_coefficient * ppo.value_loss(values, batch.returns)
-        named: dict[str, Tensor] = {}
+        terms: dict[str, Tensor] = {}
         if now.critic_only:
-            return loss, named
+            return loss, terms
         gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
         weight = now.entropy * self.settings.entropy_coefficient
         loss = loss - (gain + weight * entropy).mean()  # the weight is a tensor in a CUDA graph
         if demonstrated is not None and shown is not None:
             probabilities = demonstrated.probabilities
-            named["imitation_loss"] = cloning_loss(shown, demonstrated.actions, probabilities=probabilities)
-            loss = loss + now.imitation * named["imitation_loss"]
+            terms["imitation_loss"] = cloning_loss(shown, demonstrated.actions, probabilities=probabilities)
+            loss = loss + now.imitation * terms["imitation_loss"]
         if batch.teacher is not None:
-            named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
-            loss = loss + now.kickstarting * named["kickstarting"]
-        return loss, named
+            terms["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+            loss = loss + now.kickstarting * terms["kickstarting"]
+        return loss, terms
 
     @torch.enable_grad()
     def _set_gradients(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
@@ -273,15 +273,15 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         # Demonstrated decisions go through the layers behind the others.
         inputs = batch.inputs if imitated is None else torch.cat([batch.inputs, imitated.inputs])
         logits, values = self._outputs(inputs, batch.inputs, now.critic_only)
-        shown = None
+        imitation_logits = None
         if imitated is not None:
-            logits, shown = logits.split([m, len(logits) - m])
+            logits, imitation_logits = logits.split([m, len(logits) - m])
         log_pi = torch.log_softmax(logits, dim=-1)
         log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
         entropy = ppo.entropy(log_pi)
-        loss, named = self.loss(batch, log_pi, log_ratio, entropy, values, imitated, shown, now)
+        loss, terms = self.loss(batch, log_pi, log_ratio, entropy, values, imitated, imitation_logits, now)
         norm = set_gradients(loss, self._parameters(), self.settings.max_gradient_norm, self._dense)
-        losses = {name: one.detach() for name, one in named.items()}
+        losses = {name: one.detach() for name, one in terms.items()}
         return StepStats(log_ratio.detach(), entropy.detach(), norm, losses)
 
     def _outputs(self, inputs: Tensor, own: Tensor, critic_only: bool) -> tuple[Tensor, Tensor]:
@@ -375,14 +375,14 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
                 "or choose algorithm=acer (imitation needs no memory)"
             )
     demonstrated = rows_for(run, run.algorithm.reaction)
-    values, chosen = copy.deepcopy(run.policy.values), run.algorithm
+    values, settings = copy.deepcopy(run.policy.values), run.algorithm
     generator = torch.Generator().manual_seed(run.settings.seed)
     network: Actor | ActorCritic
     if isinstance(run.policy.network, Actor):
         network = run.policy.network
     else:
         network = of_kind(run.policy.network, ActorCritic, "ppo")
-    if chosen.shared and not isinstance(network, ValuedActor):
+    if settings.shared and not isinstance(network, ValuedActor):
         if values is not None or type(network) is not ActorCritic:
             raise BadInput(
                 f"algorithm.shared=true: the policy's network is {network.architecture}"
@@ -391,6 +391,6 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
             )
         network = ValuedActor.from_actor_critic(network, generator)
     if values is None and not isinstance(network, ValuedActor):
-        values = Values(network.observation, chosen.hidden, generator, chosen.convolutions)
-    learner = PpoLearner(network, values, chosen, run.device, run.for_agent, demonstrated)
+        values = Values(network.observation, settings.hidden, generator, settings.convolutions)
+    learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrated)
     return PpoAgent(learner, run.log.metrics)

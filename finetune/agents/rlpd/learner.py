@@ -51,17 +51,17 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         q = self.network.member_values(self._tensor(batch.observations).flatten(1))
         with torch.no_grad():
             following = self._tensor(batch.next_observations).flatten(1)
-            drawn = self._generator.choice(self.network.members, self.settings.subset, replace=False)
+            subset = self._generator.choice(self.network.members, self.settings.subset, replace=False)
             target = rlpd.subset_target(
                 rewards,
                 self._tensor(batch.discounts),
                 self.network.member_values(following),
                 self.target.member_values(following),
-                self._tensor(drawn),
+                self._tensor(subset),
             )
         index = actions.expand(self.network.members, -1)
-        taken = q.gather(-1, index.unsqueeze(-1)).squeeze(-1)
-        loss = rlpd.ensemble_loss(taken, target)
+        q_taken = q.gather(-1, index.unsqueeze(-1)).squeeze(-1)
+        loss = rlpd.ensemble_loss(q_taken, target)
         if now.imitation:
             demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
             shortfall = demonstrated * margin_loss(q, index, self.settings.margin)
@@ -70,14 +70,14 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         rate = self.settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
         rlpd.move_towards(self.target, self.network, self.settings.tau)
-        return self._stats(batch, taken.detach(), target, norm) if diagnose else None
+        return self._stats(batch, q_taken.detach(), target, norm) if diagnose else None
 
-    def _stats(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> UpdateStats:
-        errors = (target - taken).abs().mean(0).cpu().numpy()
+    def _stats(self, batch: Transitions, q_taken: Tensor, target: Tensor, norm: Tensor) -> UpdateStats:
+        errors = (target - q_taken).abs().mean(0).cpu().numpy()
         scalars = {
-            "q_error": float((target - taken).square().mean().sqrt()),
-            "value": float(taken.mean()),
-            "disagreement": float(taken.std(dim=0, correction=0).mean()),
+            "q_error": float((target - q_taken).square().mean().sqrt()),
+            "value": float(q_taken.mean()),
+            "disagreement": float(q_taken.std(dim=0, correction=0).mean()),
             "gradient_norm": float(norm),
         }
         return UpdateStats(scalars, means_by_source(batch.source, td_error=errors))
@@ -124,16 +124,16 @@ class RlpdAgent(QAgent):
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live and demonstrated transitions in the phase's ratio, both sampled uniformly."""
-        size, shown = self._settings.batch_size, 0
+        size, count = self._settings.batch_size, 0
         if self._demonstrated is not None:
             share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
-            shown = min(self._demonstrations_due.take(size * share), size)
+            count = min(self._demonstrations_due.take(size * share), size)
         parts = []
-        if shown < size:
-            parts.append(self.memory.sample(size - shown, 0.0, self._generator).transitions)
-        if shown:
+        if count < size:
+            parts.append(self.memory.sample(size - count, 0.0, self._generator).transitions)
+        if count:
             assert self._demonstrated is not None
-            parts.append(self._demonstrated.sample(shown, self._generator))
+            parts.append(self._demonstrated.sample(count, self._generator))
         return joined(parts)
 
 

@@ -17,8 +17,8 @@ def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_tar
     subset: int64 [|Z|].
     """
     best = q_next.mean(0).argmax(dim=-1)
-    taken = q_next_target[subset].gather(-1, best.expand(len(subset), -1).unsqueeze(-1)).squeeze(-1)
-    return (rewards + discounts * taken.min(dim=0).values).detach()
+    q_best = q_next_target[subset].gather(-1, best.expand(len(subset), -1).unsqueeze(-1)).squeeze(-1)
+    return (rewards + discounts * q_best.min(dim=0).values).detach()
 
 
 def ensemble_loss(q_taken: Tensor, target: Tensor) -> Tensor:

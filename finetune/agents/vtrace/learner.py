@@ -79,11 +79,11 @@ def unroll_network(
         output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
         steps.append(output)
         state = network.feed(state, actions[:, t], rewards[:, t])
-        chosen = np.flatnonzero(played.finals.step == t)
-        if len(chosen):
-            rows = played.finals.sequence[chosen]
+        index = np.flatnonzero(played.finals.step == t)
+        if len(index):
+            rows = played.finals.sequence[index]
             with torch.no_grad():
-                stopped.append(Stopped(t, rows, core(select_rows(ends, chosen), select_rows(state, rows))[0]))
+                stopped.append(Stopped(t, rows, core(select_rows(ends, index), select_rows(state, rows))[0]))
         if over[:, t].any():
             state = reset_rows(state, initial, over[:, t])
     with torch.no_grad():  # only for bootstrapping
@@ -208,8 +208,8 @@ class UnrollLearner(LiveLearner[N, S]):
         """The loss of one step, and statistics for the log."""
         raise NotImplementedError
 
-    def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
-        loss, scalars = self.loss(played, now)
+    def _step(self, sequences: Sequences, now: PhaseValues) -> dict[str, float]:
+        loss, scalars = self.loss(sequences, now)
         rate = self.settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
@@ -219,8 +219,8 @@ class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
     """Trains the policy's network, including its value head, in place."""
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
-        found = unroll(self.network, played, self._device, critic_only=now.critic_only)
-        return actor_critic(played, found, self.settings, now)
+        result = unroll(self.network, played, self._device, critic_only=now.critic_only)
+        return actor_critic(played, result, self.settings, now)
 
 
 def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
