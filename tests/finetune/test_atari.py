@@ -42,7 +42,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     writer = DatasetWriter(tmp_path_factory.mktemp("atari") / "games", info)
     for _ in range(2):
         game = EnvironmentGame(env, key_map(env, info.actions, {}, None).action, info, "me", 0.05)
-        game.first(0)
         game.advance(0, [FIRE] * 3 + [LEFT] * 20)
         assert game.over
         writer.write(game.episode())
