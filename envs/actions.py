@@ -206,13 +206,13 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
 
     def action(self, action: Any) -> Any:
         try:
-            chosen = -1 if isinstance(action, bool | np.bool_) else index(action)
+            number = -1 if isinstance(action, bool | np.bool_) else index(action)
         except TypeError:
-            chosen = -1
+            number = -1
         count = int(self.action_space.n)  # type: ignore[attr-defined]
-        if not 0 <= chosen < count:
+        if not 0 <= number < count:
             raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {count - 1}")
-        return action_at(self.env.action_space, chosen)
+        return action_at(self.env.action_space, number)
 
 
 def with_indexed_actions(env: Env) -> Env:

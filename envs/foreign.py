@@ -223,8 +223,8 @@ class CheckedGames(SyncVectorEnv):
         infos: dict[str, Any] = {}
         shape = self.single_observation_space.shape or ()
         observations = np.empty((self.num_envs, *shape), self.single_observation_space.dtype)
-        played = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_), np.empty(self.num_envs, np.bool_)
-        rewards, terminated, truncated = played
+        results = np.empty(self.num_envs), np.empty(self.num_envs, np.bool_), np.empty(self.num_envs, np.bool_)
+        rewards, terminated, truncated = results
         for row, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             observation, rewards[row], over, cut, info = env.step(action)
             if over or cut:
@@ -235,7 +235,7 @@ class CheckedGames(SyncVectorEnv):
             terminated[row], truncated[row], observations[row] = over, cut, observation
             self._env_obs[row] = observation
         self._require_finite(observations, rewards)
-        return observations, *played, infos
+        return observations, *results, infos
 
     def _require_finite(self, observations: NDArray[Any], rewards: NDArray[np.float64]) -> None:
         if not (np.isfinite(observations).all() and (np.abs(rewards) <= LARGEST).all()):

@@ -53,18 +53,18 @@ def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool =
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
         raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")
-    kept = {}
+    values = {}
     own = REGISTERED[id].task if id in REGISTERED else None
     for name, value in settings.items():
         allowed = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
         if allowed and _harmless(value, name in CHOICES):
-            kept[name] = value
+            values[name] = value
         elif name not in given:
             setting = f"environment {id}: {quoted(name)}={quoted(value)}"
             raise BadInput(f"{setting}: a file may not set that; {_remedy(id, name, bool(allowed), to_write)}")
     if id in REGISTERED:
-        load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
-    return id, kept
+        load_env_creator(REGISTERED[id].checked_by)(**values)  # imported only here, because it brings the engine
+    return id, values
 
 
 def known_form(found: Any) -> str:

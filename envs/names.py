@@ -119,9 +119,9 @@ def keys_of_decisions(
     actions: int16 [T]. frames: of each decision. late: True for decisions whose first frame has the previous keys.
     idle: frames before the first decision, without keys, which count as its own.
     """
-    chosen = ACTION_KEYS[actions].astype(np.uint8)
-    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), np.repeat(chosen, frames)])
+    bits = ACTION_KEYS[actions].astype(np.uint8)
+    keys = np.concatenate([np.zeros(idle, dtype=np.uint8), np.repeat(bits, frames)])
     ends = [0, *(np.cumsum(frames) + idle).tolist()]
     for decision in np.flatnonzero(late).tolist():
-        keys[ends[decision + 1] - frames[decision]] = chosen[decision - 1] if decision else 0
+        keys[ends[decision + 1] - frames[decision]] = bits[decision - 1] if decision else 0
     return tuple(keys[begin:end] for begin, end in pairwise(ends))

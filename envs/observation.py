@@ -246,14 +246,14 @@ def plain_form(space: Space) -> tuple[Space, Callable[[Any], NDArray[Any]]]:
     and a `Dict` with a picture alone is this picture. Other spaces stay as they are. The function raises KeyError,
     IndexError, TypeError or ValueError for a value of another form.
     """
-    kept = without_texts(space)
-    if isinstance(kept, Dict) and len(kept.spaces) == 1:
-        ((name, part),) = kept.spaces.items()
+    rest = without_texts(space)
+    if isinstance(rest, Dict) and len(rest.spaces) == 1:
+        ((name, part),) = rest.spaces.items()
         if isinstance(part, Box) and len(part.shape) > 1:
             return part, lambda value: np.asarray(value[name])
-    scattered = isinstance(kept, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
-    if (scattered or (isinstance(kept, Box) and not kept.shape)) and kept.is_np_flattenable:
-        return flatten_space(kept), lambda value: np.concatenate([*_numbers(space, value)])
+    scattered = isinstance(rest, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    if (scattered or (isinstance(rest, Box) and not rest.shape)) and rest.is_np_flattenable:
+        return flatten_space(rest), lambda value: np.concatenate([*_numbers(space, value)])
     return space, np.asarray
 
 
@@ -261,8 +261,8 @@ def without_texts(space: Space) -> Space:
     """A `Dict` or `Tuple` as a `Dict` without its texts, at any depth; unchanged if it has none, or nothing else."""
     if not isinstance(space, Dict | Tuple):
         return space
-    kept = {name: without_texts(part) for name, part in _parts(space) if not _is_text(part)}
-    return Dict(kept) if kept and any(kept.get(name) is not part for name, part in _parts(space)) else space
+    rest = {name: without_texts(part) for name, part in _parts(space) if not _is_text(part)}
+    return Dict(rest) if rest and any(rest.get(name) is not part for name, part in _parts(space)) else space
 
 
 def _numbers(space: Space, value: Any) -> Iterator[NDArray[Any]]:

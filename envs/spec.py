@@ -45,11 +45,11 @@ class EnvironmentSpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = short_id(self.id)
-        if known not in REGISTERED:
-            known = known_form(without_module(known, f"environment {self.id}"))
-            known = known_form(stored_id(known))
-        object.__setattr__(self, "id", known)
+        id = short_id(self.id)
+        if id not in REGISTERED:
+            id = known_form(without_module(id, f"environment {self.id}"))
+            id = known_form(stored_id(id))
+        object.__setattr__(self, "id", id)
 
     def open(self) -> "Environment":
         """The record of the environment; see `Environment.open`."""
@@ -79,8 +79,8 @@ class EnvironmentSpec:
         entry = self.registered
         if entry is None or self.capabilities != NONE or self.has_games:
             return None
-        chosen = self.settings.get("max_episode_steps")
-        limit = entry.max_episode_steps if chosen is None else chosen
+        choice = self.settings.get("max_episode_steps")
+        limit = entry.max_episode_steps if choice is None else choice
         return LONGEST if limit in (None, NO_LIMIT) else None
 
     @property
@@ -138,8 +138,8 @@ class EnvironmentSpec:
         settings, id, entry = {**self.settings, **more}, self.registered_id, self.registered
         if entry is None or self.id in REGISTERED or id.startswith(f"{NAMESPACE}-"):
             return self._made(id, settings)
-        chosen = settings.get("max_episode_steps")
-        limit = entry.max_episode_steps if chosen is None else chosen
+        choice = settings.get("max_episode_steps")
+        limit = entry.max_episode_steps if choice is None else choice
         # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
         counts = type(limit) is int and limit > 0 and not entry.additional_wrappers
         if counts:
@@ -263,10 +263,10 @@ class Environment:
         """
         spec = EnvironmentSpec(environment, settings or {}) if isinstance(environment, str) else environment
         name = json.dumps([spec.id, dict(spec.settings)], sort_keys=True, default=repr)
-        known = _OPENED.get(name)
-        if known is None or known.registered is not spec.registered:  # another class under the same id
-            known = _OPENED[name] = cls._of(spec)
-        return known
+        entry = _OPENED.get(name)
+        if entry is None or entry.registered is not spec.registered:  # another class under the same id
+            entry = _OPENED[name] = cls._of(spec)
+        return entry
 
     @classmethod
     def _of(cls, spec: EnvironmentSpec) -> "Environment":

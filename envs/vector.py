@@ -107,8 +107,8 @@ def autoreset_mode_of(mode: str | AutoresetMode) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
     except ValueError:
-        known = ", ".join(known.value for known in AutoresetMode)
-        raise BadInput(f"autoreset_mode={mode!r}: expected one of {known}") from None
+        names = ", ".join(one.value for one in AutoresetMode)
+        raise BadInput(f"autoreset_mode={mode!r}: expected one of {names}") from None
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:

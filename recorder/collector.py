@@ -56,10 +56,10 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any, probabilities: ArrayLike | None = None) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Play a decision. probabilities: μ(·|s) that the action was drawn from, [A], if they are known."""
-        taken = copy.deepcopy(action)
+        decision = copy.deepcopy(action)
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._observations.append(copy.deepcopy(observation))
-        self._actions.append(taken)
+        self._actions.append(decision)
         self._rewards.append(float(reward))
         self._infos.append(info)
         self._probabilities.append(copy.deepcopy(probabilities))
@@ -83,12 +83,12 @@ class Collector(gymnasium.Wrapper[Any, Any, Any, Any]):
             more["seed"] = self._seed
         if self._environment.capabilities.keys:
             more = {**facts_of_run(self._actions, self._infos), **more}
-        played = self._observations, self._actions, self._rewards
+        game = self._observations, self._actions, self._rewards
         self._observations, self._actions, self._rewards, self._probabilities, self._infos = [], [], [], [], []
         self._seed = None  # of this game alone
         write_episode(
             self.folder,
-            *played,
+            *game,
             environment=self._environment,
             terminated=terminated,
             truncated=not terminated,
@@ -113,16 +113,16 @@ def facts_of_run(actions: ArrayLike, infos: list[dict[str, Any]]) -> dict[str, A
 
 def _specification(env: gymnasium.Env[Any, Any]) -> EnvironmentSpec:
     """The id and the settings of an environment; BadInput for one that was not made by its id."""
-    made = env.spec
-    if made is None:
+    spec = env.spec
+    if spec is None:
         raise BadInput("the environment has no id; register it, and make it by gymnasium.make")
-    registered = registry.get(made.id)
+    registered = registry.get(spec.id)
     usual = {} if registered is None else registered.kwargs
     settings = {
         name: value
-        for name, value in made.kwargs.items()
+        for name, value in spec.kwargs.items()
         if name != "render_mode" and (name not in usual or usual[name] != value)
     }
-    if registered is not None and made.max_episode_steps != registered.max_episode_steps:
-        settings["max_episode_steps"] = made.max_episode_steps
-    return EnvironmentSpec(made.id, settings)
+    if registered is not None and spec.max_episode_steps != registered.max_episode_steps:
+        settings["max_episode_steps"] = spec.max_episode_steps
+    return EnvironmentSpec(spec.id, settings)

@@ -93,7 +93,7 @@ def _checked(name: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...],
 
 def _floats(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     fits = array.ndim == len(shape) and all(
-        size in (None, found) for size, found in zip(shape, array.shape, strict=False)
+        size in (None, length) for size, length in zip(shape, array.shape, strict=False)
     )
     if not fits or array.size == 0 or array.dtype.kind not in "fiu":
         expected = ", ".join("n" if size is None else str(size) for size in shape)

@@ -147,10 +147,10 @@ class _UnderWay:
             if self._closed.is_set():
                 return
             if self._presence is None:
-                made = self._folder.with_name(f".{self._folder.name}")
-                made.mkdir(parents=True)
-                self._presence = FolderLock(made)
-                made.rename(self._folder)  # no other recorder finds it without the lock
+                folder = self._folder.with_name(f".{self._folder.name}")
+                folder.mkdir(parents=True)
+                self._presence = FolderLock(folder)
+                folder.rename(self._folder)  # no other recorder finds it without the lock
                 threading.Thread(target=self._copy, name="games under way", daemon=True).start()
             if game not in self._paths:
                 self._paths[game] = self._folder / next(self._names)
@@ -190,19 +190,19 @@ class _UnderWay:
             make, path = self._changed.pop(game, None), self._paths.get(game)
         episode = make() if make is not None and not self._closed.is_set() else None
         if episode is not None and path is not None:
-            with temporary_sibling(path) as made:  # not synced: it is there whatever ends this process
-                made.write_bytes(to_parquet(episode, self._info, 0))
-                made.replace(path)
+            with temporary_sibling(path) as sibling:  # not synced: it is there whatever ends this process
+                sibling.write_bytes(to_parquet(episode, self._info, 0))
+                sibling.replace(path)
 
 
 def record_interrupted(folder: Path) -> list[str]:
     """Write the games that killed recorders left under way in a dataset's folder; lines that say so."""
-    left = sorted(folder.glob(f"{ASIDE}/{UNDER_WAY}*")) if (folder / DESCRIPTION).exists() else []
-    if not left:
+    folders = sorted(folder.glob(f"{ASIDE}/{UNDER_WAY}*")) if (folder / DESCRIPTION).exists() else []
+    if not folders:
         return []
     writer, recorded, notes = DatasetWriter(folder, read_info(folder)), 0, []
     before = {*episode_files(folder).values()}
-    for recorder in left:
+    for recorder in folders:
         with claimed(recorder) as mine:
             for path in sorted(recorder.glob("game-*.partial")) if mine else ():
                 try:
@@ -224,9 +224,9 @@ def _record(path: Path, writer: DatasetWriter, before: set[Path]) -> bool:
         file.require_description()
         episode = file.episode()
     others = [*_others(episode, path, writer.folder, before)]
-    written = write_longest(episode, others, writer.write)
+    destination = write_longest(episode, others, writer.write)
     path.unlink()
-    return written not in [other for other, _ in others]
+    return destination not in [other for other, _ in others]
 
 
 def write_longest(episode: Episode, others: Sequence[tuple[Path, Episode]], write: Callable[[Episode], Path]) -> Path:
@@ -235,11 +235,11 @@ def write_longest(episode: Episode, others: Sequence[tuple[Path, Episode]], writ
     for path, other in others:
         if _begins_with(other, episode):
             return path
-    written = write(episode)
+    destination = write(episode)
     for path, other in others:
         if episode.origin.page_game is not None and _begins_with(episode, other):
             set_aside(path, "discarded")
-    return written
+    return destination
 
 
 def _others(episode: Episode, copy: Path, folder: Path, before: set[Path]) -> Iterator[tuple[Path, Episode]]:
@@ -249,8 +249,8 @@ def _others(episode: Episode, copy: Path, folder: Path, before: set[Path]) -> It
     with suppress(BadInput):  # no game yet
         dataset = open_dataset(folder)
         for index, path in enumerate(dataset.files):
-            named = name is not None and dataset.metadata(index)["origin"].get("page_game") == name
-            if named or (path in before and path.stat().st_mtime >= since):
+            same_name = name is not None and dataset.metadata(index)["origin"].get("page_game") == name
+            if same_name or (path in before and path.stat().st_mtime >= since):
                 yield path, dataset[index]
 
 

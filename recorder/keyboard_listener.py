@@ -59,7 +59,7 @@ class HeldKeys:
         """The held entry of a key: by its place, or by its name where one of the two events has no place."""
         if place in self._down:
             return place
-        same = (held for held, other in self._down.items() if other == name and (place is None or held == name))
+        same = (entry for entry, other in self._down.items() if other == name and (place is None or entry == name))
         return next(same, None)
 
     def next_frame(self) -> int:
@@ -87,10 +87,10 @@ class HeldKeys:
 def listening() -> Iterator[HeldKeys]:
     """Context in which the keys held on the keyboard are tracked. BadInput if it is impossible to listen."""
     keyboard = _pynput_keyboard(sys.platform, os.environ)
-    held, place_of = HeldKeys(), _places(sys.platform)
+    keys, place_of = HeldKeys(), _places(sys.platform)
     listener = keyboard.Listener(
-        on_press=_callback(held.press, place_of, sys.platform),
-        on_release=_callback(held.release, place_of, sys.platform),
+        on_press=_callback(keys.press, place_of, sys.platform),
+        on_release=_callback(keys.release, place_of, sys.platform),
     )
     listener.start()
     ready = threading.Thread(target=listener.wait, daemon=True)  # waits forever if the listener dies
@@ -101,7 +101,7 @@ def listening() -> Iterator[HeldKeys]:
             raise BadInput(f"cannot listen to the keyboard: pynput does not start; {advice()}")
         if sys.platform == "darwin" and not getattr(listener, "IS_TRUSTED", True):
             raise BadInput(f"cannot listen to the keyboard: macOS does not permit it; {advice()}")
-        yield held
+        yield keys
     finally:
         listener.stop()
 
@@ -161,13 +161,13 @@ def _callback(
     """Adapt `handle` to pynput: it gets a letter in lower case, or the name of another key ('esc', 'space'), and the
     place of the key. The place names a key whose character is no Latin one, or that Ctrl has changed.
     """
-    named = PLACES.get(platform, {})
+    names = PLACES.get(platform, {})
 
     def callback(key: Any) -> None:
         symbol = getattr(getattr(key, "value", key), "vk", None)
         place = None if symbol is None else place_of(symbol)
         name = str(getattr(key, "char", None) or getattr(key, "name", None) or "").lower()
         plain = name != "" and name.isascii() and name.isprintable()
-        handle(name if plain or place is None else named.get(place, name), place)
+        handle(name if plain or place is None else names.get(place, name), place)
 
     return callback

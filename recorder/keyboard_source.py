@@ -35,13 +35,13 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     """
     info = info_for(settings, folder)
     with ExitStack() as opened:
-        held = opened.enter_context(listening())
+        keyboard = opened.enter_context(listening())
         LiveGame().advance(0)  # loads the engine now, rather than during the first game
         window = Window("qwop")
         opened.callback(window.close)
-        _require_heard(window, held)
+        _require_heard(window, keyboard)
         rest = opened.pop_all()
-    player = _Player(window, held)
+    player = _Player(window, keyboard)
 
     def episode(game: LiveGame) -> Episode:
         keys = [*game.keys]  # which may grow meanwhile
@@ -61,8 +61,8 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
 
     def finish() -> list[Episode]:
         rest.close()
-        left = player.under_way
-        return [episode(left)] if left is not None and left.played else []
+        game = player.under_way
+        return [episode(game)] if game is not None and game.played else []
 
     return Source(
         info=info,
@@ -97,10 +97,10 @@ class LiveGame:
         return any(self.keys)
 
 
-def _require_heard(window: "Window", held: HeldKeys) -> None:
+def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
     """Wait for a first key. BadInput if one reaches the window but not pynput, or if the window is closed."""
     missed_at, game = None, LiveGame()
-    while not held.presses:
+    while not keyboard.presses:
         window.show(game, "Press any key to test the keyboard")
         if window.closed:
             raise BadInput("the window was closed before a key was heard; nothing was recorded")
@@ -109,14 +109,14 @@ def _require_heard(window: "Window", held: HeldKeys) -> None:
         if missed_at is not None and time.monotonic() - missed_at > _UNHEARD_AFTER:
             raise BadInput(f"keys reach the window, but pynput hears none: {advice()}")
         time.sleep(_FRAME)
-    held.other_presses()
+    keyboard.other_presses()
 
 
 class _Player:
     """The person at the window. under_way: the game that they play and have not left."""
 
-    def __init__(self, window: "Window", held: HeldKeys) -> None:
-        self._window, self._held = window, held
+    def __init__(self, window: "Window", keyboard: HeldKeys) -> None:
+        self._window, self._held = window, keyboard
         self._last, self._done = LiveGame(), False
         self._keys, self._due = 0, 0.0
         self.under_way: LiveGame | None = None

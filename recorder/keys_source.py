@@ -24,9 +24,9 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
     Raises BadInput for a file that holds no keys, and for a game that `folder` already contains.
     """
     info = info_for(settings, folder)
-    found = [one for path in find_files(settings.files, "games/*.txt", EXPECTED) for one in _files_in(path)]
-    paths = [path for path, _ in found]
-    games = [game_of(lines, path) for path, lines in found]
+    files = [one for path in find_files(settings.files, "games/*.txt", EXPECTED) for one in _files_in(path)]
+    paths = [path for path, _ in files]
+    games = [game_of(lines, path) for path, lines in files]
     digests = [hashlib.sha256(keys.tobytes()).hexdigest()[:_DIGITS] for keys, _ in games]
     require_new(paths, digests, folder)
     return Source(
@@ -35,12 +35,12 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
             episode_from_keys(
                 keys,
                 info,
-                player=settings.player or (said.name if said else ME),
+                player=settings.player or (person.name if person else ME),
                 source=path.name,
                 epsilon=settings.epsilon,
                 origin=Origin(sha256=digest),
             )
-            for path, (keys, said), digest in zip(paths, games, digests, strict=True)
+            for path, (keys, person), digest in zip(paths, games, digests, strict=True)
         ),
         total=len(games),
         notes=[f"{len(games)} files of keys, played again as they are recorded"],

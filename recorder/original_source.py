@@ -39,7 +39,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     # Imported only here, because a person's recording starts sooner without them.
     from .policy_source import open_policy
 
-    asked = PolicySettings(
+    policy_settings = PolicySettings(
         policy=settings.policy or "",
         player=settings.player,
         episodes=settings.episodes or PolicySettings.model_fields["episodes"].default,
@@ -58,7 +58,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
             )
         return EnvironmentSpec(original, {**own.settings, **page.given()})
 
-    source = open_policy(asked, folder, played_in=on_original_page)
+    source = open_policy(policy_settings, folder, played_in=on_original_page)
     OriginalPage(page).close()  # fails now, rather than when the first game is requested
     return source
 

@@ -40,8 +40,8 @@ def open_policy(
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
     with naming(settings.policy):  # raises for invalid settings now, rather than at the first game
         env = policy.environment.make(**more)
-        found = interface_of(env.observation_space, env.action_space, str(policy.environment))
-        policy.require_fit(*found, settings.policy, str(policy.environment))
+        interface = interface_of(env.observation_space, env.action_space, str(policy.environment))
+        policy.require_fit(*interface, settings.policy, str(policy.environment))
         names = None if capabilities.action_names else action_names(env)
         env.close()
     environment = policy.environment if played_in is None else played_in(policy.environment)

@@ -120,12 +120,12 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; else it is
     relative to the torso.
     """
-    known = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
-    torso_dx = np.zeros(len(known)) if moved is None else np.where(known, moved, 0.0)
+    absolute = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
+    torso_dx = np.zeros(len(absolute)) if moved is None else np.where(absolute, moved, 0.0)
     x = observations[:, _X] - observations[:, [_TORSO_X]]
     before, after = (
         np.concatenate(
-            [rows[:, _VX] - np.where(known, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
+            [rows[:, _VX] - np.where(absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
             axis=1,
         )
         for rows in (observations[:-1], observations[1:])
@@ -134,26 +134,26 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     mean = (before + after) / 2
     rest = change / FRAME_SECONDS - (after - before) / 2
     squares = (mean**2).sum(axis=1)
-    frames = np.divide((rest * mean).sum(axis=1), squares, out=np.zeros(len(known)), where=squares > 1e-9)
+    frames = np.divide((rest * mean).sum(axis=1), squares, out=np.zeros(len(absolute)), where=squares > 1e-9)
     rounded: NDArray[np.int64] = np.maximum(np.rint(frames), 0).astype(np.int64)
     return rounded
 
 
 def _game(recording: ExpertFile, rows: slice, moved: NDArray[np.float64], relative: bool) -> ConvertedGame:
-    seen = recording.observations[rows]
-    frames = frames_between(seen, moved)
-    travelled = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(seen, frames), 0)).sum()
-    end = (START_X if relative else seen[0, _TORSO_X]) + travelled
-    observations = seen.copy()
-    observations[:, _X] -= seen[:, [_TORSO_X]]
-    rewards = recording.rewards[rows][:-1] if relative else _shaped(seen, seen[:, _TORSO_X])
+    originals = recording.observations[rows]
+    frames = frames_between(originals, moved)
+    travelled = np.where(np.isfinite(moved), moved, np.minimum(_by_velocity(originals, frames), 0)).sum()
+    end = (START_X if relative else originals[0, _TORSO_X]) + travelled
+    observations = originals.copy()
+    observations[:, _X] -= originals[:, [_TORSO_X]]
+    rewards = recording.rewards[rows][:-1] if relative else _shaped(originals, originals[:, _TORSO_X])
     return ConvertedGame(
         observations=observations.astype(np.float32),
         actions=recording.actions[rows][:-1],
         rewards=rewards.astype(np.float32),
         frames=frames,
         metres=float(end / 10),
-        outcome=_outcome(end, float(seen[-1, _FALLS].max()), float(frames.sum() * CLOCK_SECONDS)),
+        outcome=_outcome(end, float(originals[-1, _FALLS].max()), float(frames.sum() * CLOCK_SECONDS)),
     )
 
 
@@ -164,13 +164,13 @@ def _outcome(end: float, lowest: float, seconds: float) -> str:
     return "finished" if end >= JUMP_LINE and seconds < TIME_LIMIT else "stopped"
 
 
-def _shaped(seen: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return rewards_along("shaped", x, seen[:, _TORSO_Y], seen[:, _KNEES].min(axis=1))
+def _shaped(observations: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rewards_along("shaped", x, observations[:, _TORSO_Y], observations[:, _KNEES].min(axis=1))
 
 
-def _by_velocity(seen: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
+def _by_velocity(observations: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
     """Δx over `frames` frames, from the torso's velocities before and after them; see `frames_between`."""
-    before, after = seen[:-1, _TORSO_VX], seen[1:, _TORSO_VX]
+    before, after = observations[:-1, _TORSO_VX], observations[1:, _TORSO_VX]
     return FRAME_SECONDS * (frames * (before + after) / 2 + (after - before) / 2)
 
 
@@ -183,13 +183,13 @@ def _torso_steps(recording: ExpertFile, games: list[slice], relative: bool) -> l
     """
     progress, expected = [], []
     for game in games:
-        seen = recording.observations[game]
+        observations = recording.observations[game]
         if relative:
-            progress.append(recording.rewards[game][:-1] - _shaped(seen, np.zeros(len(seen))))
-            expected.append(np.maximum(_by_velocity(seen, frames_between(seen)), 0))
+            progress.append(recording.rewards[game][:-1] - _shaped(observations, np.zeros(len(observations))))
+            expected.append(np.maximum(_by_velocity(observations, frames_between(observations)), 0))
         else:
-            progress.append(np.diff(seen[:, _TORSO_X]))
-            expected.append(_by_velocity(seen, frames_between(seen, progress[-1])))
+            progress.append(np.diff(observations[:, _TORSO_X]))
+            expected.append(_by_velocity(observations, frames_between(observations, progress[-1])))
     every, by_velocity = np.concatenate(progress), np.concatenate(expected)
     error = np.abs(every - by_velocity).mean()
     least = max(np.abs(by_velocity).mean(), SLOW)

@@ -56,7 +56,7 @@ def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", ex
     """
     if not patterns:
         raise BadInput(f"source.files is empty: name the files, such as 'source.files=[{example}]'")
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
         if path.exists() or not set(pattern) & set("*?["):
@@ -66,8 +66,8 @@ def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", ex
         if not matches:
             raise BadInput(f"{pattern}: no file of such a name; {expected}")
         for match in matches:
-            found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
-    return list(found.values())
+            files.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
+    return list(files.values())
 
 
 def _common_frames(paths: list[Path], converted: list[Converted]) -> int:

@@ -79,8 +79,8 @@ def recorded_games(folder: Path) -> list[Identity]:
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)
-    found = [dataset.metadata(index) for index in range(len(dataset))]
-    return [Identity(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in found]
+    entries = [dataset.metadata(index) for index in range(len(dataset))]
+    return [Identity(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in entries]
 
 
 def games_of(folder: Path, games: Identity) -> list[int]:
@@ -91,8 +91,8 @@ def games_of(folder: Path, games: Identity) -> list[int]:
 
 def require_new(paths: Sequence[Path], digests: Sequence[str], folder: Path) -> None:
     """BadInput for a file whose games the dataset already contains, or that is the same as another one."""
-    seen = {game.origin.sha256: f"{folder} already contains it" for game in recorded_games(folder)}
+    reasons = {game.origin.sha256: f"{folder} already contains it" for game in recorded_games(folder)}
     for path, digest in zip(paths, digests, strict=True):
-        if digest in seen:
-            raise BadInput(f"{path}: {seen[digest]}; remove it from source.files")
-        seen[digest] = f"the same as {path}"
+        if digest in reasons:
+            raise BadInput(f"{path}: {reasons[digest]}; remove it from source.files")
+        reasons[digest] = f"the same as {path}"

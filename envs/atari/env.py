@@ -107,8 +107,8 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
-        known = {*AtariTask.model_fields}
-        task = AtariTask(**{name: value for name, value in settings.items() if name in known})
+        fields = {*AtariTask.model_fields}
+        task = AtariTask(**{name: value for name, value in settings.items() if name in fields})
         return Capabilities(
             decisions_per_second=task.decisions_per_second, training=True, idle_limit=True, settings=dict(task)
         )

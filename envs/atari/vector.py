@@ -131,20 +131,20 @@ class AtariVectorEnv(OwnVectorEnv):
         self._seeds[:] = np.asarray(state["seeds"])
         histories = [np.asarray(one).tolist() for one in state["actions"]]
         decisions = np.array([len(one) - one.count(RESTART) for one in histories])
-        seeds, begins, left = self._seeds.copy(), decisions.max() - decisions, [*map(deque, histories)]
-        seen = self._begin_from_seeds(~self._seeded)
-        for played in range(decisions.max() + 1):
-            if (new := begins == played).any():
+        seeds, begins, queues = self._seeds.copy(), decisions.max() - decisions, [*map(deque, histories)]
+        observations = self._begin_from_seeds(~self._seeded)
+        for decision in range(decisions.max() + 1):
+            if (new := begins == decision).any():
                 self._seeds[new] = seeds[new]
-                seen = self._begin_from_seeds(new)
-            while (again := np.array([bool(one) and one[0] == RESTART for one in left]) & (begins <= played)).any():
+                observations = self._begin_from_seeds(new)
+            while (again := np.array([bool(one) and one[0] == RESTART for one in queues]) & (begins <= decision)).any():
                 for row in np.flatnonzero(again):
-                    left[row].popleft()
-                seen = self._restart(again)
-            if played < decisions.max():
-                actions = [one.popleft() if begins[row] <= played else 0 for row, one in enumerate(left)]
-                seen, *_ = self._play(np.array(actions))
-        return seen
+                    queues[row].popleft()
+                observations = self._restart(again)
+            if decision < decisions.max():
+                actions = [one.popleft() if begins[row] <= decision else 0 for row, one in enumerate(queues)]
+                observations, *_ = self._play(np.array(actions))
+        return observations
 
     def _play(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
         """Make a decision in every game; return observations, rewards, terminated, truncated, lives and, where any

@@ -37,12 +37,12 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
         raise BadInput(
             "the original game needs Selenium, which is not installed: pip install 'qwop[browser]'"
         ) from None
-    found = binary or next(filter(None, map(shutil.which, BROWSERS)), None)
+    program = binary or next(filter(None, map(shutil.which, BROWSERS)), None)
     if not headless and _no_display():
         raise BadInput("a browser window needs a display, and DISPLAY is not set; run this on a desktop")
     options = webdriver.ChromeOptions()
-    if found:
-        options.binary_location = found
+    if program:
+        options.binary_location = program
     for flag in _flags(headless):
         options.add_argument(flag)
     # A session of its own, so that Ctrl-C in the terminal is ours to answer and the browser lives until it is closed.
@@ -72,8 +72,8 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
 def _no_proxy_to_this_machine() -> Iterator[None]:
     """Context in which no proxy of the environment is asked for the way to the driver, which is on this machine."""
     before = os.environ.get("no_proxy")
-    known = before or os.environ.get("NO_PROXY")
-    os.environ["no_proxy"] = ",".join(filter(None, (known, "localhost", "127.0.0.1")))
+    hosts = before or os.environ.get("NO_PROXY")
+    os.environ["no_proxy"] = ",".join(filter(None, (hosts, "localhost", "127.0.0.1")))
     try:
         yield
     finally:

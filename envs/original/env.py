@@ -104,13 +104,13 @@ class QWOPOriginalEnv(QWOPBase):
 
     def _observed(self, frames: Frames) -> NDArray[np.float32]:
         """Return observations float32 [n, 71, 94 or 112], with the page's own joint angles."""
-        seen = observe_as(self.task.observation, frames.states, frames.events, frames.hidden)
-        seen[:, _JOINTS] = frames.joints
-        return seen
+        observations = observe_as(self.task.observation, frames.states, frames.events, frames.hidden)
+        observations[:, _JOINTS] = frames.joints
+        return observations
 
     def _observation(self) -> NDArray[np.float32]:
-        seen: NDArray[np.float32] = self._seen[-1 - self.task.observation_lag].copy()
-        return seen
+        observation: NDArray[np.float32] = self._seen[-1 - self.task.observation_lag].copy()
+        return observation
 
     def _reward(self, before: Frames, now: Frames, outcome: str) -> float:
         ends = [before, now]

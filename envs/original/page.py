@@ -27,9 +27,9 @@ from .browser import DirectObject, PageGone, first_line, open_browser
 def require_place(url: str | None, folder: str | None, group: str = "") -> None:
     """Raise BadInput unless exactly one is given and a folder has a page; `group` prefixes both ('original.')."""
     if bool(url) == bool(folder):
-        given = "both" if url else "neither"
+        count = "both" if url else "neither"
         raise BadInput(
-            f"{group}url and {group}folder: {given} given; name the page of the original game by its address "
+            f"{group}url and {group}folder: {count} given; name the page of the original game by its address "
             f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
         )
     if url and "://" in url and not url.startswith(("http://", "https://", "file://")):
@@ -38,8 +38,8 @@ def require_place(url: str | None, folder: str | None, group: str = "") -> None:
         if not Path(folder).is_dir():
             raise BadInput(f"{group}folder={folder}: no such folder; expected one with the page of the original game")
         if len(pages := _pages_in(Path(folder))) != 1:
-            found = ", ".join(page.name for page in pages) or "no .html file"
-            raise BadInput(f"{group}folder={folder}: found {found}; name the page itself: {group}folder=DIR/page.html")
+            names = ", ".join(page.name for page in pages) or "no .html file"
+            raise BadInput(f"{group}folder={folder}: found {names}; name the page itself: {group}folder=DIR/page.html")
 
 
 @contextmanager

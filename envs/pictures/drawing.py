@@ -53,8 +53,8 @@ class Scenery:
         """Repeat the tile from pixel `start` to the right edge."""
         for x in range(start - (left + start) % tile.width, self.width, tile.width):
             hidden = start - x if x < start and start else 0  # the picture's own edge hides without help
-            shown = tile.crop((hidden, 0, tile.width, tile.height)) if hidden else tile
-            picture.paste(shown, (x + hidden, top), shown if tile.mode == "RGBA" else None)
+            part = tile.crop((hidden, 0, tile.width, tile.height)) if hidden else tile
+            picture.paste(part, (x + hidden, top), part if tile.mode == "RGBA" else None)
 
     def _numbers(self, picture: Image.Image, left: int, lift: int) -> None:
         """Write the number of every metre under its mark."""
@@ -88,8 +88,8 @@ def _bands(image: Image.Image) -> list[tuple[int, Image.Image]]:
     """Divide an RGBA image by its rows: those that let something show through, and below them, in RGB, the solid ones,
     which are pasted in a fraction of the time. With the row where each begins; empty rows are left out."""
     alpha = np.asarray(image.getchannel("A"))
-    seen, through = np.flatnonzero(alpha.any(axis=1)), np.flatnonzero((alpha < 255).any(axis=1))
-    rows = int(seen[0]), min(int(through[-1]) + 1, int(seen[-1]) + 1), int(seen[-1]) + 1
+    visible, through = np.flatnonzero(alpha.any(axis=1)), np.flatnonzero((alpha < 255).any(axis=1))
+    rows = int(visible[0]), min(int(through[-1]) + 1, int(visible[-1]) + 1), int(visible[-1]) + 1
     bands = [image.crop((0, above, image.width, below)) for above, below in pairwise(rows)]
     return [(row, band) for row, band in zip(rows, (bands[0], bands[1].convert("RGB")), strict=False) if band.height]
 

@@ -23,8 +23,8 @@ def rows_of_game(keys: ArrayLike) -> NDArray[np.float32]:
 def rows_of_replay(game: Replay, keys: ArrayLike) -> NDArray[np.float32]:
     """The rows of a game that was played with these keys, uint8 [≥ n]; float32 [n + 1, ROW]."""
     count = len(game.states)
-    held = np.concatenate([[0], np.asarray(keys)])[:count]
-    figures = np.stack([game.events[:, SCORE], seconds_from_first_key(keys)[:count], held], axis=1)
+    column = np.concatenate([[0], np.asarray(keys)])[:count]
+    figures = np.stack([game.events[:, SCORE], seconds_from_first_key(keys)[:count], column], axis=1)
     return rows_of_states(game.states, figures)
 
 

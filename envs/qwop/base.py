@@ -38,15 +38,15 @@ def require_options(options: Any) -> None:
         raise BadInput(f"options={options!r:.60}: expected a dictionary, or None")
 
 
-def _checked(name: str, given: Any, count: int) -> int:
+def _checked(name: str, value: Any, count: int) -> int:
     # True is a whole number in Python, but not meant as an action.
     try:
-        chosen = -1 if isinstance(given, _NO_NUMBERS) else index(given)
+        number = -1 if isinstance(value, _NO_NUMBERS) else index(value)
     except TypeError:
-        chosen = -1
-    if not 0 <= chosen < count:
-        raise gymnasium.error.InvalidAction(f"{name} {given!r:.60}, expected a whole number, 0 ... {count - 1}")
-    return chosen
+        number = -1
+    if not 0 <= number < count:
+        raise gymnasium.error.InvalidAction(f"{name} {value!r:.60}, expected a whole number, 0 ... {count - 1}")
+    return number
 
 
 def require_seed(seed: Any) -> None:
@@ -60,13 +60,13 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
 
     Raises ValueError unless k is a whole number from 0 to `LONGEST_IDLE`.
     """
-    chosen = (options or {}).get("idle_frames")
-    if chosen is None:
+    choice = (options or {}).get("idle_frames")
+    if choice is None:
         return drawn
-    whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
-    if not whole or not 0 <= chosen <= LONGEST_IDLE:
-        raise ValueError(f"idle_frames {chosen!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
-    return int(chosen)
+    whole = isinstance(choice, int | np.integer) and not isinstance(choice, bool)
+    if not whole or not 0 <= choice <= LONGEST_IDLE:
+        raise ValueError(f"idle_frames {choice!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
+    return int(choice)
 
 
 class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
@@ -86,8 +86,8 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
-        known = {*QWOPTask.model_fields}
-        task = QWOPTask(**{name: value for name, value in settings.items() if name in known})
+        fields = {*QWOPTask.model_fields}
+        task = QWOPTask(**{name: value for name, value in settings.items() if name in fields})
         return Capabilities(
             decisions_per_second=task.decisions_per_second,
             idle_start=True,
@@ -144,19 +144,19 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         return observation, self._info()
 
     def step(self, action: Any) -> GameStep:
-        chosen = _checked("action", action, len(_KEYS))
+        number = _checked("action", action, len(_KEYS))
         self._require_game()
-        before, self._keys = self._keys, _KEYS[chosen]
+        before, self._keys = self._keys, _KEYS[number]
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         first = before if self._late else self._keys
         return self._after(self._play(first, self._keys, self.task.frames_per_step), self._rate)
 
     def advance(self, keys: int) -> GameStep:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
-        chosen = _checked("keys", keys, ALL_KEYS)
+        bits = _checked("keys", keys, ALL_KEYS)
         self._require_game()
-        self._keys, self._late = chosen, False
-        return self._after(self._play(chosen, chosen, 1), FRAMES_A_SECOND)
+        self._keys, self._late = bits, False
+        return self._after(self._play(bits, bits, 1), FRAMES_A_SECOND)
 
     def _require_open(self) -> None:
         if self._needs_reset == _CLOSED:
@@ -167,12 +167,12 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
-    def _after(self, played: GameStep, fps: float) -> GameStep:
-        if played[2] or played[3]:
+    def _after(self, step: GameStep, fps: float) -> GameStep:
+        if step[2] or step[3]:
             self._needs_reset = "the game has ended"
         if self.render_mode == "human":
             self._show(fps)
-        return played
+        return step
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """Return the action of each combination of keys, for `gymnasium.utils.play.play(env, noop=10)`."""

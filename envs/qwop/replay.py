@@ -27,6 +27,6 @@ def replay(
     """
     if reset not in RESETS:
         raise BadInput(f"reset={reset}: expected one of {', '.join(RESETS)}")
-    played = tuple(game if isinstance(game, PlayedGame) else PlayedGame(checked_keys(game)) for game in before)
+    games = tuple(game if isinstance(game, PlayedGame) else PlayedGame(checked_keys(game)) for game in before)
     opening = Opening(resets=RESETS.index(reset) + 1)
-    return GameStart(played, opening, trigonometry).session().play(keys)
+    return GameStart(games, opening, trigonometry).session().play(keys)

@@ -68,4 +68,4 @@ def in_step(commands: Sequence[NDArray[np.uint8]]) -> list[tuple[NDArray[np.bool
     padded = np.array([[*[0] * (longest - len(one)), *one] for one in commands], dtype=np.int64)
     begins, nothing = longest - lengths, np.zeros((len(lengths), 1), dtype=np.int64)
     steps = enumerate(np.hstack([padded, nothing]).T)
-    return [(begins == step, (begins <= step) & (step < longest), made) for step, made in steps]
+    return [(begins == step, (begins <= step) & (step < longest), decisions) for step, decisions in steps]

@@ -166,10 +166,10 @@ class Session:
         """Play each session as `play` does, side by side, which takes half as long; of today's trigonometry alone."""
         reals = np.concatenate([session._reals for session in sessions])
         integers = np.concatenate([session._integers for session in sessions])
-        played = play_together(reals, integers, [checked_keys(one) for one in keys])
+        games = play_together(reals, integers, [checked_keys(one) for one in keys])
         for place, session in enumerate(sessions):
             session._reals, session._integers = reals[place : place + 1], integers[place : place + 1]
-        return [_replay_of(frames) for frames in played]
+        return [_replay_of(frames) for frames in games]
 
     @property
     def ended(self) -> bool:
@@ -192,13 +192,13 @@ def _replay_of(frames: NDArray[np.float64]) -> Replay:
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
     """The keys of frames as uint8 [n]; BadInput for anything else."""
     pressed = np.asarray(keys)
-    found = None
+    problem = None
     if pressed.ndim != 1 or (pressed.size and pressed.dtype.kind not in "iu"):
-        found = f"{pressed.dtype} of shape {pressed.shape}"
+        problem = f"{pressed.dtype} of shape {pressed.shape}"
     elif len(outside := pressed[(pressed < 0) | (pressed > 15)]):
-        found = str(outside[0])
-    if found is not None:
-        raise BadInput(f"keys: expected one row of whole numbers from 0 to 15, found {found}")
+        problem = str(outside[0])
+    if problem is not None:
+        raise BadInput(f"keys: expected one row of whole numbers from 0 to 15, found {problem}")
     return pressed.astype(np.uint8)
 
 

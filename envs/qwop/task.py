@@ -80,8 +80,8 @@ class QWOPTask(Settings):
             raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
         for name in ("stack", "size", "colour"):
             if self.observation != PIXELS and getattr(self, name) != usual[name]:
-                found = quoted(getattr(self, name))
-                raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
+                value = quoted(getattr(self, name))
+                raise BadInput(f"{name}={value}: only observation={PIXELS} has it, not {self.observation}")
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box[Any]":

@@ -148,7 +148,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         return self._games.observed(), masked(infos_of(numbers, counters) | {"late": self._late.copy()}, mask)
 
     def step(self, actions: Any) -> Step:
-        chosen = checked_actions(actions, self.num_envs)
+        choices = checked_actions(actions, self.num_envs)
         self._require_open()
         if not self._begun_ever.all():
             raise gymnasium.error.ResetNeeded(
@@ -158,19 +158,19 @@ class QWOPVectorEnv(OwnVectorEnv):
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
         self._require_none_over(waiting, "environments")
-        first_keys = keys = ACTION_KEYS[chosen]
+        first_keys = keys = ACTION_KEYS[choices]
         if self._delays:
-            drawn = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
-            self._late = np.array(drawn) < self.task.delay
+            draws = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
+            self._late = np.array(draws) < self.task.delay
             first_keys = np.where(self._late, self._keys, keys)
         self._first_keys[:], self._keys[:] = first_keys, keys
         any_waiting = not same_step and bool(waiting.any())
         if any_waiting:
             self._do[waiting] = batch.BEGIN
-        games, played = self._games, np.ones(self.num_envs, dtype=np.bool_)
+        games, all_games = self._games, np.ones(self.num_envs, dtype=np.bool_)
         # A picture of a game's end is drawn before the next one begins.
         self._play_all(follow=same_step and games.pictures is None)
-        self._look_at(played, waiting)
+        self._look_at(all_games, waiting)
         self._commands.add(first_keys | keys << 4)
         if any_waiting:
             self._do[:] = batch.DECIDE
@@ -180,17 +180,17 @@ class QWOPVectorEnv(OwnVectorEnv):
             numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0,
         )  # fmt: skip
         base = infos_of(numbers, counters) | {"late": self._late.copy()}
-        infos = masked(base, played)
-        done = terminations | truncations
-        if same_step and done.any():
+        infos = masked(base, all_games)
+        ends = terminations | truncations
+        if same_step and ends.any():
             if games.pictures is None:
                 final = games.observations.copy()
-                final[done] = games.final_observations[done]
+                final[ends] = games.final_observations[ends]
             else:
                 final = games.observed()
-                self._begin_where(done)
-            self._begun(done)
-            infos |= final_infos(final, base, done)
+                self._begin_where(ends)
+            self._begun(ends)
+            infos |= final_infos(final, base, ends)
         return games.observed(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
@@ -223,8 +223,8 @@ class QWOPVectorEnv(OwnVectorEnv):
         else:
             begun = {int(row): starts[origins[row]] for row in np.flatnonzero(origins >= 0)}
             self._play_again(state["idle"], commands, begun)
-        for row, made in enumerate(commands):
-            self._commands.put(row, made)
+        for row, decisions in enumerate(commands):
+            self._commands.put(row, decisions)
         self._origins[:], self._next_idle[:] = origins, state["next_idle"]
         for generator, one in zip(self._generators + self._delays, state["generators"] + state["delays"], strict=True):
             generator.bit_generator.state = one
@@ -239,7 +239,7 @@ class QWOPVectorEnv(OwnVectorEnv):
     ) -> None:
         """Play games from their beginning, idle frames or the saved game of a row, with these decisions."""
         nothing = np.zeros(self.num_envs, dtype=np.bool_)
-        for new, playing, made in in_step(commands):
+        for new, playing, decisions in in_step(commands):
             if new.any():
                 self._games.reset(new, np.asarray(idle))
                 self._look_at(new, new)
@@ -247,7 +247,7 @@ class QWOPVectorEnv(OwnVectorEnv):
                     if new[begun]:
                         self._games.restore_row(begun, start)
             self._do[:] = np.where(playing, batch.DECIDE, batch.NOTHING)
-            self._first_keys[:], self._keys[:] = made & 15, made >> 4
+            self._first_keys[:], self._keys[:] = decisions & 15, decisions >> 4
             self._play_all(follow=False)
             self._look_at(playing, nothing)
         self._do[:] = batch.DECIDE
@@ -268,7 +268,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         commands = [one["commands"] for one in saved]
         games._play_again([one["idle"] for one in saved], commands, {})
         games.close()
-        return [games.save_game(row) | {"commands": made} for row, made in enumerate(commands)]
+        return [games.save_game(row) | {"commands": decisions} for row, decisions in enumerate(commands)]
 
     def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[Any]:
         """Continue a saved game in this row, instead of its own; return the row's observation.
@@ -333,11 +333,11 @@ class QWOPVectorEnv(OwnVectorEnv):
         spaces = dict(zip(self._ranges, self._workspaces, strict=True))
         self._in_threads(lambda first, last: self._games.play(first, last, follow, *spaces[first, last]))
 
-    def _look_at(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
+    def _look_at(self, rows: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
         """Draw these rows, if pictures are observed."""
         pictures, reals = self._games.pictures, self._games.reals
         if pictures is not None:
-            self._in_threads(lambda first, last: pictures.draw(reals, chosen, begun, first, last))
+            self._in_threads(lambda first, last: pictures.draw(reals, rows, begun, first, last))
 
     def _in_threads(self, work: Callable[[int, int], None]) -> None:
         """Do some work for all rows: work(first, last) in each thread for its own."""
@@ -360,15 +360,15 @@ class QWOPVectorEnv(OwnVectorEnv):
 def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
     """Return the actions as an array [n]; InvalidAction for anything but a whole number from 0 to 10 for each game."""
     try:
-        chosen = np.asarray(actions)
+        numbers = np.asarray(actions)
     except ValueError:  # lists of different lengths
-        chosen = np.empty(0)
+        numbers = np.empty(0)
     if (
-        chosen.shape != (num_envs,)
-        or chosen.dtype.kind not in "iu"
-        or np.maximum.reduce(chosen.astype(np.uint64)) >= len(ACTION_KEYS)  # of a number below 0, too
+        numbers.shape != (num_envs,)
+        or numbers.dtype.kind not in "iu"
+        or np.maximum.reduce(numbers.astype(np.uint64)) >= len(ACTION_KEYS)  # of a number below 0, too
     ):
         raise gymnasium.error.InvalidAction(
             f"actions {actions!r:.60}, expected [{num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
         )
-    return chosen
+    return numbers

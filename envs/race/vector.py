@@ -145,14 +145,14 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         return self._observations(), masked(self._infos(), self._rows(races))
 
     def step(self, actions: Any) -> Step:
-        chosen = checked_actions(actions, self.num_envs)
+        choices = checked_actions(actions, self.num_envs)
         self._require_open()
         if not self._begun_ever.all():
             raise gymnasium.error.ResetNeeded("no race has begun: call reset before the first step")
         waiting = self._over.copy()
         self._require_none_over(waiting, "races")
-        rewards, terminated, truncated = self._race(chosen, ~waiting)
-        self._actions.add(chosen)
+        rewards, terminated, truncated = self._race(choices, ~waiting)
+        self._actions.add(choices)
         if waiting.any():
             self._begin(waiting, -1)
         base = self._infos()
@@ -224,15 +224,15 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         """Play a decision in these races, bool [races]; return rewards, terminated and truncated, [n] each."""
         games, counter = self._games, self._counter
         counters = games.counters
-        played = self._rows(races) & (counters[:, batch.TERMINATED] == 0)
-        self._keys[:] = np.where(played, ACTION_KEYS[actions], self._keys * ~self._rows(races))
+        players = self._rows(races) & (counters[:, batch.TERMINATED] == 0)
+        self._keys[:] = np.where(players, ACTION_KEYS[actions], self._keys * ~self._rows(races))
         before = games.numbers[:, batch.DISTANCE].copy()
         frames = np.zeros(self.num_envs, dtype=np.int64)
         counter.begin_decision()
         games.orders[:, batch.FIRST_KEYS_DOWN] = games.orders[:, batch.KEYS_DOWN] = self._keys
         games.orders[:, batch.FRAMES_TO_PLAY] = 1
         for _ in range(self.task.frames_per_step):
-            playing = played & (counters[:, batch.TERMINATED] == 0)
+            playing = players & (counters[:, batch.TERMINATED] == 0)
             if not playing.any():
                 break
             games.orders[:, batch.DO] = np.where(playing, batch.DECIDE, batch.NOTHING)
@@ -240,7 +240,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
             counter.add_frame(playing, games.integers)
             frames += playing
         counters[:, batch.PLAYED] = frames
-        counter.end_decision(played, before, games.reals, self._others)
+        counter.end_decision(players, before, games.reals, self._others)
 
         ended = counters[:, batch.TERMINATED] != 0
         finished = counters[:, batch.OUTCOME] == batch.FINISHED
@@ -258,16 +258,16 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
                 self._by_race(games.numbers[:, batch.DISTANCE]),
             ).ravel()
             self._result[over] = verdict[over]
-        counter.add_ends(played & finished, played & ended & ~finished, self._result == WON, self._result == LOST)
+        counter.add_ends(players & finished, players & ended & ~finished, self._result == WON, self._result == LOST)
         return weighted(self._weights, counter.rho), terminated, truncated
 
     def _begin(self, races: NDArray[np.bool_], idle: int) -> None:
         """Begin new races where `races` is true, with this number of idle frames; −1 draws it."""
         frames = np.full(self.num_envs, idle)
         for race in np.flatnonzero(races) if self.task.max_idle_frames else ():
-            drawn = int(self._generators[race].integers(0, self.task.max_idle_frames, endpoint=True))
+            number = int(self._generators[race].integers(0, self.task.max_idle_frames, endpoint=True))
             if idle < 0:
-                self._by_race(frames)[race] = drawn
+                self._by_race(frames)[race] = number
         self._begin_after(races, np.maximum(frames, 0))
 
     def _begin_after(self, races: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:

@@ -107,8 +107,8 @@ class ReceivedGame:
 
     def replay(self) -> Replay | None:
         """The simulator's replay; None if it ends before the keys do."""
-        played = GameStart().session().play(self.keys)
-        return played if len(played.states) > len(self.frames) else None
+        replay = GameStart().session().play(self.keys)
+        return replay if len(replay.states) > len(self.frames) else None
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,11 @@ class BrowserGames:
         if not game.keys.any():
             return RecordedGame()
         with self._lock:
-            played = game.replay()
-            if played is None or (sha256 is not None and played.sha256 != sha256):
+            replay = game.replay()
+            if replay is None or (sha256 is not None and replay.sha256 != sha256):
                 return self._keep_apart(game)
             try:
-                episode = self._episode(game, played)
+                episode = self._episode(game, replay)
             except BadInput as error:
                 raise RefusedGame(game.game, str(error)) from None
             path = write_longest(episode, self._recorded(game.game), partial(writer.write, game=game.game))
@@ -156,19 +156,19 @@ class BrowserGames:
     def so_far(self, game: ReceivedGame) -> Episode | None:
         """A game under way, None if it has no key, or keys after its end; called in another thread."""
         game = replace(game, frames=bytearray(game.frames), decisions=[*game.decisions])
-        played = game.replay()
-        return None if played is None or not game.keys.any() else self._episode(game, played)
+        replay = game.replay()
+        return None if replay is None or not game.keys.any() else self._episode(game, replay)
 
-    def _episode(self, game: ReceivedGame, played: Replay) -> Episode:
+    def _episode(self, game: ReceivedGame, replay: Replay) -> Episode:
         if game.line is not None:
             if self._lines is None:
                 raise BadInput("a policy plays in it; record it with the same source.policy")
             return self._lines.episode(
-                game.game, game.line, game.decisions, game.keys, played, player=game.player, epsilon=self._epsilon
+                game.game, game.line, game.decisions, game.keys, replay, player=game.player, epsilon=self._epsilon
             )
         origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
         return episode_from_keys(
-            game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,
+            game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=replay,
             origin=origin,
         )  # fmt: skip
 
@@ -211,9 +211,9 @@ class BrowserSession:
                     return
                 if len(received.frames) != count:
                     raise RefusedGame(game, f"{len(received.frames)} of its {count} frames have come")
-                found = self._games.record(received, self._writer, sha256)
+                result = self._games.record(received, self._writer, sha256)
                 self.refuse(game)
-                self._send(encode(type="recorded", game=game, name=found.name, problem=found.problem))
+                self._send(encode(type="recorded", game=game, name=result.name, problem=result.problem))
                 if self._next is not None and (command := self._next.after_game()) is not None:
                     self._send(encode(type="next", command=command))
             case _:

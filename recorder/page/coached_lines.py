@@ -92,39 +92,39 @@ class Lines:
         bounds = np.array([*(one.frame for one in decisions), len(played.states) - 1])
         if bounds[0] < 0 or (np.diff(bounds) < 1).any():
             raise BadInput("its decisions are not in the order of its frames")
-        made = episode_from_keys(
+        episode = episode_from_keys(
             keys, self.info, player=player, source=self.games.source, epsilon=epsilon, game=played, bounds=bounds,
         )  # fmt: skip
         actors = np.array([one.actor for one in decisions], dtype=np.int8)
         odds = np.array([one.probabilities for one in decisions], dtype=np.float32)
-        asked = self._policy.probabilities(made.observations[:-1])
-        if len(wrong := np.flatnonzero(~(np.abs(odds - asked).max(axis=1) <= TOLERANCE))):
+        own_odds = self._policy.probabilities(episode.observations[:-1])
+        if len(wrong := np.flatnonzero(~(np.abs(odds - own_odds).max(axis=1) <= TOLERANCE))):
             raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
-        behaviour = made.behaviour_probabilities.copy()
+        behaviour = episode.behaviour_probabilities.copy()
         for row in np.flatnonzero(actors == POLICY).tolist():
             if (
                 decisions[row].action is None
                 or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[decisions[row].action]).any()
             ):
                 raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
-            behaviour[row] = self._drawn_with(line, decisions[row], odds[row], asked[row])
+            behaviour[row] = self._drawn_with(line, decisions[row], odds[row], own_odds[row])
         return replace(
-            made,
+            episode,
             origin=replace(self.games.origin, game=self._number(game), page_game=game),
             behaviour_probabilities=behaviour,
-            **mu_of(actors, made),
+            **mu_of(actors, episode),
             actors=actors,
             policy_probabilities=odds,
             branch=self._branch(line),
         )
 
     def _drawn_with(
-        self, line: Line, decision: Decision, odds: NDArray[np.float32], asked: NDArray[np.float32]
+        self, line: Line, decision: Decision, odds: NDArray[np.float32], own_odds: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """μ of a decision of the policy, float32 [A]."""
         assert decision.action is not None
         if self.games.origin.greedy:
-            if asked[decision.action] < asked.max() - TOLERANCE:
+            if own_odds[decision.action] < own_odds.max() - TOLERANCE:
                 raise BadInput(f"its action in frame {decision.frame} is not the most probable one")
             best: NDArray[np.float32] = np.eye(len(odds), dtype=np.float32)[decision.action]
             return best

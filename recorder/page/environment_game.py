@@ -138,12 +138,12 @@ class EnvironmentGame:
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
         """Play these frames, see `frame`, until the game is over; encode the last picture."""
         before = len(self.play.actions)
-        for held in keys:
+        for bits in keys:
             if self.over:
                 break
             self._frames += 1
             with self._lock:
-                self.frame(held)
+                self.frame(bits)
         return self.shown(number, len(self.play.actions) > before)
 
     def frame(self, held: int) -> None:
@@ -167,7 +167,7 @@ class EnvironmentGame:
             return None
         with self._lock:
             place = max(len(self._decisions) - self._coach.back, 0)
-            own, left = self._has_own, self._episode() if self.played else None
+            own, line = self._has_own, self._episode() if self.played else None
             try:
                 self.play = self.play.again(place)
             except BadInput as error:
@@ -182,19 +182,19 @@ class EnvironmentGame:
             if place < len(self._decisions):
                 self._memory = self._decisions[place].memory
             del self._decisions[place:]
-            return left
+            return line
 
-    def _decide(self, held: int) -> None:
+    def _decide(self, bits: int) -> None:
         if self._coach is None:
-            if (action := self._meant(held)) is not None:
+            if (action := self._meant(bits)) is not None:
                 self.play.step(action)
             return
         policy, before = self._coach.policy, self._memory
-        asked, memory = policy.step(self.play.observations[-1][None], before)
-        if held == messages.POLICY_ACTS:
-            action, drawn_with = self._drawn(asked)
+        odds, memory = policy.step(self.play.observations[-1][None], before)
+        if bits == messages.POLICY_ACTS:
+            action, drawn_with = self._drawn(odds)
         else:
-            action, drawn_with = self._meant(held), None
+            action, drawn_with = self._meant(bits), None
         if action is None:
             return
         self.play.step(action)
@@ -202,12 +202,12 @@ class EnvironmentGame:
             reward = np.array(self.play.rewards[-1:], dtype=np.float32)
             memory = policy.feed(memory, np.array([action]), reward)
         self._memory = memory
-        self._decisions.append(_Decision(PERSON if drawn_with is None else POLICY, before, asked[0], drawn_with))
+        self._decisions.append(_Decision(PERSON if drawn_with is None else POLICY, before, odds[0], drawn_with))
 
-    def _drawn(self, asked: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
+    def _drawn(self, odds: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
         from ...policies.policy import choose
 
-        actions, drawn_with = choose(asked, None if self._random is None else self._random.random(1))
+        actions, drawn_with = choose(odds, None if self._random is None else self._random.random(1))
         return int(actions[0]), drawn_with[0]
 
     def _fail(self, problem: str) -> None:
@@ -221,15 +221,15 @@ class EnvironmentGame:
             return self.play.episode(self._player, "page", self._epsilon, NO_ORIGIN)
         games = self._coach.games
         origin = replace(games.origin, game=self.number)
-        made = self.play.episode(self._player, games.source, self._epsilon, origin)
+        episode = self.play.episode(self._player, games.source, self._epsilon, origin)
         actors = np.array([one.actor for one in self._decisions], dtype=np.int8)
-        behaviour = made.behaviour_probabilities.copy()
+        behaviour = episode.behaviour_probabilities.copy()
         for row in np.flatnonzero(actors == POLICY).tolist():
             behaviour[row] = self._decisions[row].drawn_with
         return replace(
-            made,
+            episode,
             behaviour_probabilities=behaviour,
-            **mu_of(actors, made),
+            **mu_of(actors, episode),
             actors=actors,
             policy_probabilities=np.stack([one.asked for one in self._decisions]),
             branch=self.branch,

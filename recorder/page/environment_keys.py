@@ -59,7 +59,7 @@ class KeyMap:
     @cached_property
     def keys(self) -> list[str]:
         """The names of all keys; bit i of a set of held keys is the i-th."""
-        return list(dict.fromkeys(key for held in self.actions for key in sorted(held)))
+        return list(dict.fromkeys(key for combination in self.actions for key in sorted(combination)))
 
     def action(self, held: int) -> int | None:
         """The action of the held keys, given as bits: of the largest combination held, of several the first listed."""
@@ -70,9 +70,9 @@ class KeyMap:
     def help(self) -> list[tuple[list[str], str]]:
         """Each combination of keys with the name or number of its action, as in (['ArrowLeft'], 'fire left engine')."""
         return [
-            (sorted(held), self.names[action] if self.names else f"action {action}")
-            for held, action in self.actions.items()
-            if len(self.actions) <= MOST_HELP or len(held) == 1
+            (sorted(combination), self.names[action] if self.names else f"action {action}")
+            for combination, action in self.actions.items()
+            if len(self.actions) <= MOST_HELP or len(combination) == 1
         ]
 
 
@@ -84,48 +84,48 @@ def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | Non
     for an unknown key or action.
     """
     names, space = action_names(env) or (), taken_actions(env)
-    found = _from_setting(given) if given else _of_environment(env, actions)
+    table = _from_setting(given) if given else _of_environment(env, actions)
     meant: dict[frozenset[str], int] = {}
-    for held, action in found.items():
-        name = "+".join(sorted(held)) or "no key"
-        meant[held] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
-        if own := held.intersection(PAGE_KEYS):
+    for combination, action in table.items():
+        name = "+".join(sorted(combination)) or "no key"
+        meant[combination] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
+        if own := combination.intersection(PAGE_KEYS):
             raise BadInput(
                 f"source.actions: {min(own)} is a key of the page itself; choose another for action {quoted(action)}"
             )
     idle = meant.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
     if default is not None:
         idle = _index(default, names, space, f"source.default_action={default}")
-    made = KeyMap(meant, idle, names)
-    if not 1 <= len(made.keys) <= MOST_KEYS:
-        raise BadInput(f"source.actions: {len(made.keys)} keys, expected from 1 to {MOST_KEYS}")
-    return made
+    keymap = KeyMap(meant, idle, names)
+    if not 1 <= len(keymap.keys) <= MOST_KEYS:
+        raise BadInput(f"source.actions: {len(keymap.keys)} keys, expected from 1 to {MOST_KEYS}")
+    return keymap
 
 
-def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
-    found: dict[frozenset[str], Any] = {}
-    for keys, action in given.items():
-        held = frozenset(_named(key) for key in keys.split("+"))
-        if held in found:
+def _from_setting(setting: Mapping[str, Any]) -> dict[frozenset[str], Any]:
+    table: dict[frozenset[str], Any] = {}
+    for keys, action in setting.items():
+        combination = frozenset(_named(key) for key in keys.split("+"))
+        if combination in table:
             raise BadInput(f"source.actions: {quoted(keys)} is there twice, in another form; give it once")
-        found[held] = action
-    return found
+        table[combination] = action
+    return table
 
 
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
-    if (named := answer_of(env, "get_keys_to_action")) is not None:
-        if not isinstance(named, Mapping):
-            found = quoted(named)
-            raise BadInput(f"environment {id}: get_keys_to_action gives {found}, expected actions by their keys")
-        return {frozenset(map(_decoded, _keys_of(held))): action for held, action in named.items()}
+    if (table := answer_of(env, "get_keys_to_action")) is not None:
+        if not isinstance(table, Mapping):
+            answer = quoted(table)
+            raise BadInput(f"environment {id}: get_keys_to_action gives {answer}, expected actions by their keys")
+        return {frozenset(map(_decoded, _keys_of(combination))): action for combination, action in table.items()}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
     space = taken_actions(env)
     if isinstance(space, MultiBinary) and actions <= 2**MOST_DIGITS:
         # Key i holds entry i down, so that keys combine as they do on a keyboard.
         sets = range(actions)
-        return {frozenset(str(i) for i in range(MOST_DIGITS) if held >> i & 1): action_at(space, held) for held in sets}
+        return {frozenset(str(i) for i in range(MOST_DIGITS) if bits >> i & 1): action_at(space, bits) for bits in sets}
     if actions > MOST_DIGITS:
         raise BadInput(
             f"source.actions is empty: {id} has {actions} actions and does not name their keys; name some, such as "
@@ -134,34 +134,36 @@ def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     return {frozenset([str(index)]): action_at(space, index) for index in range(actions)}
 
 
-def _index(action: Any, names: tuple[str, ...], space: Space, said: str) -> int:
-    """Number of an action that the environment takes, or of its name; BadInput, which begins with what was `said`.
+def _index(action: Any, names: tuple[str, ...], space: Space, subject: str) -> int:
+    """Number of an action that the environment takes, or of its name; BadInput, which begins with the `subject`.
 
     A member of an enumeration counts by its name, as Atari's games have other numbers.
     """
     name = getattr(action, "name", action)
     if isinstance(name, str) and name in names:
         if names.count(name) > 1:
-            raise BadInput(f"{said}, the name of {names.count(name)} actions; give what the environment takes instead")
+            raise BadInput(
+                f"{subject}, the name of {names.count(name)} actions; give what the environment takes instead"
+            )
         return names.index(name)
-    found = None if isinstance(action, bool | str) else index_of_action(space, action)
-    if found is not None:
-        return found
+    number = None if isinstance(action, bool | str) else index_of_action(space, action)
+    if number is not None:
+        return number
     if isinstance(space, Discrete):
-        raise BadInput(f"{said}, expected an action from {space.start} to {space.start + space.n - 1}")
-    raise BadInput(f"{said}, expected an action of {space}, such as {quoted(names[-1] if names else '[0, 1]')}")
+        raise BadInput(f"{subject}, expected an action from {space.start} to {space.start + space.n - 1}")
+    raise BadInput(f"{subject}, expected an action of {space}, such as {quoted(names[-1] if names else '[0, 1]')}")
 
 
-def _keys_of(held: Any) -> tuple[Any, ...]:
+def _keys_of(combination: Any) -> tuple[Any, ...]:
     """The keys of one combination as Gymnasium's `play` takes it: a text or tuple of them, or one code."""
-    return tuple(held) if isinstance(held, str | tuple | list) else (held,)
+    return tuple(combination) if isinstance(combination, str | tuple | list) else (combination,)
 
 
 def _decoded(key: Any) -> str:
     code = ord(key) if isinstance(key, str) and len(key) == 1 else key
     if not isinstance(code, int) or (code not in _CODES and not 32 < code < 127):
-        said = f"key code {code}" if isinstance(code, int) else f"the key {quoted(key)}"
-        raise BadInput(f"the environment names {said}, which is not known here: set source.actions")
+        label = f"key code {code}" if isinstance(code, int) else f"the key {quoted(key)}"
+        raise BadInput(f"the environment names {label}, which is not known here: set source.actions")
     return _CODES.get(code) or chr(code).lower()
 
 

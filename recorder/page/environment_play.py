@@ -34,19 +34,19 @@ class EnvironmentPlay:
     def again(self, steps: int) -> "EnvironmentPlay":
         """Play the first decisions once more, from the same seed. BadInput if the environment gives another game."""
         try:
-            played = EnvironmentPlay(self.env, self._info, self._seed)
+            replay = EnvironmentPlay(self.env, self._info, self._seed)
             for action in self.actions[:steps]:
-                played.step(action)
+                replay.step(action)
         except Exception as error:  # of any environment
             why = f"{quoted(error, 200) or type(error).__name__}, so the game cannot go back"
             raise BadInput(f"{self._info.environment.id}: {why}") from None
         ended = self.over and steps == len(self.actions)
-        same = all(np.array_equal(*both) for both in zip(played.observations, self.observations, strict=False))
-        if not same or played.over != ended:
+        same = all(np.array_equal(*both) for both in zip(replay.observations, self.observations, strict=False))
+        if not same or replay.over != ended:
             raise BadInput(
                 f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
             )
-        return played
+        return replay
 
     @property
     def over(self) -> bool:

@@ -89,8 +89,8 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
                 new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)), send, writer, next_command
             )
 
-        shown = {"environment": environment, "coach": coaching}
-        server = RecorderServer(Library(folder), session, lambda: shown, settings.port, report, environment=True)
+        description = {"environment": environment, "coach": coaching}
+        server = RecorderServer(Library(folder), session, lambda: description, settings.port, report, environment=True)
         opened.pop_all()
     return server.source(info, settings.open, env.close)
 
@@ -148,7 +148,7 @@ class EnvironmentSession:
                     if line is not None:
                         self._writer.write(line, game)
             case Keys(game=number, keys=keys):
-                if any(held not in self._held for held in keys):
+                if any(bits not in self._held for bits in keys):
                     raise ValueError("a key that the game does not have")
                 if game is not None and number == self._number:
                     self._play(game, keys)

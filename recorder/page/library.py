@@ -46,8 +46,8 @@ class Entry:
 
     def to_json(self) -> dict[str, object]:
         """The entry as the page expects it."""
-        shown = ("collection", "name", "player", "created", "outcome")
-        return {**{name: getattr(self, name) for name in shown}, **self.figures}
+        names = ("collection", "name", "player", "created", "outcome")
+        return {**{name: getattr(self, name) for name in names}, **self.figures}
 
 
 class Library:
@@ -61,7 +61,7 @@ class Library:
 
     def entries(self) -> list[Entry]:
         """List the newest games of each collection and its best, own ones first, and the newest first in each."""
-        found = []
+        entries = []
         for collection, folder in self._collections.items():
             try:
                 dataset = open_dataset(folder)
@@ -70,8 +70,8 @@ class Library:
             read = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files))
             games = [entry for entry in read if entry is not None]
             best = max(games, key=lambda entry: entry.rank, default=None)
-            found += games[:LISTED] if best is None or best in games[:LISTED] else [*games[:LISTED], best]
-        return found
+            entries += games[:LISTED] if best is None or best in games[:LISTED] else [*games[:LISTED], best]
+        return entries
 
     def to_json(self) -> list[dict[str, object]]:
         """The list as the page expects it."""
