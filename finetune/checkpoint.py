@@ -96,16 +96,16 @@ def _system_errors() -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
+        match = re.search(r"os error (\d+)", str(error))
+        if match is None:
             raise
-        raise OSError(int(found[1]), os.strerror(int(found[1]))) from None
+        raise OSError(int(match[1]), os.strerror(int(match[1]))) from None
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, oldest first."""
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if NAME.fullmatch(path.name))
+    entries = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in entries if NAME.fullmatch(path.name))
 
 
 def load_newest(paths: Sequence[Path], say: Callable[[str], object]) -> tuple[Path, dict[str, Any]]:
@@ -113,17 +113,17 @@ def load_newest(paths: Sequence[Path], say: Callable[[str], object]) -> tuple[Pa
 
     say: prints a line for each damaged one that is newer. BadInput of the newest if none is whole.
     """
-    damaged: list[Damaged] = []
+    errors: list[Damaged] = []
     for path in reversed(paths):
         try:
             state = load_checkpoint(path)
         except Damaged as error:
-            damaged.append(error)
+            errors.append(error)
         else:
-            for one in damaged:
+            for one in errors:
                 say(f"warning: {one}; the run is resumed from {path.name}, an older one")
             return path, state
-    raise BadInput(f"{damaged[0]}; no older checkpoint is whole: start anew with another out")
+    raise BadInput(f"{errors[0]}; no older checkpoint is whole: start anew with another out")
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
@@ -137,11 +137,11 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise Damaged(f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)})") from None
     try:
-        with safe_open(path, framework="pt") as opened:
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
+        with safe_open(path, framework="pt") as checkpoint:
+            tensors = {name: checkpoint.get_tensor(name) for name in checkpoint.keys()}  # noqa: SIM118 (not a dict)
             if name := _not_finite(tensors):
                 raise ValueError(f"tensor {name}: not finite")
-            state = _unpacked(parse_json((opened.metadata() or {})[METADATA])[METADATA], tensors)
+            state = _unpacked(parse_json((checkpoint.metadata() or {})[METADATA])[METADATA], tensors)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {quoted(error, 200)}"
         raise Damaged(f"{path}: not a checkpoint of this program ({reason})") from None
@@ -164,9 +164,9 @@ def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
         tensors[name] = value.detach().cpu().contiguous().clone()
         return {mark: name}
     if isinstance(value, dict):
-        packed = [(key, _packed(one, tensors)) for key, one in value.items()]
+        pairs = [(key, _packed(one, tensors)) for key, one in value.items()]
         plain = all(isinstance(key, str) and not key.startswith("__") for key in value)
-        return dict(packed) if plain else {PAIRS: packed}
+        return dict(pairs) if plain else {PAIRS: pairs}
     if isinstance(value, list | tuple):
         return [_packed(one, tensors) for one in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -81,13 +81,13 @@ class Evaluations:
             return None
         self._display.show("evaluating the start")
         self._folder.mkdir(parents=True, exist_ok=True)
-        said = f"start: {line(self._evaluate('start', policy, self._folder / START, 0).figures)}"
+        message = f"start: {line(self._evaluate('start', policy, self._folder / START, 0).figures)}"
         if policy.sharpness != 1.0:
-            said += (
+            message += (
                 f"\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); "
                 "training begins from the network's own, whose drawn games may be worse at first"
             )
-        return self._said(said)
+        return self._said(message)
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
         """Save and evaluate the policy after this many decisions; prints and returns a summary.
@@ -103,15 +103,15 @@ class Evaluations:
             return self._said(f"{name}: {path}")
         before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
         self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, before, within=within)
-        said = f"{name}: {line(self._last.figures)}"
+        message = f"{name}: {line(self._last.figures)}"
         if (better := self._last.figures.get("worse_than")) is not None:
             worse = f"clearly worse than {better} ({line(before[better])})"
-            said += (
+            message += (
                 f"\nnote: {worse}; in the end the run keeps its best policy"
                 if self._keeps_best
                 else f"\nwarning: {worse}; the run keeps its last policy, with schedule.keep=best its best one"
             )
-        return self._said(said)
+        return self._said(message)
 
     def forget_after(self, decisions: int) -> None:
         """Remove evaluations within phases after this many decisions, for a run resumed from there."""
@@ -126,26 +126,26 @@ class Evaluations:
         The finalists that were evaluated within a phase play their drawn games first.
         """
         self.add_drawn({one.evaluation: load_policy(one.policy) for one in finalists(self._run, start)})
-        kept = best_policy(self._run, start)
-        if self._last is None or self._last.figures["decisions"] != kept.figures["decisions"]:
-            self._last = _Judged(self._games(load_policy(kept.policy)), kept.figures)
-        self._said(f"kept the best policy evaluated: {kept.policy}")
-        return kept
+        best = best_policy(self._run, start)
+        if self._last is None or self._last.figures["decisions"] != best.figures["decisions"]:
+            self._last = _Judged(self._games(load_policy(best.policy)), best.figures)
+        self._said(f"kept the best policy evaluated: {best.policy}")
+        return best
 
     def add_drawn(self, policies: Mapping[Path, Policy]) -> None:
         """Add the drawn games to evaluations that lack them, because they were made within a phase; on each core one
         policy plays at a time. policies: by their evaluations."""
-        found = {path: read_evaluation(path) for path in policies}
-        wanted = self._settings.greedy and self._settings.drawn
-        lacking = {path: one for path, one in found.items() if wanted and "drawn" not in one}
+        evaluations = {path: read_evaluation(path) for path in policies}
+        both_kinds = self._settings.greedy and self._settings.drawn
+        lacking = {path: one for path, one in evaluations.items() if both_kinds and "drawn" not in one}
         side_by_side = all(one.environment.capabilities.parallel for one in policies.values())
         threads = (torch.get_num_threads(),)
         pool = ThreadPoolExecutor(cores() if side_by_side else 1, "drawn", initializer=_use_one_core, initargs=threads)
         try:
-            played = [pool.submit(self._drawn_figures, policies[path]) for path in lacking]
-            for (path, figures), drawn in zip(lacking.items(), played, strict=True):
-                self._log.evaluated(figures["decisions"], drawn.result(), "drawn")
-                _write(path, figures | {"drawn": drawn.result()})
+            futures = [pool.submit(self._drawn_figures, policies[path]) for path in lacking]
+            for (path, figures), future in zip(lacking.items(), futures, strict=True):
+                self._log.evaluated(figures["decisions"], future.result(), "drawn")
+                _write(path, figures | {"drawn": future.result()})
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -170,11 +170,11 @@ class Evaluations:
         if self._last is None:
             return "no game was evaluated"
         games = self._last.games
-        return film(self._run / FILM, games.best, games.environment, lambda done, of: None)
+        return film(self._run / FILM, games.best, games.environment, lambda frames, total: None)
 
-    def _said(self, said: str) -> str:
-        self._display.say(said)
-        return said
+    def _said(self, message: str) -> str:
+        self._display.say(message)
+        return message
 
     def _evaluate(
         self,
@@ -200,8 +200,8 @@ class Evaluations:
             figures["drawn"] = self._drawn_figures(policy)
             self._log.evaluated(decisions, figures["drawn"], "drawn")
         alike = {name: one for name, one in (before or {}).items() if one.get("sharpness", 1.0) == policy.sharpness}
-        if lost := {name: one for name, one in alike.items() if is_worse(figures, one)}:
-            figures["worse_than"] = max(lost, key=lambda name: success(lost[name]))
+        if better := {name: one for name, one in alike.items() if is_worse(figures, one)}:
+            figures["worse_than"] = max(better, key=lambda name: success(better[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         _write(path, figures)
         return _Judged(games, figures)
@@ -215,8 +215,8 @@ class Evaluations:
     def _drawn_figures(self, policy: Policy) -> Figures:
         who = _who_plays(policy)
         if who not in self._drawn:
-            drawn = self._settings.with_(greedy=False, episodes=self._settings.drawn)
-            self._drawn[who] = evaluate(policy, drawn).summary()
+            settings = self._settings.with_(greedy=False, episodes=self._settings.drawn)
+            self._drawn[who] = evaluate(policy, settings).summary()
         return self._drawn[who]
 
     @cached_property
@@ -228,21 +228,21 @@ class Evaluations:
         each = max(MOST_SHOWN // len(self._demonstrations), 1)
         observations, actions = [], []
         for episode in self._demonstrations:
-            chosen = np.linspace(0, len(episode) - 1, min(each, len(episode))).astype(np.int64)
-            observations.append(episode.observations[chosen])
-            actions.append(episode.actions[chosen].astype(np.int64))
+            indices = np.linspace(0, len(episode) - 1, min(each, len(episode))).astype(np.int64)
+            observations.append(episode.observations[indices])
+            actions.append(episode.actions[indices].astype(np.int64))
         return np.concatenate(observations), np.concatenate(actions)
 
 
 def _who_plays(policy: Policy) -> str:
     """Digest of all that a policy's games depend on, apart from the settings of its evaluation."""
     network = policy.network
-    said = [network.architecture, network.description(), policy.environment.to_json(), policy.sharpness]
-    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    content = [network.architecture, network.description(), policy.environment.to_json(), policy.sharpness]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for name, tensor in network.state_dict().items():
         if name.partition(".")[0] not in network.judging:  # a phase that trains the critic alone changes nothing
-            found.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
-    return found.hexdigest()
+            digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _write(path: Path, figures: Figures) -> None:

@@ -91,8 +91,8 @@ def _falls_behind(now: Figures, then: Figures) -> bool:
         mine, theirs = now.get("mean_return_interval"), then.get("mean_return_interval")
         return bool(mine and theirs and mine[1] < theirs[0])
     games = now["episodes"], then["episodes"]
-    pooled = (now["finishes"] + then["finishes"]) / sum(games)
-    error = math.sqrt(pooled * (1 - pooled) * sum(1 / n for n in games))
+    share = (now["finishes"] + then["finishes"]) / sum(games)
+    error = math.sqrt(share * (1 - share) * sum(1 / n for n in games))
     return success(then) - success(now) > max(LOSS, 2 * error)
 
 
@@ -106,17 +106,17 @@ def _faster_or_farther(now: Figures, then: Figures) -> bool:
 def line(figures: Figures) -> str:
     """The figures in a line."""
     if "finishes" not in figures:
-        said = f"mean return {_return(figures['mean_return'])}"
+        text = f"mean return {_return(figures['mean_return'])}"
         if interval := figures.get("mean_return_interval"):
-            said += f" ({' … '.join(map(_return, interval))})"
-        said += f" in {figures['episodes']} games"
+            text += f" ({' … '.join(map(_return, interval))})"
+        text += f" in {figures['episodes']} games"
     else:
-        said = (
+        text = (
             f"finished {figures['finishes']} of {figures['episodes']} games, {figures['mean_metres']:.1f} m on average"
         )
         if figures["finishes"]:
-            said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
-    return f"{said}; drawn: {line(figures['drawn'])}" if "drawn" in figures else said
+            text += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
+    return f"{text}; drawn: {line(figures['drawn'])}" if "drawn" in figures else text
 
 
 def gain(before: Figures, after: Figures) -> str:
@@ -129,11 +129,11 @@ def _difference(before: Figures, after: Figures, kind: str) -> str:
     if "finishes" not in before or "finishes" not in after:
         return f"{kind}mean return {' → '.join(_return(one['mean_return']) for one in (before, after))}"
     shares = (f"{one['finishes']} of {one['episodes']}" for one in (before, after))
-    said = f"{kind}finished {' → '.join(shares)}"
+    text = f"{kind}finished {' → '.join(shares)}"
     medians = [one["median_seconds"] for one in (before, after)]
     if None not in medians:
-        return f"{said}, median {medians[0]:.2f} → {medians[1]:.2f} s"
-    return f"{said}, {before['mean_metres']:.1f} → {after['mean_metres']:.1f} m on average"
+        return f"{text}, median {medians[0]:.2f} → {medians[1]:.2f} s"
+    return f"{text}, {before['mean_metres']:.1f} → {after['mean_metres']:.1f} m on average"
 
 
 def _return(value: float) -> str:
@@ -152,8 +152,8 @@ def verdict(
     track = "finishes" in after
     unsolved = solved_at is not None and not track and after["mean_return"] < solved_at
     if is_better(after, before):
-        reached = f"mean return {_return(after['mean_return'])}, and {solved_at:g} counts as solved" if unsolved else ""
-        return f"learned, but not to the end: {reached}; try {MORE}" if unsolved else "learned"
+        result = f"mean return {_return(after['mean_return'])}, and {solved_at:g} counts as solved" if unsolved else ""
+        return f"learned, but not to the end: {result}; try {MORE}" if unsolved else "learned"
     if is_worse(after, before):
         return "became worse: try a lower algorithm.learning_rate, or schedule.keep=best"
     if solved_at is not None and not track and not unsolved:
@@ -161,10 +161,10 @@ def verdict(
     if min(_shares(before), default=0.0) >= RELIABLE:
         return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
     if entropy is not None and entropy < CERTAIN and max(_shares(after), default=0.0) <= 0.5:
-        shown = "schedule=person, which shows it the embedded games"
+        advice = "schedule=person, which shows it the embedded games"
         return (
             f"did not learn: its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new; try "
-            f"{shown if track else 'a higher algorithm.entropy_coefficient'}"
+            f"{advice if track else 'a higher algorithm.entropy_coefficient'}"
         )
     other = "schedule" if track else "algorithm"
     return f"did not learn: {decisions:,} decisions brought no clear gain; try {MORE}, or another {other}"
@@ -186,8 +186,8 @@ class Candidate:
     @property
     def drawn(self) -> float:
         """Share of the drawn games that finished; 0 if none were played."""
-        drawn = self.figures.get("drawn", {})
-        return success(drawn) if "finishes" in drawn else 0.0
+        games = self.figures.get("drawn", {})
+        return success(games) if "finishes" in games else 0.0
 
 
 def finalists(run: Path, start: Path) -> list[Candidate]:
@@ -211,10 +211,10 @@ def best_policy(run: Path, start: Path) -> Candidate:
 
 
 def _leaders(run: Path, start: Path) -> list[Candidate]:
-    found = [
+    candidates = [
         Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
         for path in (run / "phases").glob("*.json")
     ]
-    most = max(success(one.figures) for one in found)
-    leaders = [one for one in found if success(one.figures) == most]
+    most = max(success(one.figures) for one in candidates)
+    leaders = [one for one in candidates if success(one.figures) == most]
     return sorted(leaders, key=lambda one: one.figures.get("decisions", 0))

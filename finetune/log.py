@@ -43,12 +43,12 @@ class UpdateStats:
 
 def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[str, float]]:
     """Mean of each figure, an array or tensor [n, ...], over the items of each source in `source`, int8 [n]."""
-    found = {}
+    means = {}
     for number, name in enumerate(SOURCES):
         mine = source == number
         if mine.any():
-            found[name] = {figure: float(values[mine].mean()) for figure, values in figures.items()}
-    return found
+            means[name] = {figure: float(values[mine].mean()) for figure, values in figures.items()}
+    return means
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -127,9 +127,9 @@ def _live(ends: list[EpisodeStats]) -> dict[str, float]:
         "live/decisions": float(np.mean([end.decisions for end in ends])),
     }
     for name, figure in (("metres", "metres"), ("finished", "finish_share")):
-        known = [getattr(end, name) for end in ends if getattr(end, name) is not None]
-        if known:
-            row[f"live/{figure}"] = float(np.mean(known))
+        values = [getattr(end, name) for end in ends if getattr(end, name) is not None]
+        if values:
+            row[f"live/{figure}"] = float(np.mean(values))
     seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
     if seconds:
         row["live/seconds_of_finishers"] = float(np.mean(seconds))
@@ -138,14 +138,14 @@ def _live(ends: list[EpisodeStats]) -> dict[str, float]:
 
 
 def _means(updates: list[UpdateStats]) -> dict[str, float]:
-    gathered: dict[str, list[float]] = {}
+    columns: dict[str, list[float]] = {}
     for stats in updates:
         for name, value in stats.scalars.items():
-            gathered.setdefault(f"learner/{name}", []).append(value)
+            columns.setdefault(f"learner/{name}", []).append(value)
         for source, numbers in stats.by_source.items():
             for name, value in numbers.items():
-                gathered.setdefault(f"{source}/{name}", []).append(value)
-    return {name: float(np.mean(values)) for name, values in gathered.items()}
+                columns.setdefault(f"{source}/{name}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in columns.items()}
 
 
 class RunLog:
@@ -168,10 +168,10 @@ class RunLog:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / METRICS
         if resume_at is not None and os.path.lexists(path):
-            kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
-            write_atomic(path, "".join(json.dumps(row) + "\n" for row in kept))
-            if kept:
-                self._seconds, self._frames = kept[-1].get("time/seconds", 0.0), kept[-1].get("live/frames", 0)
+            rows = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
+            write_atomic(path, "".join(json.dumps(row) + "\n" for row in rows))
+            if rows:
+                self._seconds, self._frames = rows[-1].get("time/seconds", 0.0), rows[-1].get("live/frames", 0)
         # An interrupt at the wrong moment can delay closing until its next flush.
         self._board = open_tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()
@@ -195,10 +195,10 @@ class RunLog:
 
     def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
         """Log an evaluation's figures after this many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
-        named = {
+        numbers = {
             f"evaluation/{kind}_{name}": float(figures[name]) for name in EVALUATED if figures.get(name) is not None
         }
-        self._show(named, decisions)
+        self._show(numbers, decisions)
 
     def _show(self, figures: Mapping[str, float], decisions: int) -> None:
         assert self._board is not None

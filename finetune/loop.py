@@ -181,8 +181,8 @@ class Loop:
                 self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
-        left = self._schedule.remaining + self._run.planned_later
-        now = Progress(self.decisions, left, phase.name, self._row)
+        remaining = self._schedule.remaining + self._run.planned_later
+        now = Progress(self.decisions, remaining, phase.name, self._row)
         if self._run.display is not None:
             self._run.display.count(now)
         self._stopped = self._run.watch is not None and self._run.watch(now) is False
@@ -241,15 +241,15 @@ class Loop:
         with self._timer.section("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
-                played, ends = self._play.collect(self._actor)
+                sequences, ends = self._play.collect(self._actor)
             else:
                 pending, self._pending = self._pending, None
-                played, ends = pending.result()
+                sequences, ends = pending.result()
         if self._settings.overlap and not self._at_barrier(self._settings.decisions):
             self._actor.take(self.agent.network)
             self._pending = self._pool.submit(self._play.collect, self._actor)
         self._run.log.metrics.add_episodes(ends)
-        return played
+        return sequences
 
     def _at_barrier(self, ahead: int) -> bool:
         """True if a checkpoint is due after the iteration that ends `ahead` decisions from now."""
@@ -285,18 +285,18 @@ class Loop:
         self.save_policy()
 
     def _write_row(self, phase: str) -> None:
-        played, self._logged = self.decisions - self._logged, self.decisions
-        if played:
-            self._row = self._run.log.write(self.decisions, played, phase, self.agent.measurements())
+        decisions, self._logged = self.decisions - self._logged, self.decisions
+        if decisions:
+            self._row = self._run.log.write(self.decisions, decisions, phase, self.agent.measurements())
 
 
-def _to_plain(played: Played) -> dict[str, Any]:
-    sequences, ends = played
+def _to_plain(play: Played) -> dict[str, Any]:
+    sequences, ends = play
     arrays = {name: list(one) if name in ("finals", "state") else one for name, one in vars(sequences).items()}
     return {"sequences": arrays, "ends": [asdict(end) for end in ends]}
 
 
 def _from_plain(plain: dict[str, Any]) -> Played:
     arrays = plain["sequences"]
-    made = {"finals": TruncatedObservations(*arrays["finals"]), "state": tuple(arrays["state"])}
-    return Sequences(**{**arrays, **made}), [EpisodeStats(**end) for end in plain["ends"]]
+    parts = {"finals": TruncatedObservations(*arrays["finals"]), "state": tuple(arrays["state"])}
+    return Sequences(**{**arrays, **parts}), [EpisodeStats(**end) for end in plain["ends"]]

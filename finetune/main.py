@@ -86,9 +86,9 @@ class Training:
         """
         settings, out = self._settings, self._out
         torch.set_num_threads(settings.threads)
-        resumed = require_resumable(settings, out, self._display.say)
+        checkpoint = require_resumable(settings, out, self._display.say)
         require_no_other_run(out, FinetuneSettings, (POLICY, FILM))
-        run, start, notes = self._prepared(None if resumed is None else resumed[1])
+        run, start, notes = self._prepared(None if checkpoint is None else checkpoint[1])
         if start.to_clone is not None:  # see what does not fit before the clone is made
             _rehearse(run)
         for note in notes:
@@ -98,25 +98,25 @@ class Training:
         loop: Loop | None = None
         unbegun = removed_unless_begun(out, lambda: loop is not None and loop.decisions > 0)
         with unbegun, self._display, closing(run.log):
-            if resumed is not None:
-                with restoring(resumed[0]):
-                    run = run.at(run.whole.stage_of(resumed[1]["phase"]), int(resumed[1]["begun_at"]), run.policy)
+            if checkpoint is not None:
+                with restoring(checkpoint[0]):
+                    run = run.at(run.whole.stage_of(checkpoint[1]["phase"]), int(checkpoint[1]["begun_at"]), run.policy)
             for later in run.later():  # their errors come now, not after hours
                 later.rehearse()
             loop = build(run)
             for one in (run, *run.later()):
                 for note in length_notes(one.loop, one.schedule):
                     self._display.say(note)
-            if resumed is None:
+            if checkpoint is None:
                 save_policy(out / START, start.policy)
                 if run.teacher is not None:
                     save_policy(out / TEACHER, run.teacher[1])
             else:
-                with restoring(resumed[0]):
-                    loop.set_state(resumed[1])
+                with restoring(checkpoint[0]):
+                    loop.set_state(checkpoint[1])
                 loop.save_policy()  # again: the run may have been killed before that
             over = loop.finished and not any(run.later())
-            loop = self._train(run, loop, start.policy if resumed is None else None, over)
+            loop = self._train(run, loop, start.policy if checkpoint is None else None, over)
         return self._finish(run, loop.decisions, over)
 
     def _prepared(self, state: State | None) -> tuple[AnyRun, Start, list[str]]:
@@ -127,8 +127,8 @@ class Training:
         require_tracker(settings.tracker)
         teacher = None  # before the start, which may be cloned first
         if settings.teacher is not None:
-            kept = settings.teacher if state is None else kept_policy(self._out / TEACHER)
-            teacher = settings.teacher, load_policy(kept)
+            teacher_file = settings.teacher if state is None else kept_policy(self._out / TEACHER)
+            teacher = settings.teacher, load_policy(teacher_file)
         start = find_start(
             settings,
             kept=None if state is None else kept_policy(self._out / START),
@@ -140,10 +140,10 @@ class Training:
         capabilities = start.policy.environment.capabilities
         if settings.falling is not None and capabilities.runs and capabilities.keys:
             start = start.with_clone(settings.seed)
-            settings, chosen = _for_its_games(settings, settings.falling, start.policy)
-            notes.append(chosen)
+            settings, note = _for_its_games(settings, settings.falling, start.policy)
+            notes.append(note)
         notes[:0] = settings_notes(settings, start.policy.environment.id)
-        settings, left_out = fitting(settings, start.policy.environment.id)
+        settings, omissions = fitting(settings, start.policy.environment.id)
         log = RunLog(self._out, settings.tracker, to_plain(self._settings))
         best = settings.schedule.keep == BEST
         evaluations = Evaluations(
@@ -161,7 +161,7 @@ class Training:
             self._display,
             self._watch,
         )
-        return run, start, notes + left_out
+        return run, start, notes + omissions
 
     def _train(self, run: AnyRun, loop: Loop, start: Policy | None, over: bool) -> Loop:
         """Train to the end of the schedule; returns the loop of its last stage. start: of a new run. over: there is
@@ -188,28 +188,28 @@ class Training:
         """Choose the final policy; write its film and the report. Returns the verdict."""
         out, say, evaluations = self._out, self._display.say, run.evaluations
         assert evaluations is not None
-        kept = None
+        best = None
         if run.whole.schedule.keep == BEST:
-            kept = evaluations.keep_best(out / START)
-            write_atomic(out / POLICY, kept.policy.read_bytes())
+            best = evaluations.keep_best(out / START)
+            write_atomic(out / POLICY, best.policy.read_bytes())
         why_not: str | None = "the schedule was over already; add a phase to continue"
         if not over:
             why_not = evaluations.film_best() if self._settings.video else "video=false"
-        made_by = command_line("qwop-finetune", self._settings, without=("resume",))
-        report = write_report(out, f"qwop-finetune: {out}", made_by, None if kept is None else kept.evaluation.stem)
+        command = command_line("qwop-finetune", self._settings, without=("resume",))
+        report = write_report(out, f"qwop-finetune: {out}", command, None if best is None else best.evaluation.stem)
         say(f"policy: {out / POLICY}\nreport: {report}")
         say(f"no film: {why_not}" if why_not else f"film of its best game: {out / FILM}")
         if evaluations.last is not None:
             say(f"in the end: {line(evaluations.last)}")
-        judged: str | None = None
+        conclusion: str | None = None
         if evaluations.ends is not None:
             say(f"from start to end: {gain(*evaluations.ends)}")
             entropies = [row["learner/entropy"] for row in read_metrics(out) if "learner/entropy" in row]
             entropy = entropies[-1] if entropies else None
-            judged = verdict(*evaluations.ends, decisions, entropy, evaluations.solved_at)
-            say(f"verdict: {judged}")
+            conclusion = verdict(*evaluations.ends, decisions, entropy, evaluations.solved_at)
+            say(f"verdict: {conclusion}")
         say(next_command("qwop-evaluate", policy=out / POLICY))
-        return judged
+        return conclusion
 
 
 def _rehearse(run: AnyRun) -> None:
@@ -225,27 +225,27 @@ def _for_its_games(
     The policy plays from every start, with the actions that its file asks for.
     """
     games = EvaluationSettings(seed=settings.seed, max_idle_frames=settings.max_idle_frames)
-    played = games_of(policy, games).summary()
-    chosen, kind = (settings, "runs") if played["finishes"] else (falling, "falls")
-    who = f"the policy finishes {played['finishes']} of {played['episodes']} games"
-    return chosen, f"{who}: phases for one that {kind} ({', '.join(phase.name for phase in chosen.phases)})"
+    figures = games_of(policy, games).summary()
+    choice, kind = (settings, "runs") if figures["finishes"] else (falling, "falls")
+    who = f"the policy finishes {figures['finishes']} of {figures['episodes']} games"
+    return choice, f"{who}: phases for one that {kind} ({', '.join(phase.name for phase in choice.phases)})"
 
 
 def _to_train(policy: Policy, settings: FinetuneSettings) -> Policy:
     """Copy the policy and its network; label it with the training settings, without paths."""
-    made: dict[str, Any] = {
+    label: dict[str, Any] = {
         "command": "qwop-finetune",
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
-    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True, sharpness=1.0)
+    return replace(policy, network=copy.deepcopy(policy.network), training=label, greedy=True, sharpness=1.0)
 
 
 def settings_notes(settings: FinetuneSettings, environment: str) -> Iterator[str]:
     """Yield notes on an algorithm that the schedule or the environment (its id) is not made for."""
-    made_for, name = settings.schedule.algorithm.get("name"), option_of(settings.algorithm)
-    if made_for is not None and made_for.partition("-")[0] != name:
-        yield f"note: this schedule is made for algorithm={made_for}; the run learns by {name}"
+    algorithm, name = settings.schedule.algorithm.get("name"), option_of(settings.algorithm)
+    if algorithm is not None and algorithm.partition("-")[0] != name:
+        yield f"note: this schedule is made for algorithm={algorithm}; the run learns by {name}"
     if environment not in REGISTERED and name in BUILT_IN and settings.algorithm == type(settings.algorithm)():
         yield (
             f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
@@ -255,16 +255,16 @@ def settings_notes(settings: FinetuneSettings, environment: str) -> Iterator[str
 
 def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
     """Yield notes on a schedule that is too short: for filling the memory, whole iterations, or one of its phases."""
-    planned, played = schedule.planned, schedule.in_iterations(loop.decisions)
+    planned, decisions = schedule.planned, schedule.in_iterations(loop.decisions)
     if loop.before_learning > LATE * planned:
         yield (
             f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
             "loop.start; set it lower, or make the schedule longer"
         )
-    if played - planned > LONGER * planned:
+    if decisions - planned > LONGER * planned:
         yield (
-            f"note: {played:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with a "
-            f"whole iteration (loop.num_envs × loop.steps = {loop.decisions:,})"
+            f"note: {decisions:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with "
+            f"a whole iteration (loop.num_envs × loop.steps = {loop.decisions:,})"
         )
     for phase, length in zip(schedule.phases, schedule.lengths, strict=True):
         if phase.length(1.0) and not length:

@@ -69,9 +69,9 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     if rows:
         parts += ["<h2>The log</h2>", _charts(rows)]
     settings = folder / CONFIGURATION
-    shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
-    if made_by or shown:
-        parts.append(origin(made_by, shown))
+    configuration = settings.read_text(encoding="utf-8") if settings.exists() else ""
+    if made_by or configuration:
+        parts.append(origin(made_by, configuration))
     return write_atomic(folder / REPORT, page(title, "".join(parts)))
 
 
@@ -81,8 +81,8 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
     start = 0
     for name, group in groupby(rows, key=lambda row: str(row["phase"])):
         inside = list(group)
-        shown = any(row.get("memory/demonstrations", 0.0) > 0 for row in inside)
-        bands.append(Band(start, inside[-1]["decisions"], name, shown))
+        shade = any(row.get("memory/demonstrations", 0.0) > 0 for row in inside)
+        bands.append(Band(start, inside[-1]["decisions"], name, shade))
         start = inside[-1]["decisions"]
     return bands
 
@@ -117,10 +117,10 @@ def evaluation_charts(evaluations: list[dict[str, Any]], rows: list[dict[str, An
         lines = {
             name: [
                 (one.get("decisions", 0) / unit, float(one[key]) / (one["episodes"] if key == "finishes" else 1))
-                for one in found
+                for one in documents
                 if one.get(key) is not None
             ]
-            for name, found in games.items()
+            for name, documents in games.items()
         }
         yield line_chart(title, lines, bands, x_name)
 
@@ -136,44 +136,44 @@ def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
 def _charts(rows: list[dict[str, Any]]) -> str:
     """Grid of the log's charts."""
     unit, x_name, bands = _axis(rows)
-    drawn = []
+    charts = []
     for title, columns in log_charts(rows).items():
         lines = {
             name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
             for name, column in columns.items()
         }
-        drawn.append(line_chart(title, lines, bands, x_name, log=title in LOGARITHMIC))
-    return f'<div class="charts">{"".join(drawn)}</div>'
+        charts.append(line_chart(title, lines, bands, x_name, log=title in LOGARITHMIC))
+    return f'<div class="charts">{"".join(charts)}</div>'
 
 
-def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
+def _headline(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
     """The most important figures: progress from the start to the final policy, and the share of demonstrated decisions
     in which its most probable action is the player's."""
-    start, end = documents[0][1], dict(documents).get(kept or "", documents[-1][1])
+    start, end = documents[0][1], dict(documents).get(final or "", documents[-1][1])
     pairs = {"greedy games": (start, end), "drawn games": (start.get("drawn", {}), end.get("drawn", {}))}
     names = PROGRESS if "finishes" in end else {"mean_return": "mean return"}
-    shown = [
+    entries = [
         (f"{games}: {name.format(**pair[1])}", pair, key)
         for games, pair in pairs.items()
         if pair[1]
         for key, name in names.items()
     ]
-    shown.append(("the player's actions", (start, end), LIKENESS))
-    tiled = [
+    entries.append(("the player's actions", (start, end), LIKENESS))
+    cells = [
         (name, f"{_short(before.get(key))} → {_short(after[key])}")
-        for name, (before, after), key in shown
+        for name, (before, after), key in entries
         if after.get(key) is not None
     ]
-    return tiles(tiled)
+    return tiles(cells)
 
 
 def _short(value: float | None) -> str:
     return "–" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
 
 
-def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
+def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
     header = ["phase", "games"]
-    body = [[_named(name, one, kept), str(one["episodes"])] for name, one in documents]
+    body = [[_named(name, one, final), str(one["episodes"])] for name, one in documents]
     greedy = [one for _, one in documents]
     for games, columns in ((greedy, EVALUATION_COLUMNS), ([one.get("drawn", {}) for one in greedy], DRAWN_COLUMNS)):
         for key in columns:
@@ -181,16 +181,16 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | N
                 header.append(columns[key])
                 for row, one in zip(body, games, strict=True):
                     row.append(_figure(one, key))
-    marked = next((number for number, (name, _) in enumerate(documents) if name == kept), None)
-    table = figures(header, body, marked)
-    notes = [KEPT] if marked is not None else []
+    final_row = next((number for number, (name, _) in enumerate(documents) if name == final), None)
+    table = figures(header, body, final_row)
+    notes = [KEPT] if final_row is not None else []
     notes.append(EXACT if all(one.get("exact") for _, one in documents) else INTERVALS)
     return f'{table}<p class="note">{" ".join(notes)}</p>'
 
 
-def _named(name: str, document: dict[str, Any], kept: str | None) -> str:
+def _named(name: str, document: dict[str, Any], final: str | None) -> str:
     """The evaluation's name, with remarks."""
-    notes = ["kept"] if name == kept else []
+    notes = ["kept"] if name == final else []
     if (better := document.get("worse_than")) is not None:
         notes.append(f"clearly worse than {better}")
     return f"{name} ({'; '.join(notes)})" if notes else name

@@ -98,8 +98,8 @@ class Run(Generic[A, L]):
     @cached_property
     def shown(self) -> dict[str, object] | None:
         """Number and digest of the demonstrations, by which a resumed run knows them again; None without any."""
-        shown = self.demonstrations
-        return None if shown is None else {"games": len(shown), "sha256": shown.digest()}
+        dataset = self.demonstrations
+        return None if dataset is None else {"games": len(dataset), "sha256": dataset.digest()}
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -146,8 +146,8 @@ class FinetuneSettings(Settings):
             return "live-only" if "environment" in line else "kurodo"
         if group != "algorithm":
             return None
-        if named := _named(node.get("schedule")):
-            return named
+        if algorithm := _named(node.get("schedule")):
+            return algorithm
         environment = line.get("environment", "null").strip("'\"")
         if environment == "null" or _OURS.fullmatch(environment):
             return None
@@ -157,9 +157,9 @@ class FinetuneSettings(Settings):
     def complete_option(cls, node: dict[str, Any], line: Mapping[str, str]) -> None:
         """With a teacher, put the settings that a schedule has for it in their places."""
         schedule = node.get("schedule")
-        taught = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in line else None
-        if isinstance(schedule, dict) and isinstance(taught, dict):
-            schedule.update(taught)
+        settings = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in line else None
+        if isinstance(schedule, dict) and isinstance(settings, dict):
+            schedule.update(settings)
 
     @classmethod
     def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
@@ -170,32 +170,32 @@ class FinetuneSettings(Settings):
             return
         falls = schedule.get("falls")
         begin = {group: node.get(group, {}) for group in ("algorithm", "loop")}
-        reached = _complete(schedule, node, line, own, "schedule")
+        matches = _complete(schedule, node, line, own, "schedule")
         if isinstance(falls, dict) and falls:
             first = {group: {} if _named(falls) and own else begin[group] for group in begin}
-            reached |= _complete(falls, first, line, own, "schedule.falls")
+            matches |= _complete(falls, first, line, own, "schedule.falls")
             falls.update(first)
-        for group, name in reached:
+        for group, name in matches:
             if not _has(_running(node), group, name):
                 del node[group][name]
 
     @cached_property
     def trained_by(self) -> tuple[tuple[Discounted, LiveSettings], ...]:
         """The algorithm and the loop of each phase; BadInput for settings that they do not have."""
-        now, made = (self.algorithm, self.loop), []
+        now, pairs = (self.algorithm, self.loop), []
         for phase in self.schedule.phases:
             if phase.algorithm or phase.loop:
                 now = self._after(now, phase)
-            made.append(now)
-        return tuple(made)
+            pairs.append(now)
+        return tuple(pairs)
 
     def _after(self, now: tuple[Discounted, LiveSettings], phase: Phase) -> tuple[Discounted, LiveSettings]:
         place, name = f"schedule.phases.{phase.name}", phase.algorithm.get("name", option_of(now[0]))
         if name not in ALGORITHMS:
             raise BadInput(f"{place}.algorithm.name={quoted(name)}: expected {one_of([*ALGORITHMS])}")
-        begun = [{} if "name" in phase.algorithm else to_plain(one) for one in now]
-        algorithm = {**begun[0], **phase.algorithm, "name": name}
-        loop = {**begun[1], **phase.loop, "name": name}
+        base = [{} if "name" in phase.algorithm else to_plain(one) for one in now]
+        algorithm = {**base[0], **phase.algorithm, "name": name}
+        loop = {**base[1], **phase.loop, "name": name}
         kind = ALGORITHMS[name]
         return read(kind.settings, algorithm, f"{place}.algorithm"), read(kind.loop, loop, f"{place}.loop")
 
@@ -210,12 +210,12 @@ class FinetuneSettings(Settings):
 
     def changes(self) -> dict[str, Any]:
         """As a command line gives them: settings of the first algorithm alone belong to the schedule."""
-        given = changes(self) | {"schedule": to_plain(self.schedule)}
+        settings = changes(self) | {"schedule": to_plain(self.schedule)}
         if not any(phase.algorithm or phase.loop for phase in self.phases):
-            return given
-        first = {group: given.pop(group, {}) for group in ("algorithm", "loop")}
+            return settings
+        first = {group: settings.pop(group, {}) for group in ("algorithm", "loop")}
         first["algorithm"]["name"] = option_of(self.algorithm)
-        return given | {"schedule": {**given["schedule"], **first}}
+        return settings | {"schedule": {**settings["schedule"], **first}}
 
     def check(self) -> None:
         assert self.trained_by
@@ -232,7 +232,7 @@ class FinetuneSettings(Settings):
 
         Stages of length 0 are omitted; if all are, the first one is kept.
         """
-        phases, trained_by, made = self.schedule.phases, self.trained_by, []
+        phases, trained_by, stages = self.schedule.phases, self.trained_by, []
         for (algorithm, loop), group in groupby(range(len(phases)), lambda number: trained_by[number]):
             inside = {*group}
             of_stage = tuple(
@@ -240,8 +240,8 @@ class FinetuneSettings(Settings):
                 for number, phase in enumerate(phases)
             )
             schedule = self.schedule.with_(phases=of_stage)
-            made.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
-        return [stage for stage in made if any(map(_has_length, stage.phases))] or made[:1]
+            stages.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
+        return [stage for stage in stages if any(map(_has_length, stage.phases))] or stages[:1]
 
     def stage_of(self, phase: int) -> int:
         """Number of the stage that contains this phase; ValueError if none does."""
@@ -253,8 +253,8 @@ class FinetuneSettings(Settings):
     @property
     def starts_from_scratch(self) -> bool:
         """True if policy=null is a new network: by the algorithm, or if an environment but no dataset is named."""
-        named = self.environment is not None and self.demonstrations is None
-        return self.chosen_algorithm.starts_from_scratch or named
+        environment_alone = self.environment is not None and self.demonstrations is None
+        return self.chosen_algorithm.starts_from_scratch or environment_alone
 
     @property
     def chosen_algorithm(self) -> Algorithm:
@@ -306,28 +306,28 @@ def _complete(
         for group in ("algorithm", "loop")
     }
     if own and _named(schedule):
-        made = _preset(schedule, f"{place}.algorithm")
+        preset = _preset(schedule, f"{place}.algorithm")
         for group, values in of_line.items():
             if isinstance(first.get(group, {}), dict):
-                first[group] = {**made.get(group, {}), **values}
+                first[group] = {**preset.get(group, {}), **values}
     phases = schedule.get("phases")
-    named = {key: one for key, one in phases.items() if isinstance(one, dict)} if isinstance(phases, dict) else {}
-    for key, phase in named.items():
+    nodes = {key: one for key, one in phases.items() if isinstance(one, dict)} if isinstance(phases, dict) else {}
+    for key, phase in nodes.items():
         if _named(phase):
             phase.update(_preset(phase, f"{place}.phases.{key}.algorithm"))
-    reached = set()
+    matches = set()
     for group, values in of_line.items():
         for name, value in values.items():
             running = _running(first)
-            reached |= {(group, name)} if _has(running, group, name) else set()
-            for key, phase in named.items():
+            matches |= {(group, name)} if _has(running, group, name) else set()
+            for key, phase in nodes.items():
                 running = _named(phase) or running
                 if _sets(line, f"{place}.phases.{key}.{group}.{name}") or not _has(running, group, name):
                     continue
                 if _named(phase) or name in phase.get(group, {}):
                     phase[group] = {**phase.get(group, {}), name: value}
-                    reached |= {(group, name)}
-    return {one for one in reached if one[1] != "name"}
+                    matches |= {(group, name)}
+    return {one for one in matches if one[1] != "name"}
 
 
 def _running(node: Mapping[str, Any]) -> str:
@@ -344,14 +344,14 @@ def _named(node: object) -> str | None:
 
 def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The algorithm and the loop of a schedule or a phase: those of the option that it names, and its own settings."""
-    made = option_settings(schema(FinetuneSettings)["algorithm"], _named(node) or "", place)
+    preset = option_settings(schema(FinetuneSettings)["algorithm"], _named(node) or "", place)
     own, loop = node["algorithm"], node.get("loop")
     merge(
-        made,
+        preset,
         {"algorithm": {name: one for name, one in own.items() if name != "name"}} if isinstance(own, Mapping) else {},
     )
-    merge(made, {"loop": loop} if isinstance(loop, Mapping) else {})
-    return made
+    merge(preset, {"loop": loop} if isinstance(loop, Mapping) else {})
+    return preset
 
 
 def _sets(line: Sequence[tuple[str, Any]], place: str) -> bool:

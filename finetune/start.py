@@ -99,13 +99,13 @@ def find_start(
         whole, dataset = dataset, _as_begun(dataset, shown)
         if len(dataset) < len(whole):
             notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
-    to_clone, changed = None, fitting(settings, settings.environment)[0].phases[0].environment
+    to_clone, changes = None, fitting(settings, settings.environment)[0].phases[0].environment
     if policy == SCRATCH:
-        start = _new_policy(settings, environment, changed, dataset)
+        start = _new_policy(settings, environment, changes, dataset)
     elif loaded is not None:
         start = loaded
     elif policy is not None:
-        start = load_policy(policy, given=changed.keys())
+        start = load_policy(policy, given=changes.keys())
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")
@@ -120,8 +120,8 @@ def find_start(
                 f"{policy}: plays {start.environment.id}, and the schedule needs demonstrations; give some of that "
                 "(demonstrations=DIR), or a schedule without any, such as schedule=live-only algorithm=ppo-small"
             )
-        if (seen := _as_the_policy_sees(dataset, start)) is not dataset:
-            dataset = seen
+        if (games := _as_the_policy_sees(dataset, start)) is not dataset:
+            dataset = games
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, policy or "the clone", dataset)
         new = start.network
@@ -137,27 +137,27 @@ def fitting(settings: FinetuneSettings, environment: str | None) -> tuple[Finetu
     if environment is None or schedule.environment is None:
         return settings, []
     phases, names = phases_in(environment, schedule.phases, schedule.environment)
-    said = f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
-    return settings.with_(schedule=schedule.with_(phases=phases)), [said] if names else []
+    note = f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
+    return settings.with_(schedule=schedule.with_(phases=phases)), [note] if names else []
 
 
-def _as_begun(dataset: Dataset, shown: Mapping[str, Any]) -> Dataset:
+def _as_begun(dataset: Dataset, record: Mapping[str, Any]) -> Dataset:
     """The games that a run began with, without later ones; BadInput if they are no longer the dataset's first."""
-    games = dataset.select(range(min(shown["games"], len(dataset))))
-    if games.digest() != shown["sha256"]:
+    games = dataset.select(range(min(record["games"], len(dataset))))
+    if games.digest() != record["sha256"]:
         raise BadInput(
-            f"{dataset.folder}: the run began with {shown['games']} other demonstrations; put them back, or start anew "
-            "with another out"
+            f"{dataset.folder}: the run began with {record['games']} other demonstrations; put them back, or start "
+            "anew with another out"
         )
     return games
 
 
 def _new_policy(
-    settings: FinetuneSettings, environment: str | None, changed: Mapping[str, Any], dataset: Dataset | None
+    settings: FinetuneSettings, environment: str | None, changes: Mapping[str, Any], dataset: Dataset | None
 ) -> Policy:
-    """Make an untrained policy for the environment with `changed` settings, by default the dataset's."""
+    """Make an untrained policy for the environment with these `changes` of its settings, by default the dataset's."""
     if environment is not None:
-        spec = EnvironmentSpec(environment, changed)
+        spec = EnvironmentSpec(environment, changes)
         observation, actions = spec.interface()
     elif dataset is not None:
         spec, observation, actions = dataset.info.environment, dataset.info.observation, dataset.info.actions
@@ -169,20 +169,20 @@ def _new_policy(
 
 def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:
     """The games at the policy's decision rate and with its observations, if they can be replayed so."""
-    task, shown = policy.environment, dataset.info.environment
-    if task.id != shown.id or not shown.capabilities.keys or dataset.shares_control:
+    task, source = policy.environment, dataset.info.environment
+    if task.id != source.id or not source.capabilities.keys or dataset.shares_control:
         return dataset
-    wanted, found = ({name: one.all_settings[name] for name in RELABELLED} for one in (task, shown))
-    if wanted == found or not can_be_relabelled(dataset) or wanted["observation"] == PIXELS:
+    target, current = ({name: one.all_settings[name] for name in RELABELLED} for one in (task, source))
+    if target == current or not can_be_relabelled(dataset) or target["observation"] == PIXELS:
         return dataset
-    return with_task(dataset, **wanted)
+    return with_task(dataset, **target)
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
     """Raise BadInput unless the demonstrations match the policy's task. Rewards and time limits may differ."""
     own = DatasetInfo(without_reward_settings(policy.environment), policy.observation, policy.actions)
-    shown = replace(dataset.info, environment=without_reward_settings(dataset.info.environment))
-    if differences := shown.differences(own):
+    theirs = replace(dataset.info, environment=without_reward_settings(dataset.info.environment))
+    if differences := theirs.differences(own):
         raise BadInput(
             f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "
             "give a policy made from these demonstrations, or demonstrations of its task"
@@ -198,33 +198,33 @@ def require_resumable(
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ. Phases
     of its schedule that have not started may differ, and phases may be added.
     """
-    found, begun = checkpoints(out / "checkpoints"), (out / METRICS).exists()
-    newest = checkpoint_to_resume(out, settings.resume, found, begun, out / POLICY)
+    paths, begun = checkpoints(out / "checkpoints"), (out / METRICS).exists()
+    newest = checkpoint_to_resume(out, settings.resume, paths, begun, out / POLICY)
     if newest is None:
         return None
     with naming(out / CONFIGURATION):
         before = read(FinetuneSettings, read_settings(out / CONFIGURATION))
     require_same_settings(to_plain(before), to_plain(settings), out, (*MAY_DIFFER, "schedule"))
-    newest, state = load_newest(found, say)
+    newest, state = load_newest(paths, say)
     with restoring(newest):
         past = int(state["phase"]) + 1
-        if (shown := state["demonstrations"]) is not None:
-            state["demonstrations"] = {"games": int(shown["games"]), "sha256": str(shown["sha256"])}
+        if (record := state["demonstrations"]) is not None:
+            state["demonstrations"] = {"games": int(record["games"]), "sha256": str(record["sha256"])}
     _require_same_past(before.schedule, settings.schedule, past, out)
     return newest, state
 
 
 def _require_same_past(before: ScheduleSettings, now: ScheduleSettings, begun: int, out: Path) -> None:
     """Raise BadInput unless the first phases, `begun` of them, are the same."""
-    was, given = to_plain(before)["phases"], to_plain(now)["phases"]
+    was, phases = to_plain(before)["phases"], to_plain(now)["phases"]
     require_same(before.scale, now.scale, "schedule.scale", out)
     require_same(before.decisions, now.decisions, "schedule.decisions", out)
     if now.decisions is not None:  # another phase would change the lengths of past phases
-        require_same(was, given, "schedule.phases", out)
-    for one, other in zip_longest([*was][:begun], [*given][:begun]):
-        if one != other or was[one] != given[one]:
-            found = quoted(given[one], 500) if one == other else f"{quoted(other or 'none')} in its place"
+        require_same(was, phases, "schedule.phases", out)
+    for one, other in zip_longest([*was][:begun], [*phases][:begun]):
+        if one != other or was[one] != phases[one]:
+            replacement = quoted(phases[one], 500) if one == other else f"{quoted(other or 'none')} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{quoted(one)} has started as {quoted(was[one], 500)}, not {found}; only later "
-                "phases can still change"
+                f"{out}: schedule.phases.{quoted(one)} has started as {quoted(was[one], 500)}, not {replacement}; only "
+                "later phases can still change"
             )

@@ -76,8 +76,8 @@ class ActorsCollector:
         for number in range(len(self._members)):
             if number not in self._under_way:
                 self._under_way[number] = self._actors.ask(self._members[number], *request)
-        done = self._actors.first_done(list(self._under_way.values()))
-        number = next(one for one, handle in self._under_way.items() if handle == done)
+        first = self._actors.first_done(list(self._under_way.values()))
+        number = next(one for one, handle in self._under_way.items() if handle == first)
         part, ends = self._result(number, self._under_way.pop(number), request)
         self._under_way[number] = self._actors.ask(self._members[number], *request)
         return concatenate([part]), ends  # a copy: engines may return read-only arrays
@@ -105,9 +105,9 @@ class ActorsCollector:
         """Restore a state from `get_state`; BadInput with a different number of actors."""
         states = state.get("actors")
         if not isinstance(states, list) or len(states) != len(self._members):
-            found = len(states) if isinstance(states, list) else "none"
+            count = len(states) if isinstance(states, list) else "none"
             raise BadInput(
-                f"distributed.actors={len(self._members)}: the checkpoint has the games of {found}; resume with the "
+                f"distributed.actors={len(self._members)}: the checkpoint has the games of {count}; resume with the "
                 "distribution that the run was started with"
             )
         requests = [("set_state", one) for one in states]

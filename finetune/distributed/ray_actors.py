@@ -86,8 +86,8 @@ class RayEngine:
 
     def first_done(self, handles: Sequence[object]) -> object:
         """Wait for one of these calls; the first in order if several are done."""
-        done, _ = self._ray.wait(list(handles), num_returns=1)
-        return done[0]
+        ready, _ = self._ray.wait(list(handles), num_returns=1)
+        return ready[0]
 
     def result(self, handle: object) -> Any:
         """Wait for a call; return its result. Raises ActorDied."""
@@ -127,11 +127,11 @@ def require_ray() -> None:
 
 def _require_answer(address: str) -> None:
     """Raise BadInput unless `host:port` or `ray://host:port` accepts connections. Ray resolves other addresses."""
-    found = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
-    if found is None:
+    match = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
+    if match is None:
         return
     try:
-        socket.create_connection((found[1], int(found[2])), SECONDS_TO_ANSWER).close()
+        socket.create_connection((match[1], int(match[2])), SECONDS_TO_ANSWER).close()
     except (OSError, OverflowError) as error:
         raise BadInput(
             f"distributed.address={address}: no answer ({error}); start a cluster there with ray start"

@@ -81,42 +81,42 @@ class Collector:
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
         uniforms = self._generator.random((k, n))
-        taught: list[NDArray[np.float32]] = []
-        stopped: list[tuple[int, int, NDArray[Any]]] = []
+        teacher_probabilities: list[NDArray[np.float32]] = []
+        truncations: list[tuple[int, int, NDArray[Any]]] = []
         ends: list[EpisodeStats] = []
         for t in range(k):
             observations[:, t] = self._observations
             if teacher is not None:
-                taught.append(teacher(self._observations))
+                teacher_probabilities.append(teacher(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
-            chosen, _ = choose(mu, uniforms[t])
-            actions[:, t] = chosen
-            seen, reward, over, stops, infos = self._env.step(chosen)
+            choice, _ = choose(mu, uniforms[t])
+            actions[:, t] = choice
+            following, reward, over, stops, infos = self._env.step(choice)
             rewards[:, t], terminated[:, t], truncated[:, t] = reward, over, stops
-            self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])
-            self._observations = np.asarray(seen, dtype=self._spec.dtype)
+            self._policy_state = policy.feed(self._policy_state, choice, rewards[:, t])
+            self._observations = np.asarray(following, dtype=self._spec.dtype)
             self._returns += reward
             self._lengths += 1
-            done = over | stops
-            if not done.any():
+            finished = over | stops
+            if not finished.any():
                 continue
             restarted, goes_on = infos.get("restarted"), infos.get("game_goes_on")
-            for i in np.flatnonzero(done if goes_on is None else done & ~goes_on):
+            for i in np.flatnonzero(finished if goes_on is None else finished & ~goes_on):
                 end = self._end(int(i), infos)
                 if restarted is None or not restarted[i]:
                     ends.append(end)
                 if not over[i]:
-                    stopped.append((int(i), t, self._spec.array(infos["final_obs"][i])))
+                    truncations.append((int(i), t, self._spec.array(infos["final_obs"][i])))
             if self._policy_state:
-                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
+                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), finished)
         observations[:, k] = self._observations
         if not self.saves_games():
             self._played.append(actions.astype(np.int32))
         finals = TruncatedObservations(
-            np.array([i for i, _, _ in stopped], dtype=np.int64),
-            np.array([t for _, t, _ in stopped], dtype=np.int64),
-            np.stack([seen for _, _, seen in stopped]) if stopped else self._spec.zeros(0),
+            np.array([i for i, _, _ in truncations], dtype=np.int64),
+            np.array([t for _, t, _ in truncations], dtype=np.int64),
+            np.stack([following for _, _, following in truncations]) if truncations else self._spec.zeros(0),
         )
         sequences = Sequences(
             observations=observations,
@@ -128,7 +128,7 @@ class Collector:
             finals=finals,
             source=np.full(n, LIVE, dtype=np.int8),
             state=state_before,
-            teacher=np.stack(taught, axis=1) if taught else None,
+            teacher=np.stack(teacher_probabilities, axis=1) if teacher_probabilities else None,
         )
         return sequences, ends
 

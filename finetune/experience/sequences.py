@@ -80,10 +80,10 @@ class Sequences:
         assert self.behaviour_probabilities.shape[:2] == (n, k)
         assert self.source.shape == (n,)
         assert all(len(part) == n for part in self.state)
-        stopped = np.argwhere(self.truncated & ~self.terminated)
-        named = {(int(i), int(t)) for i, t in zip(self.finals.sequence, self.finals.step, strict=True)}
-        assert named >= {(int(i), int(t)) for i, t in stopped}
-        assert self.finals.observations.shape == (len(named), *self.observations.shape[2:])
+        truncations = np.argwhere(self.truncated & ~self.terminated)
+        places = {(int(i), int(t)) for i, t in zip(self.finals.sequence, self.finals.step, strict=True)}
+        assert places >= {(int(i), int(t)) for i, t in truncations}
+        assert self.finals.observations.shape == (len(places), *self.observations.shape[2:])
 
 
 _TUPLES = ("finals", "state")
@@ -100,21 +100,21 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 
     def joined(name: str) -> NDArray[Any] | None:
         """The concatenated field, with zeros for parts without it; None if no part has it."""
-        found = [getattr(part, name) for part in parts]
-        like = next((one for one in found if one is not None), None)
+        values = [getattr(part, name) for part in parts]
+        like = next((one for one in values if one is not None), None)
         if like is None:
             return None
         zeros = [np.zeros((len(part), *like.shape[1:]), like.dtype) for part in parts]
-        return np.concatenate([zero if one is None else one for one, zero in zip(found, zeros, strict=True)])[order]
+        return np.concatenate([zero if one is None else one for one, zero in zip(values, zeros, strict=True)])[order]
 
     sequence = np.concatenate(
         [place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]
     )
-    held = sequence >= 0
+    mask = sequence >= 0
     finals = TruncatedObservations(
-        sequence[held],
-        np.concatenate([part.finals.step for part in parts])[held],
-        np.concatenate([part.finals.observations for part in parts])[held],
+        sequence[mask],
+        np.concatenate([part.finals.step for part in parts])[mask],
+        np.concatenate([part.finals.observations for part in parts])[mask],
     )
     arrays: dict[str, Any] = {one.name: joined(one.name) for one in fields(Sequences) if one.name not in _TUPLES}
     return Sequences(

@@ -48,15 +48,15 @@ class NStep:
 
     def push(self, sequences: Sequences, gamma: float) -> Transitions:
         """Return the transitions that these steps complete, with discount γ, stream by stream, in the order played."""
-        played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
-        played["observations"] = sequences.observations[:, :-1]
-        played["open"] = np.ones(sequences.actions.shape, dtype=np.bool_)
+        arrays = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
+        arrays["observations"] = sequences.observations[:, :-1]
+        arrays["open"] = np.ones(sequences.actions.shape, dtype=np.bool_)
         before = 0
         if self._waiting is not None:
             before = self._waiting["open"].shape[1]
-            played = {name: np.concatenate([self._waiting[name], array], axis=1) for name, array in played.items()}
-        rewards, counts, complete = self._returns(played, gamma)
-        stream, start = (played["open"] & complete).nonzero()
+            arrays = {name: np.concatenate([self._waiting[name], array], axis=1) for name, array in arrays.items()}
+        rewards, counts, complete = self._returns(arrays, gamma)
+        stream, start = (arrays["open"] & complete).nonzero()
         count = counts[stream, start]
         end = start + count - 1
 
@@ -64,16 +64,16 @@ class NStep:
         final = np.full(complete.shape, -1, dtype=np.int64)
         final[sequences.finals.sequence, sequences.finals.step + before] = np.arange(len(sequences.finals.step))
         final = final[stream, end]
-        following = np.concatenate([played["observations"], sequences.observations[:, -1:]], axis=1)[stream, end + 1]
+        following = np.concatenate([arrays["observations"], sequences.observations[:, -1:]], axis=1)[stream, end + 1]
         following[final >= 0] = sequences.finals.observations[final[final >= 0]]
-        discounts = np.where(played["terminated"][stream, end], 0.0, gamma**count)
+        discounts = np.where(arrays["terminated"][stream, end], 0.0, gamma**count)
 
-        played["open"] &= ~complete
+        arrays["open"] &= ~complete
         keep = max(complete.shape[1] - self._n + 1, 0)
-        self._waiting = {name: array[:, keep:].copy() for name, array in played.items()}
+        self._waiting = {name: array[:, keep:].copy() for name, array in arrays.items()}
         return Transitions(
-            observations=played["observations"][stream, start],
-            actions=played["actions"][stream, start],
+            observations=arrays["observations"][stream, start],
+            actions=arrays["actions"][stream, start],
             rewards=rewards[stream, start].astype(np.float32),
             discounts=discounts.astype(np.float32),
             next_observations=following,
@@ -92,19 +92,19 @@ class NStep:
         self._waiting = {name: np.array(array) for name, array in state.items()} or None
 
     def _returns(
-        self, played: dict[str, NDArray[Any]], gamma: float
+        self, arrays: dict[str, NDArray[Any]], gamma: float
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
         """The return of the transition from every step, its number of steps, and True where it is complete."""
-        done = played["terminated"] | played["truncated"]
-        steps = done.shape[1]
-        rewards = np.zeros(done.shape)
-        counts = np.zeros(done.shape, dtype=np.int64)
-        running = np.ones(done.shape, dtype=np.bool_)
+        ends = arrays["terminated"] | arrays["truncated"]
+        steps = ends.shape[1]
+        rewards = np.zeros(ends.shape)
+        counts = np.zeros(ends.shape, dtype=np.int64)
+        running = np.ones(ends.shape, dtype=np.bool_)
         for j in range(min(self._n, steps)):
             here = running[:, : steps - j]
-            rewards[:, : steps - j] += np.where(here, gamma**j * played["rewards"][:, j:], 0.0)
+            rewards[:, : steps - j] += np.where(here, gamma**j * arrays["rewards"][:, j:], 0.0)
             counts[:, : steps - j] += here
-            here &= ~done[:, j:]
+            here &= ~ends[:, j:]
         return rewards, counts, (counts == self._n) | ~running
 
 

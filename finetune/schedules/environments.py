@@ -37,9 +37,9 @@ def phases_in(environment: str, phases: Sequence[Phase], made_for: str) -> tuple
     if theirs.id in REGISTERED:
         return tuple(phases), ()
     own = EnvironmentSpec(made_for).all_settings
-    left_out = {name: None for phase in phases for name in phase.environment if name in own}
+    omissions = {name: None for phase in phases for name in phase.environment if name in own}
     if any(phase.restarts for phase in phases):
-        left_out["restarts"] = None
+        omissions["restarts"] = None
     fitting = [
         phase.with_(
             environment={name: value for name, value in phase.environment.items() if name not in own},
@@ -47,7 +47,7 @@ def phases_in(environment: str, phases: Sequence[Phase], made_for: str) -> tuple
         )
         for phase in phases
     ]
-    return tuple(fitting), tuple(left_out)
+    return tuple(fitting), tuple(omissions)
 
 
 REWARD_SETTINGS = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
@@ -83,8 +83,8 @@ def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, d
             f"schedule.phases: demonstrations under different rewards, {' and '.join(map(str, rewards.values()))}; "
             "expected one for all phases that use them"
         )
-    ((wanted, spec),) = rewards.items()
-    if wanted == _rewards(dataset.info.environment):
+    ((target, spec),) = rewards.items()
+    if target == _rewards(dataset.info.environment):
         return list(dataset)
     info = replace(dataset.info, environment=spec)
     # The probabilities are kept, so the smoothing setting does not matter.
@@ -95,8 +95,8 @@ def rewarded_alike(phases: Sequence[Phase], first: EnvironmentSpec) -> tuple[boo
     """True for each phase whose observations, actions and rewards are those of the phases with demonstrations."""
     specs = phase_environments(first, phases)
     kinds = [(without_reward_settings(spec), _rewards(spec)) for spec in specs]
-    shown = [kind for phase, kind in zip(phases, kinds, strict=True) if phase.uses_demonstrations]
-    return tuple(kind in shown for kind in kinds)
+    demonstration_kinds = [kind for phase, kind in zip(phases, kinds, strict=True) if phase.uses_demonstrations]
+    return tuple(kind in demonstration_kinds for kind in kinds)
 
 
 def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
@@ -178,12 +178,12 @@ class PhaseEnvironments:
 
 def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
     spec.require_readable()
-    found = spec.interface()
-    if found != (policy.observation, policy.actions):
+    interface = spec.interface()
+    if interface != (policy.observation, policy.actions):
         why = "a phase cannot change the observations"
         if spec == policy.environment:
             why = "it was changed after the policy was made, which takes a new policy, or changes each time it is made"
         raise BadInput(
-            f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {policy.observation} and "
-            f"{policy.actions}; {why}"
+            f"{spec}: observations {interface[0]} and {interface[1]} actions, but the policy has {policy.observation} "
+            f"and {policy.actions}; {why}"
         )

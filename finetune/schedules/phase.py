@@ -248,11 +248,11 @@ class Schedule:
         self.phases = tuple(phases)
         self._gammas = tuple(gammas)
         lengths = [phase.length(rate or PUBLISHED_RATE) for phase, rate in zip(whole or phases, rates, strict=True)]
-        scaled = tuple(round(length * scale) for length in lengths)
+        counts = tuple(round(length * scale) for length in lengths)
         if decisions is not None and sum(lengths) > 0:
-            scaled = _in_all(decisions, lengths)
+            counts = _in_all(decisions, lengths)
         self.lengths = tuple(
-            length if phase.length(1.0) else 0 for length, phase in zip(scaled, self.phases, strict=True)
+            length if phase.length(1.0) else 0 for length, phase in zip(counts, self.phases, strict=True)
         )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
@@ -278,8 +278,8 @@ class Schedule:
     @property
     def place(self) -> int:
         """Number of the current phase or, once all are over, of the last one played."""
-        played = [number for number, length in enumerate(self.lengths) if length]
-        return played[-1] if self.finished else self.index
+        numbers = [number for number, length in enumerate(self.lengths) if length]
+        return numbers[-1] if self.finished else self.index
 
     @property
     def finished(self) -> bool:

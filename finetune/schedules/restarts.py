@@ -176,21 +176,21 @@ class Restarts(VectorWrapper):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Infos]:
         observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
         infos["restarted"] = self._restarted.copy()
-        done = terminated | truncated
-        self._starts.watch(self._qwop, infos, done, ~self._restarted)
+        finished = terminated | truncated
+        self._starts.watch(self._qwop, infos, finished, ~self._restarted)
         self._steps += 1
         if self._most is not None:
-            over = self._restarted & ~done & (self._steps >= self._most)
+            over = self._restarted & ~finished & (self._steps >= self._most)
             if over.any():
                 observations = self._end(over, observations, infos)
-                truncated, done = truncated | over, done | over
-        for row in np.flatnonzero(done):
+                truncated, finished = truncated | over, finished | over
+        for row in np.flatnonzero(finished):
             candidates = self._starts.games
             self._steps[row] = 0
             self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
             if self._restarted[row]:
-                chosen = candidates[int(self._generator.integers(len(candidates)))]
-                observations[row] = self._qwop.put_game(int(row), chosen)
+                game = candidates[int(self._generator.integers(len(candidates)))]
+                observations[row] = self._qwop.put_game(int(row), game)
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, object]:
@@ -238,7 +238,7 @@ def demonstrated_states(
     env.reset()
     low, high = metres
     latest = env.task.time_limit - LEFT
-    found: list[SavedGame] = []
+    games: list[SavedGame] = []
     for path, episode in zip(dataset.files, dataset, strict=True):
         if episode.keys is None:
             raise BadInput(
@@ -247,13 +247,13 @@ def demonstrated_states(
             )
         for info, game in _states(env, episode):
             if low <= info["distance"] < high and info["clock"] <= latest:
-                found.append({**game, **_BEGUN, "origin": len(found)})
-    if not found:
+                games.append({**game, **_BEGUN, "origin": len(games)})
+    if not games:
         raise BadInput(
             f"restarts.metres={list(metres)}: no demonstration in {dataset.folder} passes there {LEFT:g} s before the "
             f"phase's time limit of {env.task.time_limit:g} s; widen the stretch, or raise time_limit"
         )
-    return tuple(found)
+    return tuple(games)
 
 
 def _states(env: QWOPEnv, episode: Episode) -> Iterator[tuple[dict[str, Any], SavedGame]]:

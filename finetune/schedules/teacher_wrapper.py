@@ -34,18 +34,18 @@ class Teacher:
 
         Raises BadInput with the policy's name if it cannot play there.
         """
-        theirs, shown = policy.environment, environment.capabilities.feature_names
-        if theirs.id == environment.id and shown is not None:
-            seen = theirs.capabilities.observation_names
-            rate, wanted = (one.capabilities.decisions_per_second for one in (theirs, environment))
-            if rate != wanted:
+        theirs, features = policy.environment, environment.capabilities.feature_names
+        if theirs.id == environment.id and features is not None:
+            names = theirs.capabilities.observation_names
+            rate, pupil_rate = (one.capabilities.decisions_per_second for one in (theirs, environment))
+            if rate != pupil_rate:
                 raise BadInput(
-                    f"{name}: decides {rate:g} times a second, but its pupil {wanted:g} times; give the pupil's "
+                    f"{name}: decides {rate:g} times a second, but its pupil {pupil_rate:g} times; give the pupil's "
                     "environment the teacher's frames_per_step"
                 )
             lags = {one.all_settings["observation_lag"] for one in (theirs, environment)}
-            if seen is not None and set(seen) <= set(shown) and len(lags) == 1:
-                return cls(policy, np.array([shown.index(one) for one in seen]), name)
+            if names is not None and set(names) <= set(features) and len(lags) == 1:
+                return cls(policy, np.array([features.index(one) for one in names]), name)
         elif theirs.id == environment.id and (policy.observation, policy.actions) == environment.interface():
             return cls(policy, None, name)
         raise BadInput(
@@ -56,8 +56,10 @@ class Teacher:
         """π_T(·|s), float32 [n, A], for the observations `shown`, [n, *shape]."""
         rows = shown if self._columns is None else np.ascontiguousarray(shown[:, self._columns])
         with torch.inference_mode():
-            found: NDArray[np.float32] = torch.softmax(self._network.logits(torch.from_numpy(rows)), dim=-1).numpy()
-        return found
+            probabilities: NDArray[np.float32] = torch.softmax(
+                self._network.logits(torch.from_numpy(rows)), dim=-1
+            ).numpy()
+        return probabilities
 
 
 class TeacherWrapper(VectorWrapper):
