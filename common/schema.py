@@ -1,4 +1,4 @@
-"""What a class of settings declares: kinds, bounds and options, in words and for plain data."""
+"""Declarations of a class of settings: kinds, bounds and options, in words and for plain data."""
 
 import difflib
 import os

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..common.errors import BadInput
 from ..common.files import named_path
+from ..common.schema import nearest
 
 CHAMPION, AMATEUR = "champion", "amateur"
 """Names of the embedded datasets, which `open_dataset` accepts in place of a folder."""
@@ -28,7 +29,10 @@ def embedded_dataset(player: str = CHAMPION) -> Path:
 def dataset_path(name: str | os.PathLike[str]) -> Path:
     """Path of a dataset: the embedded one of that name, a text, else the folder given. BadInput if both exist."""
     if not isinstance(name, str) or name not in FOLDERS:
-        return named_path(name, "dataset's folder")
+        path = named_path(name, "dataset's folder")
+        if not path.exists() and (meant := nearest(str(name), FOLDERS)):
+            raise BadInput(f"{name}: no such folder; did you mean {meant}, whose games ship with the package?")
+        return path
     if Path(name).is_dir():
         raise BadInput(
             f"{name}: means the games that ship with the package, but there is a folder of that name here; "

@@ -135,7 +135,7 @@ class Loop:
             "average": self._average.get_state(),
             "pending": None if pending is None else _to_plain(pending),
             "evaluation_due": self._evaluation_due,
-            "demonstrations": self._run.shown,
+            "demonstrations": self._run.demonstrations_record,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -131,9 +131,9 @@ class Training:
             teacher = settings.teacher, load_policy(teacher_file)
         start = find_start(
             settings,
-            kept=None if state is None else kept_policy(self._out / START),
-            shown=None if state is None else state["demonstrations"],
-            loaded=self._policy,
+            start_file=None if state is None else kept_policy(self._out / START),
+            record=None if state is None else state["demonstrations"],
+            policy=self._policy,
             dataset=self._demonstrations,
         )
         notes = [*start.notes]

@@ -65,47 +65,47 @@ class Start:
 def find_start(
     settings: FinetuneSettings,
     *,
-    kept: Path | None = None,
-    shown: Mapping[str, Any] | None = None,
-    loaded: Policy | None = None,
+    start_file: Path | None = None,
+    record: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
     dataset: Dataset | None = None,
 ) -> Start:
     """Choose the initial policy and demonstrations; raise BadInput if they disagree.
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
-    kept, shown: initial policy (its file) and demonstrations (`Run.shown`) of the run that is resumed; games recorded
-    since then are left out. loaded, dataset: what the names of the settings stand for, where it is not read from files.
+    start_file, record: initial policy and demonstrations (`Run.demonstrations_record`) of the run that is resumed;
+    games recorded since then are left out. policy, dataset: in place of those that the settings name.
     """
-    policy = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
+    name = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
     demonstrations, environment = settings.demonstrations, settings.environment
-    if kept is not None:
-        policy, environment, loaded = str(kept), None, None
-    if environment is not None and policy != SCRATCH:
+    if start_file is not None:
+        name, environment, policy = str(start_file), None, None
+    if environment is not None and name != SCRATCH:
         raise BadInput(
             f"environment={environment}: a policy or demonstrations bring their own; leave it out, or begin with "
             f"policy={SCRATCH}"
         )
     notes = []
-    if policy is None and demonstrations is None and PRETRAINED.is_file():
-        policy = str(PRETRAINED)
+    if name is None and demonstrations is None and PRETRAINED.is_file():
+        name = str(PRETRAINED)
         notes.append(f"policy: {PRETRAINED}")
     if dataset is None and demonstrations is not None:
         dataset = open_dataset(demonstrations)
-    elif dataset is None and (settings.needs_demonstrations or policy is None):
+    elif dataset is None and (settings.needs_demonstrations or name is None):
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
-    if dataset is not None and shown is not None:
-        whole, dataset = dataset, _as_begun(dataset, shown)
+    if dataset is not None and record is not None:
+        whole, dataset = dataset, _as_begun(dataset, record)
         if len(dataset) < len(whole):
             notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
     to_clone, changes = None, fitting(settings, settings.environment)[0].phases[0].environment
-    if policy == SCRATCH:
+    if name == SCRATCH:
         start = _new_policy(settings, environment, changes, dataset)
-    elif loaded is not None:
-        start = loaded
     elif policy is not None:
-        start = load_policy(policy, given=changes.keys())
+        start = policy
+    elif name is not None:
+        start = load_policy(name, given=changes.keys())
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")
@@ -117,15 +117,15 @@ def find_start(
     if dataset is not None:
         if demonstrations is None and start.environment.id != dataset.info.environment.id:
             raise BadInput(
-                f"{policy}: plays {start.environment.id}, and the schedule needs demonstrations; give some of that "
+                f"{name}: plays {start.environment.id}, and the schedule needs demonstrations; give some of that "
                 "(demonstrations=DIR), or a schedule without any, such as schedule=live-only algorithm=ppo-small"
             )
         if (games := _as_the_policy_sees(dataset, start)) is not dataset:
             dataset = games
             notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
-        _require_same(start, policy or "the clone", dataset)
+        _require_same(start, name or "the clone", dataset)
         new = start.network
-        if policy == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
+        if name == SCRATCH and isinstance(new, LayeredNetwork) and not new.scaler.fitted:
             new.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in dataset]))
     return Start(start, dataset, tuple(notes), to_clone)
 

@@ -22,8 +22,8 @@ _SMALL = 1e-6
 
 
 class Slots(NamedTuple):
-    """What all cores share: the slots M [n, N, W], usage u [n, N], the last weights of writing wʷ [n, N], precedence p
-    [n, N], and links L [n, N, N]: L[i, j] is near 1 where slot i was written right after slot j."""
+    """The memory that all cores share: slots M [n, N, W], usage u [n, N], the last weights of writing wʷ [n, N],
+    precedence p [n, N], and links L [n, N, N]: L[i, j] is near 1 where slot i was written right after slot j."""
 
     words: Tensor
     usage: Tensor
@@ -40,8 +40,9 @@ class Heads(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """What a core asks for: read keys [n, R, W] and strengths [n, R], write key [n, 1, W] and strength [n, 1], erase
-    and write vectors [n, W], free gates [n, R], gates of allocation and writing [n, 1], read modes [n, R, 3]."""
+    """A core's demands on the memory: read keys [n, R, W] and strengths [n, R], write key [n, 1, W] and strength
+    [n, 1], erase and write vectors [n, W], free gates [n, R], gates of allocation and writing [n, 1], read modes
+    [n, R, 3]."""
 
     read_keys: Tensor
     read_strengths: Tensor

@@ -133,7 +133,7 @@ def _words(name: str) -> str:
 
 
 def sentences(evaluation: Row) -> list[str]:
-    """What an evaluation says of its races or of its games."""
+    """Sentences of an evaluation about its races or its games."""
     games = [evaluation["returns"]] if "returns" in evaluation else []
     return [one["said"] for one in (*evaluation.get("races", ()), *games)]
 

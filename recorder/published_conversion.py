@@ -120,12 +120,12 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; else it is
     relative to the torso.
     """
-    absolute = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
-    torso_dx = np.zeros(len(absolute)) if moved is None else np.where(absolute, moved, 0.0)
+    is_absolute = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
+    torso_dx = np.zeros(len(is_absolute)) if moved is None else np.where(is_absolute, moved, 0.0)
     x = observations[:, _X] - observations[:, [_TORSO_X]]
     before, after = (
         np.concatenate(
-            [rows[:, _VX] - np.where(absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
+            [rows[:, _VX] - np.where(is_absolute, 0.0, rows[:, _TORSO_VX])[:, None], rows[:, _VY]],
             axis=1,
         )
         for rows in (observations[:-1], observations[1:])
@@ -134,7 +134,7 @@ def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64]
     mean = (before + after) / 2
     rest = change / FRAME_SECONDS - (after - before) / 2
     squares = (mean**2).sum(axis=1)
-    frames = np.divide((rest * mean).sum(axis=1), squares, out=np.zeros(len(absolute)), where=squares > 1e-9)
+    frames = np.divide((rest * mean).sum(axis=1), squares, out=np.zeros(len(is_absolute)), where=squares > 1e-9)
     rounded: NDArray[np.int64] = np.maximum(np.rint(frames), 0).astype(np.int64)
     return rounded
 

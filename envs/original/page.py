@@ -27,9 +27,9 @@ from .browser import DirectObject, PageGone, first_line, open_browser
 def require_place(url: str | None, folder: str | None, group: str = "") -> None:
     """Raise BadInput unless exactly one is given and a folder has a page; `group` prefixes both ('original.')."""
     if bool(url) == bool(folder):
-        count = "both" if url else "neither"
+        which = "both" if url else "neither"
         raise BadInput(
-            f"{group}url and {group}folder: {count} given; name the page of the original game by its address "
+            f"{group}url and {group}folder: {which} given; name the page of the original game by its address "
             f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
         )
     if url and "://" in url and not url.startswith(("http://", "https://", "file://")):

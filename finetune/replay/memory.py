@@ -1,4 +1,4 @@
-"""What replay memories have in common: a ring of items with their sources, whose observations are vectors in one array
+"""The common part of replay memories: a ring of items with their sources, whose observations are vectors in one array
 or images with each frame stored once."""
 
 from collections.abc import Mapping

@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded, embedded_dataset, open_dataset
-from qwop.datasets.embedded import AMATEUR, CHAMPION
+from qwop.datasets.embedded import AMATEUR, CHAMPION, dataset_path
 from qwop.datasets.from_keys import relabelled
 from qwop.envs.spec import ObservationSpec
 
@@ -54,3 +56,12 @@ def test_missing_and_unknown_games_are_reported(
     monkeypatch.setattr(embedded, "__file__", str(tmp_path_factory.mktemp("package") / "embedded.py"))
     with pytest.raises(BadInput, match="the embedded games are missing"):
         embedded_dataset()
+
+
+def test_the_nearest_of_their_names_is_suggested(tmp_path: Path) -> None:
+    with pytest.raises(
+        BadInput, match="amatuer: no such folder; did you mean amateur, whose games ship with the package"
+    ):
+        open_dataset("amatuer")
+    (tmp_path / "amateurs").mkdir()
+    assert dataset_path(tmp_path / "amateurs") == tmp_path / "amateurs"

@@ -118,10 +118,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         settings: PpoSettings,
         device: torch.device,
         shuffle: np.random.Generator,
-        demonstrated: Demonstrations[Rows] | None = None,
+        demonstrations: Demonstrations[Rows] | None = None,
     ) -> None:
-        """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrated: decisions
-        to imitate."""
+        """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrations:
+        decisions to imitate."""
         if isinstance(network, ValuedActor):
             assert values is None
             head = network.value_head
@@ -130,7 +130,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             head = values.head
         super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
-        self._shuffle, self._demonstrated = shuffle, demonstrated
+        self._shuffle, self._demonstrations = shuffle, demonstrations
         self._scale = RunningScale(network)
         self._return_scale = ReturnScale(head) if settings.scale_returns else None
         low = settings.precision == "bfloat16"
@@ -206,8 +206,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
         demonstrated = None
-        if now.imitation and self._demonstrated is not None:
-            rows = self._demonstrated.sample(self.settings.imitation_minibatch, self._shuffle)
+        if now.imitation and self._demonstrations is not None:
+            rows = self._demonstrations.sample(self.settings.imitation_minibatch, self._shuffle)
             probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
             inputs = self.network.trunk_input(self._tensor(rows.observations))
             demonstrated = Demonstrated(inputs, self._tensor(rows.actions), probabilities)
@@ -374,7 +374,7 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
                 f"schedule.phases.{phase.name}: algorithm=ppo has no memory; leave out demonstrations and live, "
                 "or choose algorithm=acer (imitation needs no memory)"
             )
-    demonstrated = rows_for(run, run.algorithm.reaction)
+    demonstrations = rows_for(run, run.algorithm.reaction)
     values, settings = copy.deepcopy(run.policy.values), run.algorithm
     generator = torch.Generator().manual_seed(run.settings.seed)
     network: Actor | ActorCritic
@@ -392,5 +392,5 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
         network = ValuedActor.from_actor_critic(network, generator)
     if values is None and not isinstance(network, ValuedActor):
         values = Values(network.observation, settings.hidden, generator, settings.convolutions)
-    learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrated)
+    learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrations)
     return PpoAgent(learner, run.log.metrics)

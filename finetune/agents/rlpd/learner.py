@@ -96,14 +96,14 @@ class RlpdAgent(QAgent):
     def __init__(
         self,
         learner: RlpdLearner,
-        demonstrated: Demonstrations[Transitions] | None,
+        demonstrations: Demonstrations[Transitions] | None,
         memory: TransitionMemory,
         settings: RlpdLoopSettings,
         metrics: Metrics,
         generator: np.random.Generator,
     ) -> None:
         super().__init__(learner, memory, settings, metrics, generator)
-        self._demonstrated = demonstrated
+        self._demonstrations = demonstrations
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
@@ -125,15 +125,15 @@ class RlpdAgent(QAgent):
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live and demonstrated transitions in the phase's ratio, both sampled uniformly."""
         size, count = self._settings.batch_size, 0
-        if self._demonstrated is not None:
+        if self._demonstrations is not None:
             share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
             count = min(self._demonstrations_due.take(size * share), size)
         parts = []
         if count < size:
             parts.append(self.memory.sample(size - count, 0.0, self._generator).transitions)
         if count:
-            assert self._demonstrated is not None
-            parts.append(self._demonstrated.sample(count, self._generator))
+            assert self._demonstrations is not None
+            parts.append(self._demonstrations.sample(count, self._generator))
         return joined(parts)
 
 

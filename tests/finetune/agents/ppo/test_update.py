@@ -210,7 +210,7 @@ def trained(
     reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     for number, more in enumerate(updates):
         shown = more.get("demonstrated")
-        learner._demonstrated = None if shown is None else Demonstrations(shown)
+        learner._demonstrations = None if shown is None else Demonstrations(shown)
         now = {name: value for name, value in more.items() if name != "demonstrated"}
         learner.update(replace(make_batch(number), teacher=TEACHER), PhaseValues(settings["gamma"], **now))
         reference.update(make_batch(number), theirs, **more)
