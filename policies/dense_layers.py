@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .tanh import Tanh, curve
+from .tanh import Tanh, bound_tanh
 
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
@@ -201,7 +201,7 @@ class DenseLayers:
             hidden, slopes = views(halves), views([slope] * len(halves))
             precise = views([wide] * len(halves)) if self._low else hidden
             curved = zip(slopes, hidden, strict=True) if self._tanh and not self._low else ()
-            self._views[n] = Views(hidden, precise, slopes, [curve(*pair) for pair in curved])
+            self._views[n] = Views(hidden, precise, slopes, [bound_tanh(*pair) for pair in curved])
         return self._views[n]
 
 

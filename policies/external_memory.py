@@ -27,7 +27,7 @@ class Slots(NamedTuple):
 
     words: Tensor
     usage: Tensor
-    written: Tensor
+    write_weights: Tensor
     precedence: Tensor
     links: Tensor
 
@@ -71,31 +71,31 @@ def allocation(usage: Tensor) -> Tensor:
     return torch.zeros_like(usage).scatter(-1, order, (1 - rising) * before)
 
 
-def write(slots: Slots, heads: Heads, asked: Interface) -> Slots:
+def write(slots: Slots, heads: Heads, interface: Interface) -> Slots:
     """The slots after a core has written.
 
     ψ = Π_r (1 − f_r·wʳ_r),   u ← (u + wʷ − u∘wʷ)∘ψ,   wʷ ← gʷ·(gᵃ·a + (1 − gᵃ)·C(M, kʷ, βʷ))
     M ← M∘(1 − wʷ eᵀ) + wʷ vᵀ,   L[i, j] ← (1 − wʷ[i] − wʷ[j])·L[i, j] + wʷ[i]·p[j],   p ← (1 − Σ wʷ)·p + wʷ
     """
-    retention = (1 - asked.free.unsqueeze(-1) * heads.weights).prod(dim=1)
-    usage = (slots.usage + slots.written - slots.usage * slots.written) * retention
-    by_content = content_weights(slots.words, asked.write_key, asked.write_strength).squeeze(1)
-    gate = asked.allocation_gate
-    w = asked.write_gate * (gate * allocation(usage) + (1 - gate) * by_content)
+    retention = (1 - interface.free.unsqueeze(-1) * heads.weights).prod(dim=1)
+    usage = (slots.usage + slots.write_weights - slots.usage * slots.write_weights) * retention
+    by_content = content_weights(slots.words, interface.write_key, interface.write_strength).squeeze(1)
+    gate = interface.allocation_gate
+    w = interface.write_gate * (gate * allocation(usage) + (1 - gate) * by_content)
     one, other = w.unsqueeze(-1), w.unsqueeze(-2)
-    words = slots.words * (1 - one * asked.erase.unsqueeze(1)) + one * asked.write.unsqueeze(1)
+    words = slots.words * (1 - one * interface.erase.unsqueeze(1)) + one * interface.write.unsqueeze(1)
     links = (1 - one - other) * slots.links + one * slots.precedence.unsqueeze(-2)
     links = links * (1 - torch.eye(links.shape[-1], dtype=links.dtype, device=links.device))
     precedence = (1 - w.sum(-1, keepdim=True)) * slots.precedence + w
     return Slots(words, usage, w, precedence, links)
 
 
-def read(slots: Slots, heads: Heads, asked: Interface) -> Heads:
+def read(slots: Slots, heads: Heads, interface: Interface) -> Heads:
     """wʳ ← π₁·Lᵀwʳ + π₂·C(M, kʳ, βʳ) + π₃·L wʳ, and r = Mᵀwʳ: backwards in the order of writing, by content, and
     forwards."""
     backward, forward = heads.weights @ slots.links, heads.weights @ slots.links.transpose(-1, -2)
-    content = content_weights(slots.words, asked.read_keys, asked.read_strengths)
-    first, second, third = asked.modes.unsqueeze(-1).unbind(-2)
+    content = content_weights(slots.words, interface.read_keys, interface.read_strengths)
+    first, second, third = interface.modes.unsqueeze(-1).unbind(-2)
     weights = first * backward + second * content + third * forward
     return Heads(weights, (weights @ slots.words).flatten(1))
 
@@ -124,14 +124,14 @@ class ExternalMemory(nn.Module):
 
     def forward(self, output: Tensor, slots: Slots, heads: Heads) -> tuple[Slots, Heads]:
         """The memory and the heads after a core of this output, [n, units], has written and read."""
-        asked = self.ask(output, heads)
-        slots = write(slots, heads, asked)
-        return slots, read(slots, heads, asked)
+        interface = self.interface_of(output, heads)
+        slots = write(slots, heads, interface)
+        return slots, read(slots, heads, interface)
 
-    def ask(self, output: Tensor, heads: Heads) -> Interface:
+    def interface_of(self, output: Tensor, heads: Heads) -> Interface:
         """β = 1 + softplus; e, f, gᵃ and gʷ by the logistic function; π by softmax."""
-        asked = self.interface(torch.cat([output, heads.reads], dim=-1)).split(self._sizes, dim=-1)
-        read_keys, read_strengths, write_key, write_strength, erase, vector, *gates, modes = asked
+        parts = self.interface(torch.cat([output, heads.reads], dim=-1)).split(self._sizes, dim=-1)
+        read_keys, read_strengths, write_key, write_strength, erase, vector, *gates, modes = parts
         free, allocate, gate = map(torch.sigmoid, gates)
         return Interface(
             read_keys.view(-1, self._heads, self._word), 1 + softplus(read_strengths), write_key.unsqueeze(1),

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..envs.engine import native
 
 
-def curve(inputs: Tensor, out: Tensor) -> Callable[[], object]:
+def bound_tanh(inputs: Tensor, out: Tensor) -> Callable[[], object]:
     """A call that writes tanh of `inputs` into `out`; two tensors without gaps, of one shape, that do not overlap."""
     if inputs.device.type == "cpu" and inputs.dtype == torch.float32 and native.engine().width > 1:
         return native.bind("tanh", *(one.detach().view(-1).numpy() for one in (inputs, out)))
@@ -48,5 +48,5 @@ class _Tanh(torch.autograd.Function):
 def _tanh(rows: Tensor) -> Tensor:
     inputs = rows.contiguous()
     out = torch.empty_like(inputs)
-    curve(inputs, out)()
+    bound_tanh(inputs, out)()
     return out

@@ -2,6 +2,7 @@
 
 import pytest
 from qwop.common.errors import BadInput
+from qwop.compare.report import tables_of
 from qwop.compare.results import lines_of, milestones_of
 
 from .rows import returns, run, runner
@@ -116,3 +117,8 @@ def test_an_environment_that_is_not_imported_has_no_milestones() -> None:
 def test_a_row_without_learning_has_no_milestones() -> None:
     rows = {"learns": [run(0, log((100, 1.0, 480.0)))], "plays": [run(0)]}
     assert [one["row"] for one in milestones_of(rows)] == ["learns"]
+
+
+def test_the_values_of_the_seeds_0_1_and_so_on_stand_alone_and_others_behind_their_seed() -> None:
+    (_, _, rows) = next(tables_of([*lines_of({"in order": returns(1, 2), "later": returns(3, 4, first=5)})], []))
+    assert [row[-1] for row in rows] == ["1, 2", "5: 3, 6: 4"]

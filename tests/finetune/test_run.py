@@ -86,3 +86,12 @@ def test_taking_the_state_of_a_run_changes_nothing(name: str, tmp_path: Path, de
     for loop in (asked, left):
         run_until(loop, 6 * ITERATION)
     assert_same(asked.get_state(), left.get_state())
+
+
+def test_each_stage_draws_numbers_of_its_own(tmp_path: Path) -> None:
+    first = small_run("ppo", (Phase("alone", hours=1.0),), EnvironmentSpec("CartPole-v1"), tmp_path)._run
+    second = first.at(1, 0, first.policy)
+    numbers = [one.random() for run in (first, second) for one in (run.for_play, run.for_agent)]
+    assert len({*numbers}) == 4
+    again = first.at(1, 0, first.policy)
+    assert [again.for_play.random(), again.for_agent.random()] == numbers[2:]

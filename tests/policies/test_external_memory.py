@@ -77,7 +77,7 @@ def test_steps_are_those_of_the_paper() -> None:
             np.testing.assert_allclose(mine[0].numpy(), theirs, rtol=1e-9, atol=1e-9)
 
 
-def asked(**changed: Any) -> Interface:
+def interface(**changed: Any) -> Interface:
     """An interface of one row that writes nothing and reads by content; changed: some of its parts."""
     parts: dict[str, Any] = {
         "read_keys": torch.ones(1, 1, W), "read_strengths": torch.ones(1, 1), "write_key": torch.ones(1, 1, W),
@@ -99,34 +99,34 @@ VECTORS = torch.eye(W)
 def filled() -> tuple[Slots, Heads]:
     slots, heads = empty()
     for vector in VECTORS:
-        slots = write(slots, heads, asked(write=vector[None], write_gate=torch.ones(1, 1)))
+        slots = write(slots, heads, interface(write=vector[None], write_gate=torch.ones(1, 1)))
     return slots, heads
 
 
 def test_a_free_slot_holds_what_is_written_and_a_read_by_its_key_returns_it() -> None:
     slots, heads = filled()
     for vector in VECTORS:
-        found = read(slots, heads, asked(read_keys=vector[None, None], read_strengths=torch.full((1, 1), 100.0)))
+        found = read(slots, heads, interface(read_keys=vector[None, None], read_strengths=torch.full((1, 1), 100.0)))
         torch.testing.assert_close(found.reads[0], vector)
 
 
 def test_reads_follow_the_order_of_writing_forwards_and_backwards() -> None:
     slots, heads = filled()
-    heads = read(slots, heads, asked(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
+    heads = read(slots, heads, interface(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
     forward, backward = torch.tensor([[[0.0, 0.0, 1.0]]]), torch.tensor([[[1.0, 0.0, 0.0]]])
     for modes, expected in ((forward, 1), (forward, 2), (backward, 1), (backward, 0)):
-        heads = read(slots, heads, asked(modes=modes))
+        heads = read(slots, heads, interface(modes=modes))
         torch.testing.assert_close(heads.reads[0], VECTORS[expected])
 
 
 def test_a_closed_gate_writes_nothing_and_a_freed_slot_is_the_next_to_be_written() -> None:
     slots, heads = filled()
-    same = write(slots, heads, asked())
+    same = write(slots, heads, interface())
     assert torch.equal(same.words, slots.words)
     assert torch.equal(same.links, slots.links)
     assert torch.equal(same.precedence, slots.precedence)
-    heads = read(slots, heads, asked(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
-    freed = write(slots, heads, asked(free=torch.ones(1, 1)))
+    heads = read(slots, heads, interface(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
+    freed = write(slots, heads, interface(free=torch.ones(1, 1)))
     first = int(heads.weights.argmax())
     assert freed.usage[0, first] < 1e-3
     assert (freed.usage[0] > 0.9).sum() == 2
@@ -139,9 +139,9 @@ def test_weights_stay_within_their_bounds_and_gradients_are_finite() -> None:
     slots, heads = made.initial_slots(7), made.initial_heads(7)
     for _ in range(30):
         slots, heads = made(5 * torch.randn(7, 4, generator=random), slots, heads)
-        for one in (slots.usage, slots.written, heads.weights, slots.links, slots.precedence):
+        for one in (slots.usage, slots.write_weights, heads.weights, slots.links, slots.precedence):
             assert (one >= -1e-6).all()
-        sums = [slots.written.sum(-1), heads.weights.sum(-1), slots.links.sum(-1), slots.links.sum(-2)]
+        sums = [slots.write_weights.sum(-1), heads.weights.sum(-1), slots.links.sum(-1), slots.links.sum(-2)]
         assert all((one <= 1 + 1e-5).all() for one in [slots.usage, allocation(slots.usage).sum(-1), *sums])
     heads.reads.sum().backward()
     assert made.interface.weight.grad is not None

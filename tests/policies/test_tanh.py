@@ -5,7 +5,7 @@ import pytest
 import torch
 from qwop.envs.engine import native
 from qwop.policies.networks import Actor
-from qwop.policies.tanh import Tanh, curve
+from qwop.policies.tanh import Tanh, bound_tanh
 
 ROWS = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * 3
 
@@ -38,7 +38,7 @@ def test_without_a_library_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(native, "engine", Slow)
     out = torch.empty_like(ROWS)
-    curve(ROWS, out)()
+    bound_tanh(ROWS, out)()
     assert torch.equal(out, torch.tanh(ROWS))
 
 
