@@ -9,14 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from ..commands import finetune, pretrain
-from ..common.command import require_no_other_run, write_configuration
-from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_json
 from ..common.resume import removed_unless_begun
+from ..common.run_folder import next_command, require_no_other_run, write_configuration
 from ..datasets.embedded import CHAMPION
 from ..evaluation.evaluate import evaluate
 from ..evaluation.settings import EvaluationSettings

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
-from .checks import LONGEST_REASON, printable, quoted
-from .errors import BadInput
+from .errors import LONGEST_REASON, BadInput, printable, quoted
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_CLOSED = 2, 130, 141
 """Exit codes: an error that a person can mend, Ctrl-C, and an output that nobody reads (`| head -1`), as by SIGPIPE."""
@@ -217,3 +216,19 @@ class Deferred:
         first, self._signal = self._signal is None, number
         if self._at_once or not (first or self._patient):
             self._handlers[number](number, frame)
+
+
+def close_after_use(close: Callable[[], object], name: str) -> None:
+    """Close something that was used; if that fails, print a note that names it, once."""
+    try:
+        close()
+    except Exception as error:
+        why = f"{type(error).__name__}: {quoted(str(error).strip().partition(chr(10))[0], LONGEST_REASON)}"
+        note = printable(f"note: {name}: closing it failed ({why}); nothing that was finished is lost")
+        if note not in _noted:
+            _noted.add(note)
+            print(note, file=sys.stderr)
+
+
+_noted: set[str] = set()
+"""Notes that were printed; many games of one environment fail alike."""

@@ -1,8 +1,14 @@
-"""The error for input that the user can correct."""
+"""The error for input that the user can correct, and values in the words of a message."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+LONGEST_SHOWN = 60
+"""Characters of a wrong value that a message quotes."""
+
+LONGEST_REASON = 200
+"""Characters of another library's or an environment's error that a message quotes."""
 
 
 class BadInput(ValueError):
@@ -31,3 +37,31 @@ def naming(name: object) -> Iterator[None]:
         if re.search(rf"(^|\s){re.escape(str(name))}[:/\\]", str(error)) is None:
             error.args = (f"{name}: {error}",)
         raise
+
+
+def one_of(choices: Sequence[object]) -> str:
+    """Choices in words: 'a, b or c'."""
+    words = [quoted(one) for one in choices]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def quoted(value: object, longest: int = LONGEST_SHOWN) -> str:
+    """A value as written on the command line, in one line of limited length."""
+    if value is None:
+        text = "null"
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, float):
+        text = repr(float(value))  # NumPy's numbers, too
+    elif isinstance(value, Mapping):
+        text = "{" + ", ".join(f"{printable(str(key))}: {quoted(one)}" for key, one in value.items()) + "}"
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        text = "[" + ", ".join(map(quoted, value)) + "]"
+    else:
+        text = printable(" ".join(str(value).split()))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text with escapes for characters that a terminal would obey or could not print."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

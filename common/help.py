@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from .checks import quoted
+from .errors import quoted
 from .imports import HELP, SETTING
 from .schema import Entries, Setting, dotted, options_of, schema
 from .settings import Missing, Settings

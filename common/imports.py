@@ -12,8 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .checks import quoted
-from .errors import BadInput
+from .errors import BadInput, quoted
 
 SETTING, VARIABLE = "imports", "QWOP_IMPORTS"
 

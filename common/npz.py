@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import quoted
-from .errors import BadInput
+from .errors import BadInput, quoted
 from .reading import MEGABYTE, open_regular
 
 _BROKEN = (

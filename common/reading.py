@@ -13,8 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .checks import quoted
-from .errors import BadInput
+from .errors import BadInput, quoted
 
 MEGABYTE = 2**20
 

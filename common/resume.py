@@ -8,8 +8,7 @@ from pathlib import Path
 from gymnasium.error import Error
 from rich.console import Console
 
-from .checks import quoted
-from .errors import BadInput, EnvironmentFailed, naming
+from .errors import BadInput, EnvironmentFailed, naming, quoted
 
 LONGEST = 500
 """Characters of a setting's value in a message: two lists may differ late."""

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from .checks import one_of, quoted
-from .errors import BadInput, naming
+from .errors import BadInput, naming, one_of, quoted
 from .schema import Expected as Expected
 from .schema import Files, Output, Setting, dotted, no_such_setting, options_of, places, schema
 

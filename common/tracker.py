@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from .closing import close_after_use
+from .ends import close_after_use
 from .errors import BadInput
 from .files import write_atomic
 

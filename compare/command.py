@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import quoted
-from ..common.command import CONFIGURATION, read_own_file, require_no_other_run, to_yaml
-from ..common.command_line import command_line
+from ..common.command import read_own_file
 from ..common.cores import cores
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
+from ..common.run_folder import CONFIGURATION, command_line, require_no_other_run, to_yaml
 from ..common.schema import nearest, schema
 from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Settings
 from ..finetune.settings import FinetuneSettings

@@ -10,11 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..common.checks import quoted
-from ..common.command import REPORT
-from ..common.command_line import override
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput, naming, quoted
 from ..common.files import write_atomic
+from ..common.run_folder import REPORT, override
 from ..finetune.figures import figures_of
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of

@@ -21,8 +21,7 @@ from queue import SimpleQueue
 from threading import Event
 
 from ..commands import COMMANDS
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.files import file_name, make_missing, write_atomic
 from ..finetune.log import METRICS
 from .runs import Plain, note_of, read_note

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..commands import evaluate, finetune, pretrain
-from ..common.command import CONFIGURATION, REPORT, Command, read_settings
-from ..common.command_line import command_line
+from ..common.command import Command
 from ..common.errors import BadInput, naming
 from ..common.reading import MEGABYTE, read_json
+from ..common.run_folder import CONFIGURATION, REPORT, command_line, read_settings
 from ..common.settings import read
 from ..finetune.figures import best_policy, read_evaluation
 from ..finetune.log import METRICS, read_metrics

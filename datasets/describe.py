@@ -12,11 +12,11 @@ from typing import Annotated
 from pydantic import Field
 
 from ..common.command import Command
-from ..common.command_line import next_command
 from ..common.files import write_atomic
 from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
 from ..common.reading import MEGABYTE, read_bytes
+from ..common.run_folder import next_command
 from ..common.settings import HomePath, Settings
 from .columns import COLUMN_MEANINGS, arrow_schema
 from .folder import DESCRIPTION, EPISODES, episode_files, to_text

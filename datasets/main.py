@@ -6,12 +6,11 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 
-from ..common.checks import printable
 from ..common.command import version_line
-from ..common.command_line import override
 from ..common.ends import EXIT_BAD_INPUT
-from ..common.errors import BadInput
+from ..common.errors import BadInput, printable
 from ..common.lazy import import_quickly
+from ..common.run_folder import override
 from ..common.schema import nearest
 
 VERBS = {

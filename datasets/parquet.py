@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..common.checks import LONGEST_REASON, quoted
-from ..common.errors import BadInput
+from ..common.errors import LONGEST_REASON, BadInput, quoted
 from ..common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 from .columns import DATASET, EPISODE, FACTS, NUMBERS, arrow_schema, encoded, fields_of
 from .folder import DESCRIPTION, digest_in, digest_of, episode_number

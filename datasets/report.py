@@ -13,12 +13,12 @@ from PIL import Image
 from pydantic import Field
 
 from ..common.charts import Points, line_chart, shares_below
-from ..common.command import Command, to_yaml
-from ..common.command_line import clone_next, command_line
+from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.page import facts, origin, page, tiles
 from ..common.progress import plain_console
+from ..common.run_folder import clone_next, command_line, to_yaml
 from ..common.settings import HomePath, Settings
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.frame_rows import POSE

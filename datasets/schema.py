@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.reading import LONE_SURROGATE, whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from .columns import FACTS
 from .control import PERSON, Branch, takeovers
 from .parquet import EpisodeFile, facts_in

@@ -11,11 +11,11 @@ from typing import Annotated
 from pydantic import Field
 
 from ..common.command import Command
-from ..common.command_line import clone_next
 from ..common.cores import cores
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import NotReadNow
+from ..common.run_folder import clone_next
 from ..common.settings import HomePath, Settings
 from .columns import identity
 from .describe import CARD, card_is_true

@@ -18,8 +18,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
-from ..common.checks import LONGEST_REASON, printable, quoted
-from ..common.errors import BadInput
+from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 
 Env = gymnasium.Env[Any, Any]
 Space = gymnasium.Space[Any]

@@ -19,9 +19,8 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
-from ..common.checks import LONGEST_REASON, quoted
-from ..common.closing import close_after_use
-from ..common.errors import BadInput, EnvironmentFailed
+from ..common.ends import close_after_use
+from ..common.errors import LONGEST_REASON, BadInput, EnvironmentFailed, quoted
 from .actions import Env
 from .capabilities import Capabilities
 from .observation import STORED, problem_of, without_tensors

@@ -14,8 +14,7 @@ from typing import Any
 
 from gymnasium.envs.registration import load_env_creator
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from .registration import REGISTERED, short_id
 
 CHOICES = ("desc", "difficulty", "map_name", "mode", "obs_type", "observation", "reward", "reward_type")

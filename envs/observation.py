@@ -11,8 +11,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tu
 from gymnasium.spaces.utils import flatten, flatten_space
 from numpy.typing import NDArray
 
-from ..common.checks import LONGEST_REASON, quoted
-from ..common.errors import BadInput
+from ..common.errors import LONGEST_REASON, BadInput, quoted
 from .actions import Env, Space, action_count
 
 OBSERVATION_DTYPES = ("float32", "uint8")

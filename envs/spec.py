@@ -12,8 +12,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
-from ..common.checks import LONGEST_REASON, printable, quoted
-from ..common.errors import BadInput
+from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 from ..common.imports import without_module
 from .actions import Env, IndexedActions, Space, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..common.command_line import command_line
 from ..common.errors import BadInput
 from ..common.files import write_atomic
+from ..common.run_folder import command_line
 from .evaluate import Evaluation
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import REPORT, require_no_other_run, to_yaml, write_configuration
-from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import REPORT, command_line, next_command, require_no_other_run, to_yaml, write_configuration
 from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec

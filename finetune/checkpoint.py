@@ -20,8 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.files import atomic_file
 from ..common.reading import MEGABYTE, open_regular, parse_json
 from ..envs.qwop.saved import InMemory

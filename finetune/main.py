@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from ..common.command import require_no_other_run, write_configuration
-from ..common.command_line import command_line, next_command
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console
 from ..common.resume import kept_policy, removed_unless_begun, restoring, saying_how_to_continue
+from ..common.run_folder import command_line, next_command, require_no_other_run, write_configuration
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..datasets.reader import Dataset

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..common.charts import Band, line_chart
-from ..common.command import CONFIGURATION, REPORT
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, tiles, video
+from ..common.run_folder import CONFIGURATION, REPORT
 from .evaluation import FILM, LIKENESS
 from .experience.sequences import SOURCES
 from .figures import read_evaluation

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..common.checks import one_of, quoted
 from ..common.command import option_settings
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput, naming, one_of, quoted
 from ..common.schema import Files, schema
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName

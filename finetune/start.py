@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..common.checks import quoted
-from ..common.command import CONFIGURATION, read_settings
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput, naming, quoted
 from ..common.resume import checkpoint_to_resume, require_same, require_same_settings, restoring
+from ..common.run_folder import CONFIGURATION, read_settings
 from ..common.settings import read, to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset

@@ -19,10 +19,10 @@ import pandas as pd
 import torch
 
 from . import commands
-from .common.command import REPORT, Command, require_writable
-from .common.command_line import override
+from .common.command import Command, require_writable
 from .common.errors import BadInput
 from .common.progress import plain_console
+from .common.run_folder import REPORT, override
 from .common.schema import schema
 from .common.settings import Settings, read, to_plain
 from .datasets.reader import Dataset

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.qwop.keys_file import comment, read_game, read_lines
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console
+from ..common.run_folder import next_command
 from ..common.settings import HomePath, Settings
 from ..common.show_page import forwarding, open_page
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from ..common.command import CONFIGURATION, DATASET
 from ..common.errors import BadInput
 from ..common.files import write_atomic
+from ..common.run_folder import CONFIGURATION, DATASET
 from ..envs import web
 from ..envs.pictures import scene
 from ..policies.champion import CHAMPION, keys_path, policy_path

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from ..common.checks import quoted
+from ..common.errors import quoted
 from ..common.reading import whole_number
 from .sizes import CONVOLUTIONS, LONGEST_PERIOD, NATURE
 

@@ -13,8 +13,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from ..common.checks import LONGEST_REASON, quoted
-from ..common.errors import BadInput
+from ..common.errors import LONGEST_REASON, BadInput, quoted
 from ..common.files import named_path, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.closing import close_after_use
+from ..common.ends import close_after_use
 from ..common.errors import BadInput
 from ..envs.foreign import OWN_INFO, OwnInfo
 from ..envs.names import keys_of_decisions, outcome_name

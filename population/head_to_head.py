@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..envs.engine import batch
 from ..envs.pictures.video import write_video
 from ..envs.race.events import EVENTS, LOST, WON, weighted

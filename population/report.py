@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ..common.charts import line_chart
-from ..common.command import REPORT, to_yaml
-from ..common.command_line import command_line
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
+from ..common.run_folder import REPORT, command_line, to_yaml
 from .lineage import STYLE as TREE_STYLE
 from .lineage import agent_colour, family_tree
 from .ratings import ANCHOR

@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.checks import quoted
-from ..common.command import CONFIGURATION, read_settings, require_no_other_run, write_configuration
-from ..common.command_line import next_command
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import (
@@ -24,6 +21,7 @@ from ..common.resume import (
     restoring,
     saying_how_to_continue,
 )
+from ..common.run_folder import CONFIGURATION, next_command, read_settings, require_no_other_run, write_configuration
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
 from .training import AgentTrainer, Report, TrainingResult, TrainingTask
 

@@ -8,12 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import TaskID
 
-from ..common.command import CONFIGURATION, REPORT, require_no_other_run, to_yaml, write_configuration
-from ..common.command_line import command_line
 from ..common.errors import BadInput, EnvironmentFailed
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import CONFIGURATION, REPORT, command_line, require_no_other_run, to_yaml, write_configuration
 from ..common.settings import to_plain
 from ..common.tracker import open_tracker, require_tracker
 from ..datasets.reader import Dataset, open_dataset

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ..common.command_line import clone_next
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import clone_next
 from ..datasets.behaviour_probabilities import CLONED, floored
 from ..datasets.describe import describe
 from ..datasets.editing.new_dataset import new_folder

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from ..common.charts import Points, line_chart
-from ..common.command_line import next_command, unused
 from ..common.files import beside, write_atomic
 from ..common.page import facts, figures, origin, page, tiles
+from ..common.run_folder import next_command, unused
 from ..datasets import embedded
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec

@@ -12,11 +12,11 @@ from uuid import uuid4
 import numpy as np
 import pyarrow.parquet as pq
 
-from ..common.command_line import next_command
 from ..common.ends import Deferred
 from ..common.errors import BadInput
 from ..common.files import beside, temporary_sibling
 from ..common.folder_lock import FolderLock, claimed
+from ..common.run_folder import next_command
 from ..datasets.columns import to_parquet
 from ..datasets.folder import ASIDE, DESCRIPTION, episode_files, read_info, set_aside
 from ..datasets.parquet import EpisodeFile, naming

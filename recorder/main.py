@@ -8,12 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import CONFIGURATION, to_yaml
-from ..common.command_line import clone_next, next_command, unused
 from ..common.ends import Deferred
 from ..common.errors import BadInput
 from ..common.files import own_name, require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import CONFIGURATION, clone_next, next_command, to_yaml, unused
 from ..datasets.describe import describe
 from ..datasets.folder import ASIDE, DESCRIPTION, next_number, subfolder
 from ..datasets.writer import DatasetWriter

@@ -9,11 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..common.command import write_configuration
-from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import next_command, write_configuration
 from ..common.settings import to_plain
 from ..datasets.editing.new_dataset import require_outside
 from ..datasets.reader import open_dataset

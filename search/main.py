@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from ..common.command import require_no_other_run, write_configuration
-from ..common.command_line import next_command, unused
 from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
+from ..common.run_folder import next_command, require_no_other_run, unused, write_configuration
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset

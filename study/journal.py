@@ -10,8 +10,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.study import Study, StudyDirection
 
-from ..common.checks import quoted
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.reading import MEGABYTE, read_bytes
 from .sampler import MedianPruner, RepeatableTpe
 from .settings import MAXIMISE, MEDIAN, StudySettings

@@ -7,13 +7,19 @@ from typing import Any
 
 from rich.console import Console
 
-from ..common.command import CONFIGURATION, read_settings, require_no_other_run, write_configuration
-from ..common.command_line import override, unused
 from ..common.errors import BadInput
 from ..common.files import beside
 from ..common.folder_lock import claimed, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_same
+from ..common.run_folder import (
+    CONFIGURATION,
+    override,
+    read_settings,
+    require_no_other_run,
+    unused,
+    write_configuration,
+)
 from ..common.settings import to_plain
 from .journal import JOURNAL, open_journal
 from .report import RESULTS, STUDY, write_report

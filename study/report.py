@@ -14,9 +14,9 @@ from optuna.importance import PedAnovaImportanceEvaluator
 from optuna.study import Study
 from optuna.visualization import plot_parallel_coordinate, plot_param_importances
 
-from ..common.command import REPORT, to_yaml
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
+from ..common.run_folder import REPORT, to_yaml
 from .results import FAILED, StudyResults, TrialResult, mean, standard_error
 from .runs import CommandRun
 from .search import trial_folder

@@ -9,10 +9,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import quoted
 from ..common.command import Command
 from ..common.ends import lacks_memory
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput, naming, quoted
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, NotReadNow, read_json
 from .settings import ObjectiveSettings

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ..commands import evaluate, finetune, pretrain
-from ..common.checks import quoted
 from ..common.command import Command
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.schema import Files
 from ..common.settings import Count, OutFolder, Settings, Several
 from .seeds import MOST_RUNS, MOST_STUDIES, MOST_TRIALS

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from ...common.checks import quoted
 from ...common.command import Command
-from ...common.command_line import clone_next
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.progress import plain_console
+from ...common.run_folder import clone_next
 from ...common.settings import Expected, HomePath, OutFolder, Settings, Several, Whole
 from ...common.shared_settings import Seed
 from ..columns import identity

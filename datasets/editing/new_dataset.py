@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ...common.command_line import clone_next
 from ...common.ends import NO_ROOM
 from ...common.errors import BadInput
 from ...common.files import cannot_be_written, require_writable_folder
 from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
+from ...common.run_folder import clone_next
 from ..describe import describe
 from ..folder import ASIDE, RECORDS
 from ..reader import Dataset

@@ -7,8 +7,7 @@ from typing import Any
 
 from gymnasium.spaces import Dict
 
-from ...common.checks import LONGEST_REASON, quoted
-from ...common.errors import BadInput
+from ...common.errors import LONGEST_REASON, BadInput, quoted
 from ...envs.actions import Space
 from ..columns import COLUMN_MEANINGS
 from .table_files import UNNAMED

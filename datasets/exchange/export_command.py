@@ -9,10 +9,10 @@ from pydantic import Field
 from rich.console import Console
 
 from ...common.command import Command
-from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import atomic_file
 from ...common.progress import plain_console
+from ...common.run_folder import clone_next
 from ...common.settings import HomePath, Settings
 from ..describe import describe
 from ..editing.new_dataset import new_folder, require_outside

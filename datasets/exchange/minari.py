@@ -15,8 +15,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, quoted
-from ...common.errors import BadInput, naming
+from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
 from ...common.reading import MEGABYTE, parse_json, read_bytes
 from ...envs.actions import Space, action_at, action_count, form_names
 from ...envs.observation import plain_form, without_texts

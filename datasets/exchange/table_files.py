@@ -21,8 +21,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, quoted
-from ...common.errors import BadInput, naming
+from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
 from ...common.npz import array_names, read_arrays
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 

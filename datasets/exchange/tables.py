@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import LONGEST_REASON, printable, quoted
-from ...common.errors import BadInput, naming
+from ...common.errors import LONGEST_REASON, BadInput, naming, printable, quoted
 from ...envs.observation import wrong_number
 from ..arrays import ArrayForm
 from ..origin import Origin

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ..engine import layout as at
 from ..engine import page, play_keys, play_together
 from ..engine.interface import TRIGONOMETRIES

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.settings import NotNegative, Settings, Share
 from ...common.shared_settings import IdleFrames
 from ..engine import batch, native, new_games, workspace

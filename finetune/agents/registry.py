@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import Field, create_model
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.imports import VARIABLE, import_modules, imported
 from ...common.settings import Settings
 from .acer.settings import AcerLoopSettings, AcerSettings

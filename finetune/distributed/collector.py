@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ..experience.collector import Collector, EpisodeStats
 from ..experience.policy_snapshot import PolicySnapshot
 from ..experience.sequences import Sequences, concatenate

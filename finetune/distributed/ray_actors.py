@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.progress import plain_console
 from ..schedules.environments import PhaseEnvironments
 from .collector import ActorDied, PlayingActor

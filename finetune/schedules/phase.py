@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.schema import Entries, Expected
 from ...common.settings import LARGEST, Positive, Settings, Several, Share, plain_entries, read_entries
 from ...common.shared_settings import PolicysEnvironment

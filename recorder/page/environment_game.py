@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.control import PERSON, POLICY, Branch, mu_of
 from ...datasets.origin import NO_ORIGIN

@@ -8,8 +8,7 @@ from typing import Any
 
 from gymnasium.spaces import Discrete, MultiBinary
 
-from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, quoted
 from ...envs.actions import Env, Space, action_at, action_names, answer_of, index_of_action, taken_actions
 from .messages import MOST_KEYS
 

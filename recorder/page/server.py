@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from websockets.sync.server import ServerConnection
 
-from ...common.command_line import clone_next
 from ...common.errors import BadInput
+from ...common.run_folder import clone_next
 from ...common.show_page import forwarding, open_page
 from ...datasets.folder import episode_files
 from ...datasets.from_keys import replay_episode

@@ -186,7 +186,7 @@ def preload() -> None:
     import torch._dynamo  # imported by the first optimiser
     import torch.utils.tensorboard
     from qwop.commands import COMMANDS
-    from qwop.common.command_line import command_line
+    from qwop.common.run_folder import command_line
     from qwop.datasets.main import VERBS
     from qwop.envs import replay
     from qwop.envs.pictures.player import player

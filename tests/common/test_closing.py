@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from qwop.common.closing import close_after_use
+from qwop.common.ends import close_after_use
 from qwop.common.tracker import open_tracker
 
 

@@ -10,10 +10,10 @@ import pytest
 from omegaconf import OmegaConf
 from pydantic import Field
 from qwop.commands import finetune
-from qwop.common.command import Command, require_no_other_run, to_yaml, write_configuration
-from qwop.common.command_line import command_line
+from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.reading import parse_yaml
+from qwop.common.run_folder import command_line, require_no_other_run, to_yaml, write_configuration
 from qwop.common.settings import Count, HomePath, OutFolder, Positive, Settings, Several, read
 from qwop.finetune.agents.ppo.settings import PpoSettings
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from qwop.commands import finetune
 from qwop.common.command import Command
-from qwop.common.command_line import command_line
+from qwop.common.run_folder import command_line
 from qwop.common.settings import Settings, Several
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import gymnasium
 import pytest
 from qwop.common import imports
-from qwop.common.command_line import next_command
 from qwop.common.errors import BadInput
 from qwop.common.imports import import_asked, imported, without_module
+from qwop.common.run_folder import next_command
 from qwop.envs.spec import EnvironmentSpec
 
 MODULE = """

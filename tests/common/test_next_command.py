@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from qwop.commands import evaluate, finetune, play, pretrain, watch
 from qwop.common.command import Command
-from qwop.common.command_line import clone_next, next_command
+from qwop.common.run_folder import clone_next, next_command
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.main import main as dataset

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.common.command import write_configuration
 from qwop.common.errors import BadInput
+from qwop.common.run_folder import write_configuration
 from qwop.common.settings import read, to_plain
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings

@@ -1,20 +1,74 @@
-"""Command lines that reproduce given settings, for reports, and that name the next step."""
+"""What a run leaves in its folder: its settings, and the command lines that reproduce them and name the next step."""
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
 
-from .files import own_name
+from .errors import BadInput, quoted
+from .files import own_name, write_atomic
 from .imports import SETTING, imported
+from .reading import MEGABYTE, parse_yaml, read_text
 from .schema import Files, dotted, schema
-from .settings import Settings
+from .settings import Settings, to_plain
+
+CONFIGURATION = "config.yaml"
+"""Name of the file of a run's settings in its folder."""
+
+DATASET = "dataset.json"
+"""Name of the file that describes a dataset in its folder."""
+
+REPORT = "report.html"
+"""Name of the page that reports a run, in its folder."""
 
 _PLAIN = re.compile(r"(?!(true|false|null|nan|inf)$)[A-Za-z][\w./-]*$", re.IGNORECASE)
 """A name that is read as it stands within brackets."""
+
+
+def write_configuration(settings: Settings, out: Path) -> Path:
+    """Make a run's folder and write the resolved settings into it; BadInput if those of another command are there."""
+    require_no_other_run(out, type(settings))
+    write_atomic(out / CONFIGURATION, to_yaml(settings))
+    return out
+
+
+def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[str] = ()) -> None:
+    """Raise BadInput for a folder with another content than a run of this command: a dataset; another configuration,
+    which sets what `settings` lacks; or none, and a report or another of the files that the command `writes`."""
+    if (out / DATASET).exists():
+        raise BadInput(f"out={out}: holds a dataset; give out= another folder")
+    if not (out / CONFIGURATION).exists():
+        if there := [name for name in (*writes, REPORT) if os.path.lexists(out / name)]:
+            raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")
+        return
+    before = read_settings(out / CONFIGURATION)
+    if foreign := [name for name, value in before.items() if value is not None and name not in settings.model_fields]:
+        raise BadInput(
+            f"out={out}: holds the run of another command, whose {CONFIGURATION} sets {quoted(foreign[0])}; "
+            "give out= another folder"
+        )
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the settings that a run was started with, as plain data; BadInput for any other file."""
+    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
+
+
+def to_yaml(settings: Settings) -> str:
+    """The resolved settings as YAML."""
+    import yaml
+    from omegaconf._utils import get_omega_conf_dumper  # quotes texts that its loader would take for numbers
+
+    dumper, plain = get_omega_conf_dumper(), to_plain(settings)
+    return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False))
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
