@@ -107,7 +107,7 @@ def commands_of(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[s
             raise BadInput(f"{name}: {quoted(unknown[0])} is unknown; expected command, settings and seeds")
         seeds, settings = row.get("seeds", seeds), row.get("settings", {})
         *before, last = [one] if isinstance(one := row.get("command", "qwop-finetune"), str) else one
-        row = [*before, shlex.join([*shlex.split(last), *(override(key, value) for key, value in settings.items())])]
+        row = [*before, " ".join([last, *(shlex.quote(override(key, value)) for key, value in settings.items())])]
     lines = [*row] if isinstance(row, Sequence) and not isinstance(row, str) else [row]
     numbers = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     if not lines or not all(isinstance(line, str) and line for line in lines):

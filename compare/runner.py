@@ -94,7 +94,7 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
     that other commands made.
     """
     for job in jobs:
-        if (before := read_note(job.folder)) and before["row"] != [*job.row]:
+        if (before := read_note(job.folder)) and [*map(shlex.split, before["row"])] != [*map(shlex.split, job.row)]:
             raise BadInput(f"{job.folder}: was made by {'; '.join(before['row'])}; give out= another folder")
     mine: list[int | None] = [*os.sched_getaffinity(0)] if hasattr(os, "sched_getaffinity") else [None]
     cores: SimpleQueue[int | None] = SimpleQueue()

@@ -69,6 +69,14 @@ def test_rows_are_run_and_compared(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "made/more-0.json").read_text())["done"]) == 1
 
 
+def test_a_row_with_seeds_of_its_own_has_the_runs_that_it_had_without(runs_folder: Path, tmp_path: Path) -> None:
+    line = f"python -c 'import shutil, sys; shutil.copytree(\"{runs_folder}/fast-0\", sys.argv[1])' {{run}}"
+    first = compare({"fast": line}, seeds=1, out=tmp_path)
+    for row in ({"command": line, "seeds": [0]}, {"command": [line], "seeds": 1}):
+        again = compare({"fast": row}, out=tmp_path)
+        assert again.results == first.results
+
+
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
