@@ -73,16 +73,6 @@ def test_another_class_under_the_same_id_is_another_environment(counted: Make) -
     assert counted(limit=None).open().default_limit == 5_000
 
 
-@pytest.mark.parametrize("id", ["CartPole-v1", "Blackjack-v1", "QWOP-v1", "QWOPRace-v1"])
-def test_the_record_says_what_the_environments_have(id: str) -> None:
-    opened = Environment.open(id)
-    games = make_vector(opened.spec, 2)
-    assert ObservationSpec.of(games.single_observation_space, id) == opened.observation
-    assert games.single_action_space == spaces.Discrete(opened.actions)
-    assert opened.has_games is id.startswith("QWOP")
-    assert (opened.action_names is None) or len(opened.action_names) == opened.actions
-
-
 def test_an_environment_that_is_not_there_cannot_be_opened() -> None:
     with pytest.raises(BadInput, match="environment Unheard-v0: "):
         Environment.open("Unheard-v0")

@@ -37,14 +37,15 @@ def actions_of(start: str, held: list[tuple[int, int]]) -> NDArray[np.int64]:
 
 
 def assert_four_ways_agree(actions: NDArray[np.int64], cut: int) -> Replay:
-    """`replay`, the environment, a row of the batch, and the environment resumed from its state at frame `cut`."""
+    """`replay`, the environment by decisions and by keys, a row of the batch, and the environment resumed at `cut`."""
     game = replay(ACTION_KEYS[actions])
-    alone, resumed = QWOPEnv(frames_per_step=1), QWOPEnv(frames_per_step=1)
+    alone, by_keys, resumed = (QWOPEnv(frames_per_step=1) for _ in range(3))
     beside = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=1)
     alone.reset()
+    by_keys.reset()
     beside.reset()
     last = len(game.states) - 1
-    playing = [alone]
+    playing = [alone, by_keys]
     for frame in range(last):
         if frame == cut:
             resumed.reset()
@@ -52,7 +53,8 @@ def assert_four_ways_agree(actions: NDArray[np.int64], cut: int) -> Replay:
             playing.append(resumed)
         seen = observe(game.states[frame + 1])
         for env in playing:
-            observation, _, terminated, _, _ = env.step(actions[frame])
+            step = env.advance(int(ACTION_KEYS[actions[frame]])) if env is by_keys else env.step(actions[frame])
+            observation, _, terminated, _, _ = step
             np.testing.assert_array_equal(env.state, game.states[frame + 1])
             np.testing.assert_array_equal(env.events, game.events[frame + 1])
             np.testing.assert_array_equal(observation, seen)

@@ -30,86 +30,13 @@ def actions_of(game: int) -> Any:
     return np.repeat(np.random.default_rng(game).integers(0, 11, 400), 5)
 
 
-def statistics_alone(game: int, decisions: int) -> list[tuple[int, float]]:
-    """Length and return of every episode that ends in so many decisions of a single environment."""
-    env = QWOPEnv(**TASK)
-    env.reset(seed=game)
-    ended, length, total = [], 0, 0.0
-    for action in actions_of(game)[:decisions]:
-        _, reward, terminated, truncated, _ = env.step(action)
-        length, total = length + 1, total + reward
-        if terminated or truncated:
-            ended.append((length, total))
-            env.reset()
-            length, total = 0, 0.0
-    return ended
-
-
-@pytest.mark.parametrize("mode", AutoresetMode)
-def test_recorded_statistics_are_those_of_single_environments(mode: AutoresetMode) -> None:
-    env = wrappers.RecordEpisodeStatistics(batch(mode.value), buffer_length=1000)
-    assert env.metadata["autoreset_mode"] is mode
-    env.reset(seed=0)
-    decided = np.zeros(GAMES, dtype=int)
-    over = np.zeros(GAMES, dtype=bool)
-    ended: list[list[tuple[int, float]]] = [[] for _ in range(GAMES)]
-    for _ in range(250):
-        if mode is AutoresetMode.DISABLED and over.any():
-            env.reset(options={"reset_mask": over})
-            over = np.zeros(GAMES, dtype=bool)
-        chosen = [actions_of(game)[decided[game]] for game in range(GAMES)]
-        _, _, terminated, truncated, infos = env.step(np.array(chosen))
-        decided += ~over if mode is AutoresetMode.NEXT_STEP else 1
-        over = terminated | truncated
-        for game in np.flatnonzero(over):
-            ended[game].append((int(infos["episode"]["l"][game]), float(infos["episode"]["r"][game])))
-    for game in range(GAMES):
-        np.testing.assert_allclose(ended[game], statistics_alone(game, decided[game]), rtol=1e-12)
-    assert sum(map(len, ended)) > 3 * GAMES
-
-
-def test_the_next_step_begins_the_next_game_as_a_reset_does() -> None:
-    env, alone = batch(), QWOPEnv(**TASK)
-    env.reset(seed=0)
-    alone.reset(seed=0)
-    over = False
-    for action in actions_of(0)[:200]:
-        observations, rewards, terminated, truncated, infos = env.step(np.full(GAMES, action))
-        if over:
-            observation, info = alone.reset()
-            assert (rewards[0], terminated[0], truncated[0]) == (0.0, False, False)
-        else:
-            observation, reward, *ends, info = alone.step(action)
-            assert (rewards[0], terminated[0], truncated[0]) == (reward, *ends)
-        over = bool(terminated[0] or truncated[0])
-        np.testing.assert_array_equal(observations[0], observation)
-        assert infos["frames"][0] == info["frames"]
-        assert infos["clock"][0] == info["clock"]
-        assert "final_obs" not in infos
-
-
-def test_without_autoreset_a_game_that_ended_must_be_reset() -> None:
-    env = QWOPVectorEnv(2, autoreset_mode="Disabled", frames_per_step=60)
-    env.reset(seed=0)
-    for _ in range(10):
-        _, _, terminated, _, _ = env.step(np.array([2, 10]))
-        if terminated.any():
-            break
-    assert terminated.tolist() == [True, False]
-    before = env.states
-    with pytest.raises(gymnasium.error.ResetNeeded, match=r"environments \[0\] have ended"):
-        env.step(np.array([2, 10]))
-    env.reset(options={"reset_mask": terminated})
-    np.testing.assert_array_equal(env.states[1], before[1])
-    env.step(np.array([2, 10]))
-
-
-def test_an_unknown_autoreset_mode_is_told_in_one_line() -> None:
+def test_an_unknown_autoreset_mode_is_one_line() -> None:
     with pytest.raises(BadInput, match="autoreset_mode='later': expected one of NextStep, SameStep, Disabled"):
         batch("later")
 
 
 WRAPPERS: list[Callable[[Vector], Vector]] = [
+    wrappers.RecordEpisodeStatistics,
     wrappers.NormalizeObservation,
     wrappers.NormalizeReward,
     lambda env: wrappers.ClipReward(env, -1, 1),
@@ -130,13 +57,12 @@ def test_gymnasiums_vector_wrappers_work(wrap: Callable[[Vector], Vector]) -> No
         assert np.isfinite(rewards).all()
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_tensors_come_out_of_numpy_to_torch(mode: str) -> None:
+def test_tensors_come_out_of_numpy_to_torch() -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("array_api_compat", reason="gymnasium[torch] is not installed")
     from gymnasium.wrappers.vector import NumpyToTorch
 
-    env = NumpyToTorch(batch(mode))
+    env = NumpyToTorch(batch("SameStep"))
     observations, infos = env.reset(seed=0)
     assert observations.dtype == torch.float32
     ended = 0
@@ -147,11 +73,12 @@ def test_tensors_come_out_of_numpy_to_torch(mode: str) -> None:
     assert ended
 
 
-@pytest.mark.parametrize("frames", [1, 2, 3, 4])
-def test_pictures_are_shown_as_fast_as_decisions_are_made(frames: int) -> None:
-    single = gymnasium.make("qwop/QWOP-v1", frames_per_step=frames, render_mode="rgb_array")
-    many = gymnasium.make_vec("qwop/QWOP-v1", num_envs=2, frames_per_step=frames, render_mode="rgb_array")
-    assert single.metadata["render_fps"] == many.metadata["render_fps"] == 30 / frames
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_gymnasium_knows_the_mode_and_the_pace(mode: AutoresetMode) -> None:
+    env = batch(mode.value)
+    assert env.metadata["autoreset_mode"] is mode
+    single = gymnasium.make("qwop/QWOP-v1", **TASK)
+    assert single.metadata["render_fps"] == env.metadata["render_fps"] == 5
 
 
 def played_on(env: Any, actions: Any) -> list[Any]:
@@ -230,12 +157,6 @@ def test_a_window_without_pygame_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(__import__("sys").modules, "pygame", None)
     with pytest.raises(gymnasium.error.DependencyNotInstalled, match=r"pip install 'qwop\[window\]'"):
         gymnasium.make("qwop/QWOP-v1", render_mode="human")
-
-
-@pytest.mark.parametrize("make", [QWOPEnv, lambda **given: QWOPVectorEnv(2, **given)])
-def test_an_unknown_render_mode_is_told_in_one_line(make: Callable[..., Any]) -> None:
-    with pytest.raises(BadInput, match=r"render_mode='ansi': expected one of .*rgb_array"):
-        make(render_mode="ansi")
 
 
 def test_a_click_on_the_windows_cross_ends_the_game(headless: Any) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -80,11 +79,6 @@ def test_a_joint_turns_with_its_two_bodies() -> None:
         if joint in ends:
             a, b = ends[joint]
             assert moved[a] < 0 < moved[b]
-
-
-def test_tables_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected"):
-        observe(np.zeros((3, 12, 6)))
 
 
 def test_the_bent_knee_is_the_smaller_of_two() -> None:
@@ -194,37 +188,21 @@ def test_a_game_without_its_hidden_numbers_is_seen_by_its_71_alone(observation: 
 
 @pytest.mark.parametrize("lag", [0, 1])
 @pytest.mark.parametrize("observation", ["full", "contact"])
-def test_more_numbers_are_the_same_in_one_game_in_many_and_replayed(observation: str, lag: int) -> None:
-    actions = np.random.default_rng(lag).integers(0, 11, (60, 3))
-    settings = {
-        "observation": observation,
-        "observation_lag": lag,
-        "reward": "race",
-        "shaping": 0.5,
-        "frames_per_step": 2,
-    }
-    vector = gymnasium.make_vec("QWOP-v1", num_envs=3, autoreset_mode="SameStep", **settings)
-    first, _ = vector.reset(seed=0)
-    assert vector.single_observation_space.shape == ({"full": 94, "contact": 112}[observation],)
-    env = QWOPEnv(**settings)
-    np.testing.assert_array_equal(env.reset()[0], first[0])
+def test_more_numbers_are_the_same_played_and_replayed(observation: str, lag: int) -> None:
+    env = QWOPEnv(observation=observation, observation_lag=lag, frames_per_step=2)
+    first, _ = env.reset()
     if lag:
-        np.testing.assert_array_equal(first[0], observe_start(observation))
+        np.testing.assert_array_equal(first, observe_start(observation))
     keys: list[int] = []
-    for row in actions:
-        seen, rewards, ended, _, infos = vector.step(row)
-        mine, reward, terminated, _, info = env.step(row[0])
-        keys += [int(ACTION_KEYS[row[0]])] * info["frames"]
+    for action in np.random.default_rng(lag).integers(0, 11, 60):
+        seen, _, terminated, _, info = env.step(action)
+        keys += [int(ACTION_KEYS[action])] * info["frames"]
         game = replay(np.array(keys, np.uint8))
         at = len(keys) - lag
         assert game.hidden is not None
-        replayed = observe_as(observation, game.states[at], game.events[at], game.hidden[at])
-        np.testing.assert_array_equal(mine, replayed)
-        np.testing.assert_array_equal(infos["final_obs"][0] if ended[0] else seen[0], mine)
-        assert (rewards[0], ended[0]) == (reward, terminated)
+        np.testing.assert_array_equal(seen, observe_as(observation, game.states[at], game.events[at], game.hidden[at]))
         if terminated:
             break
-    vector.close()
 
 
 @pytest.fixture(scope="module")

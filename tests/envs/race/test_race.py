@@ -167,24 +167,6 @@ def test_touchdowns_are_counted_once_and_the_other_foot_alternates() -> None:
     assert found == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
-@pytest.mark.parametrize("as_keys", [False, True])
-def test_a_saved_batch_goes_on_as_if_it_had_never_stopped(mode: str, as_keys: bool) -> None:
-    task: dict[str, Any] = {"max_idle_frames": 20, "autoreset_mode": mode}
-    env, other = QWOPRaceVectorEnv(4, **task), QWOPRaceVectorEnv(4, **task)
-    env.reset(seed=1)
-    for actions in random_actions(4, 30):
-        env.step(actions)
-    state = env.get_state()
-    if as_keys:
-        del state["rows"]  # as in a file
-    other.reset(seed=9)
-    assert np.array_equal(other.set_state(state), env._observations())
-    for actions in random_actions(4, 80, seed=2):
-        for mine, theirs in zip(env.step(actions)[:4], other.step(actions)[:4], strict=True):
-            assert np.array_equal(mine, theirs)
-
-
 def test_one_named_runner_begins_its_race_anew_and_leaves_the_others() -> None:
     env = QWOPRaceVectorEnv(4)
     first, _ = env.reset(seed=0)

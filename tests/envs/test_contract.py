@@ -1,0 +1,291 @@
+"""What all games of the project do alike: a row of many is a game alone, states go on to the bit, misuse is refused."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
+from gymnasium.spaces import Discrete
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from qwop.common.errors import BadInput
+from qwop.envs.names import OUTCOMES
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.vector import make_vector
+
+MODES = ("NextStep", "SameStep", "Disabled")
+
+
+@dataclass(frozen=True)
+class Game:
+    """An environment with settings. held: decisions for which the random actions are held; more: of the vector."""
+
+    id: str
+    task: dict[str, Any] = field(default_factory=dict)
+    held: int = 4
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(self.id, self.task)
+
+    def many(self, count: int, mode: str = "SameStep") -> Any:
+        if mode == "SameStep":
+            return make_vector(self.spec, count, **self.more)
+        return gymnasium.make_vec(self.id, num_envs=count, autoreset_mode=mode, **self.task)
+
+    def actions(self, steps: int, count: int, seed: int = 0) -> NDArray[np.int64]:
+        """Random actions [steps, count], each held for a while."""
+        drawn = np.random.default_rng(seed).integers(0, self.spec.open().actions, (-(-steps // self.held), count))
+        return drawn.repeat(self.held, axis=0)[:steps]
+
+
+GAMES = {
+    "numbers": Game("QWOP-v1", {"max_idle_frames": 9, "delay": 0.4, "time_limit": 2.0}),
+    "lagging": Game("QWOP-v1", {"observation": "full", "observation_lag": 1, "reward": "race", "time_limit": 2.0}),
+    "pixels": Game("QWOP-v1", {"observation": "pixels", "size": 40, "stack": 2, "colour": True, "max_idle_frames": 9,
+                               "time_limit": 2.0}),
+    "race": Game("QWOPRace-v1", {"observation": "contact", "max_idle_frames": 9, "time_limit": 2.0}),
+    "breakout": Game("ALE/Breakout-v5", {"size": 36}, 1),
+    "cart pole": Game("CartPole-v1", held=1),
+}  # fmt: skip
+OURS = ("numbers", "lagging", "pixels", "race")
+CONSOLE = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
+
+
+def each(*names: str) -> Any:
+    """Parametrises a test by games."""
+    rows = [pytest.param(GAMES[name], id=name, marks=CONSOLE if name == "breakout" else ()) for name in names]
+    return pytest.mark.parametrize("game", rows)
+
+
+def assert_same(one: Any, two: Any) -> None:
+    """Equal to the bit, in mappings and sequences too."""
+    if isinstance(one, dict):
+        assert one.keys() == two.keys()
+        for name in one:
+            assert_same(one[name], two[name])
+    elif isinstance(one, tuple | list):
+        for a, b in zip(one, two, strict=True):
+            assert_same(a, b)
+    else:
+        np.testing.assert_array_equal(one, two)
+
+
+def games_alone(game: Game, mode: str, seed: int, actions: NDArray[np.int64]) -> Iterator[list[Any]]:
+    """What single environments give for rows of actions [steps, n]: the first observation and info of each, then of
+    each step observation, reward, ends, info, and the last observation of a game that another follows at once."""
+    envs = [game.spec.make() for _ in actions[0]]
+    yield [env.reset(seed=seed + row) for row, env in enumerate(envs)]
+    over = [False] * len(envs)
+    for chosen in actions.tolist():
+        steps: list[Any] = []
+        for row, env in enumerate(envs):
+            if over[row]:
+                seen, info = env.reset()
+                steps.append((seen, 0.0, False, False, info, None))
+                over[row] = False
+                continue
+            seen, reward, terminated, truncated, info = env.step(chosen[row])
+            final, over[row] = None, mode == "NextStep" and (terminated or truncated)
+            if mode == "SameStep" and (terminated or truncated):
+                final, (seen, _) = seen, env.reset()
+            steps.append((seen, reward, terminated, truncated, info, final))
+        yield steps
+
+
+def assert_info(infos: dict[str, Any], row: int, info: dict[str, Any]) -> None:
+    for name, value in info.items():
+        if name in infos:
+            assert infos[name][row] == (OUTCOMES.index(value) if name == "outcome" else value), name
+
+
+def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, steps: int) -> int:
+    """How many games ended."""
+    actions, ends = game.actions(steps, count, seed), 0
+    games, alone = game.many(count, mode), games_alone(game, mode, seed, actions)
+    observations, infos = games.reset(seed=seed)
+    given_before, copies = [observations], [observations.copy()]
+    for row, (seen, info) in enumerate(next(alone)):
+        np.testing.assert_array_equal(observations[row], seen)
+        assert_info(infos, row, info)
+    for chosen, expected in zip(actions, alone, strict=True):
+        observations, rewards, terminated, truncated, infos = games.step(chosen)
+        given_before.append(observations)
+        copies.append(observations.copy())
+        for row, (seen, *step, info, final) in enumerate(expected):
+            np.testing.assert_array_equal(observations[row], seen)
+            assert [rewards[row], terminated[row], truncated[row]] == step
+            assert game.id == "CartPole-v1" or info.keys() <= infos.keys()
+            assert_info(infos, row, info)
+            assert (final is not None) == bool(infos.get("_final_obs", np.zeros(count))[row])
+            if final is not None:
+                np.testing.assert_array_equal(infos["final_obs"][row], final)
+                assert_info(infos["final_info"], row, info)
+            ends += step[1] or step[2]
+    assert_same(given_before, copies)  # nothing writes into what was given before
+    games.close()
+    return ends
+
+
+TASKS = st.fixed_dictionaries({
+    "frames_per_step": st.integers(1, 8), "reward": st.sampled_from(["speed", "shaped", "race"]),
+    "observation": st.sampled_from(["features", "full", "contact"]), "observation_lag": st.integers(0, 1),
+    "max_idle_frames": st.sampled_from([0, 7]), "time_limit": st.sampled_from([1.5, 120.0]),
+    "delay": st.sampled_from([0.0, 0.4]),
+})  # fmt: skip
+
+
+@given(task=TASKS, seed=st.integers(0, 1000), count=st.integers(1, 4), mode=st.sampled_from(MODES[:2]))
+@settings(max_examples=25, deadline=None)
+def test_a_batch_of_qwop_is_as_many_games_alone(task: dict[str, Any], seed: int, count: int, mode: str) -> None:
+    assert_rows_are_games_alone(Game("QWOP-v1", task), mode, seed, count, steps=60)
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_pictures_of_a_batch_are_those_of_games_alone(mode: str) -> None:
+    assert assert_rows_are_games_alone(GAMES["pixels"], mode, seed=5, count=3, steps=50) >= 3
+
+
+def test_rows_of_other_packages_games_are_games_alone() -> None:
+    assert assert_rows_are_games_alone(GAMES["cart pole"], "SameStep", seed=2, count=3, steps=60) >= 3
+
+
+@pytest.mark.needs(module="ale_py")
+@pytest.mark.needs(module="cv2")
+@pytest.mark.parametrize(
+    ("id", "task"),
+    [("ALE/Pong-v5", {}), ("ALE/Breakout-v5", {}), ("ALE/Freeway-v5", {"frameskip": 2, "size": 42, "stack": 2}),
+     ("ALE/SpaceInvaders-v5", {"repeat_action_probability": 0.25, "full_action_space": True})],
+)  # fmt: skip
+def test_ataris_games_of_a_vector_are_games_alone(id: str, task: dict[str, Any]) -> None:
+    assert_rows_are_games_alone(Game(id, task, 1), "SameStep", seed=3, count=1, steps=60)
+
+
+@each(*OURS, "cart pole")
+def test_the_record_has_the_spaces_of_the_games(game: Game) -> None:
+    opened, games = game.spec.open(), game.many(4)
+    assert ObservationSpec.of(games.single_observation_space, game.id) == opened.observation
+    assert games.single_action_space == Discrete(opened.actions)
+    assert opened.has_games is (game.id != "CartPole-v1")
+    assert (opened.action_names is None) or len(opened.action_names) == opened.actions
+    assert games.reset(seed=0)[0] in games.observation_space
+
+
+@pytest.mark.parametrize("as_keys", [False, True])
+@pytest.mark.parametrize("mode", MODES[:2])
+@each(*OURS)
+def test_saved_games_go_on_to_the_bit(game: Game, mode: str, as_keys: bool) -> None:
+    one, other = game.many(4, mode), game.many(4, mode)
+    one.reset(seed=1)
+    for row in game.actions(25, 4):
+        one.step(row)
+    seen = one.reset(options={"reset_mask": np.array([True, True, False, False])})[0]
+    seen = one.step(np.full(4, 3))[0]
+    state = one.get_state()
+    if as_keys:
+        del state["rows"]  # as in a file
+    actions = game.actions(40, 4, seed=2)
+    expected = [one.step(row) for row in actions]
+    other.reset(seed=9)
+    other.step(np.full(4, 5))
+    np.testing.assert_array_equal(other.set_state(state), seen)
+    assert_same([other.step(row) for row in actions], expected)
+
+
+@each("numbers", "pixels", "race", "breakout", "cart pole")
+def test_a_reset_mask_begins_some_games_and_leaves_the_others(game: Game) -> None:
+    games, others, actions = game.many(4), game.many(4), game.actions(8, 4)
+    first, _ = games.reset(seed=5)
+    others.reset(seed=5)
+    played = [games.step(row)[:4] for row in actions]
+    assert_same([others.step(row)[:4] for row in actions], played)
+    mask = np.array([True, True, False, False])
+    seen, infos = games.reset(seed=[5, 6, None, None], options={"reset_mask": mask})
+    np.testing.assert_array_equal(seen, np.concatenate([first[:2], played[-1][0][2:]]))
+    assert all((infos[name] == mask).all() for name in infos if name.startswith("_"))
+    for row, before in zip(actions, played, strict=True):
+        for new, old, other in zip(games.step(row)[:4], before, others.step(row)[:4], strict=True):
+            np.testing.assert_array_equal(new, np.concatenate([old[:2], other[2:]]))
+
+
+@each(*OURS)
+def test_without_autoreset_a_game_that_ended_must_be_reset(game: Game) -> None:
+    games = game.many(2, "Disabled")
+    with pytest.raises(ResetNeeded, match=r"no (game|race) has begun"):
+        games.step(np.zeros(2, int))
+    games.reset(seed=0)
+    ends = np.zeros(2, bool)
+    while not ends.any():
+        _, _, terminated, truncated, _ = games.step(np.array([10, 10]))
+        ends = terminated | truncated
+    before = games.states
+    with pytest.raises(ResetNeeded, match=r"(environments|races) \[0.* have ended"):
+        games.step(np.array([10, 10]))
+    np.testing.assert_array_equal(games.states, before)
+    games.reset(options={"reset_mask": ends})
+    games.step(np.array([10, 10]))
+
+
+@each("numbers", "race", "breakout")
+def test_games_that_have_not_begun_or_are_closed_say_so(game: Game) -> None:
+    games = game.many(2)
+    nobody = {"reset_mask": np.zeros(2, np.bool_)}
+    with pytest.raises(ResetNeeded, match="no game has begun"):
+        games.reset(options=nobody)
+    first, _ = games.reset(seed=0)
+    np.testing.assert_array_equal(games.reset(options=nobody)[0], first)
+    games.close()
+    games.close()
+    uses = [games.reset, lambda: games.step(np.zeros(2, int))]
+    if game.id != "QWOPRace-v1":
+        alone = game.spec.make()
+        alone.reset(seed=0)
+        alone.close()
+        uses += [alone.reset, lambda: alone.step(0)]
+    for use in uses:
+        with pytest.raises(ClosedEnvironmentError):
+            use()
+
+
+WRONG_ACTIONS: list[Any] = [
+    0, None, "0000", [0, 0, 0], [0, 0, 0, 0, 0], [[0, 0, 0, 0]], [0, 0, 0, 11], [0, 0, 0, -1], [0, 0, 0, None],
+    [0, 0, [0], 0], [0.0] * 4, [float("nan")] * 4, [True] * 4, ["0"] * 4, np.zeros((4, 1), int), np.zeros(0, int),
+    np.zeros(4), np.full(4, 2**63, np.uint64), np.zeros(4, bool), np.zeros(4, "datetime64[s]"), {},
+]  # fmt: skip
+WRONG_SEEDS: list[Any] = [
+    -1, 1.5, "1", [1], float("nan"), (1, 2), True, False, [1, 2, 3, -1], [1, 2, 3, "4"], [1, 2, 3, 4.5], "1234",
+    [1, 2, 3, True], [False, None, None, None], np.array([True] * 4), np.True_,
+]  # fmt: skip
+WRONG_OPTIONS: list[Any] = [
+    "all", 3, [True], {"reset_mask": [1, 0, 1, 0]}, {"reset_mask": [True]}, {"reset_mask": "abcd"},
+    {"reset_mask": np.ones((4, 1), bool)},
+]  # fmt: skip
+
+
+@each("numbers", "race")
+def test_what_no_batch_takes_is_refused_and_changes_nothing(game: Game) -> None:
+    games, others = game.many(4), game.many(4)
+    games.reset(seed=0)
+    others.reset(seed=0)
+    for actions in WRONG_ACTIONS:
+        with pytest.raises(InvalidAction, match="whole numbers"):
+            games.step(actions)
+    for seed in WRONG_SEEDS:
+        with pytest.raises(ValueError, match="seed"):
+            games.reset(seed=seed)
+    for options in WRONG_OPTIONS:
+        with pytest.raises(ValueError, match=r"options|reset_mask"):
+            games.reset(options=options)
+    assert_same(games.step(np.array([0, 3, 6, 10])), others.step(np.array([0, 3, 6, 10])))
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 2.0, 1.5, "2", None, np.True_, [2]], ids=str)
+@each("numbers", "race", "breakout", "cart pole")
+def test_a_number_of_games_that_is_none_is_refused(game: Game, count: Any) -> None:
+    with pytest.raises(BadInput, match=r"num_envs=.*: expected a whole number, at least 1"):
+        game.many(count)
