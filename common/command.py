@@ -7,7 +7,7 @@ options that are files of `conf/`, and its grammar reads all values but texts; p
 import copy
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,9 +22,9 @@ from .imports import import_asked
 from .lazy import import_quickly
 from .reading import MEGABYTE, parse_yaml, read_text
 from .run_folder import to_yaml
-from .schema import Files, Output, Setting, dotted, nearest, options_of, schema
+from .schema import Files, Output, Setting, nearest, options_of, schema
 from .settings import Missing, NoSuchSetting, Settings, read
-from .words import DELETED, Word, merge, unquoted, value_of
+from .words import merge, put, unquoted, value_of
 
 S = TypeVar("S", bound=Settings)
 
@@ -35,9 +35,6 @@ OWN_FILE = (".yaml", ".yml")
 """Endings of a path that is given for an option."""
 
 HELP, VERSION, PRINT = ("--help", "-h"), "--version", "--config"
-
-SIGNS = ("", "+", "++", "~")
-"""In front of a setting: what Hydra's grammar adds or deletes."""
 
 
 class Command(Generic[S]):
@@ -119,21 +116,19 @@ class Command(Generic[S]):
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
-        options, settings = self._sort(import_asked(words))
-        node: dict[str, Any] = {}
-        line = {one.name: one.value for one in settings}
+        typed = [_setting_of(word) for word in import_asked(words)]
+        options = {name: unquoted(value) for name, value, _ in typed if name in self.groups}
+        settings = [one for one in typed if one[0] not in self.groups]
+        line, node = {name: value for name, value, _ in settings}, dict[str, Any]()
         for name, group in self.groups.items():
-            if options.get(name, "") is None and not group.of(Files):
-                choices = f"choose one of {', '.join(options_of(group))}, such as {name}={group.option({})}"
-                raise BadInput(f"{name} is not set: {choices}")
             option = options[name] if name in options else self.settings.default_option(name, node, line)
             if option is not None:
                 merge(node, self._option(group, option))
                 self.settings.complete_option(node, line)
             elif group.of(Files) and (of := next((one for one in line if one.startswith(f"{name}.")), "")):
                 raise BadInput(f"{of}={quoted(line[of])}: no {name} is chosen that it could change")
-        values = [(one.name, one.put(self.settings, node)) for one in settings]
-        self.settings.complete(node, [(name, value) for name, value in values if value is not DELETED], options)
+        values = [(name, put(self.settings, node, name, value, new=is_new)) for name, value, is_new in settings]
+        self.settings.complete(node, values, options)
         return self.settings.with_options(node)
 
     @property
@@ -141,24 +136,6 @@ class Command(Generic[S]):
         """The settings that are chosen among options."""
         every, leaders = schema(self.settings).items(), self.settings.leaders
         return {name: one for name, one in every if (one.options and name not in leaders) or one.of(Files) is not None}
-
-    def _sort(self, words: Sequence[str]) -> "tuple[dict[str, str | None], list[Word]]":
-        """The options of groups, and the other settings."""
-        options: dict[str, str | None] = {}
-        settings = []
-        for word in words:
-            place, equals, value = word.partition("=")
-            name = place.lstrip("+~")
-            sign = place[: len(place) - len(name)]
-            valid = sign in SIGNS and (equals or sign == "~")
-            if not valid or not name or name.startswith("-") or ".." in f".{name}.":
-                what = quoted(word) or "an empty argument"
-                raise BadInput(f"{what}: expected setting=value; --help shows the settings")
-            if name in self.groups:
-                options[name] = None if sign == "~" or value == "null" else unquoted(value)
-            else:
-                settings.append(Word(name, value, sign[:1]))
-        return options, settings
 
     def _option(self, group: Setting, option: str) -> dict[str, Any]:
         """The settings of a group's option, which may be a file of the user's own."""
@@ -180,6 +157,15 @@ class Command(Generic[S]):
             return error
         leader = self.settings.leaders.get(group, group)
         return BadInput(f"{error.place}: a setting of {leader}={one_of(owners)}, which is not chosen")
+
+
+def _setting_of(word: str) -> tuple[str, str, bool]:
+    """Name and value of `name=value`, and whether a + in front, as Hydra's grammar has it, says that it is new."""
+    place, equals, value = word.partition("=")
+    name = place.removeprefix("+").removeprefix("+")
+    if not equals or not name or name[0] in "+-~" or ".." in f".{name}.":
+        raise BadInput(f"{quoted(word) or 'an empty argument'}: expected setting=value; --help shows the settings")
+    return name, value, name != place
 
 
 def read_own_file(setting: str, path: str, expected: str) -> dict[str, Any]:
@@ -242,18 +228,9 @@ def run_script(program: str, main: Callable[[], None], needs: Sequence[str], ext
 
 def require_writable(settings: Settings) -> None:
     """Raise BadInput unless the command can write its folders."""
-    for place, folder in _outputs(settings):
-        require_writable_folder(Path(folder), place)
-
-
-def _outputs(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
-    """The folders that the command writes: the setting's place, and the folder."""
     for name, one in schema(type(settings)).items():
-        value = getattr(settings, name)
-        if isinstance(value, Settings):
-            yield from _outputs(value, dotted(place, name))
-        elif one.of(Output) and value is not None:
-            yield dotted(place, name), value
+        if one.of(Output) and (folder := getattr(settings, name)) is not None:
+            require_writable_folder(Path(folder), name)
 
 
 def version_line() -> str:

@@ -91,7 +91,7 @@ class Settings(BaseModel):
         """Complete the settings of an option, in place. line: settings as they are typed."""
 
     @classmethod
-    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
         """Complete what a command line gives, in place. line: its settings, which are in it; options: of its groups."""
 
     @classmethod

@@ -4,52 +4,31 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .errors import BadInput
 from .reading import parse_yaml
 from .schema import Entries, Setting, places, schema
 from .settings import NoSuchSetting
-
-DELETED = object()
 
 MOST_BRACKETS = 200
 """Brackets of a value that is read as JSON; what is nested far deeper could not be printed in a message."""
 
 
-class Word(NamedTuple):
-    """A setting of a command line: `name=value`, `+name=value` or `~name`, with its sign."""
+def put(cls: type[BaseModel], node: dict[str, Any], name: str, text: str, *, new: bool) -> Any:
+    """Put the value that a person typed into plain data, and return it. new: an entry may have any name.
 
-    name: str
-    value: str
-    sign: str
-
-    def put(self, cls: type[BaseModel], node: dict[str, Any]) -> Any:
-        """Put the value into plain data, or delete the setting there; return the value."""
-        *above, last = self.name.split(".")
-        try:
-            setting = _setting_at(cls, [*above, last], node, new=self.sign != "")
-            inside = node
-            for part in above:
-                if not isinstance(inside.get(part), dict):
-                    inside[part] = {}
-                inside = inside[part]
-            if self.sign != "~":
-                value = value_of(self.value, setting)
-                merge(inside, {last: value})
-                return value
-            if last not in inside and self.name not in [*places(cls, node)]:
-                raise LookupError(last)
-        except LookupError:
-            raise NoSuchSetting(self.name, [*places(cls, node)]) from None
-        group = _setting_at(cls, above, node, new=True) if above else None
-        is_tag = group is not None and group.tag == last
-        if is_tag or (setting is not None and setting.within({}) and not setting.optional):
-            raise BadInput(f"{self.name} is needed, and so are its settings: leave ~{self.name} out")
-        inside.pop(last, None)
-        return DELETED
+    NoSuchSetting for a name that is none.
+    """
+    try:
+        value = inside = value_of(text, _setting_at(cls, name.split("."), node, new=new))
+    except LookupError:
+        raise NoSuchSetting(name, [*places(cls, node)]) from None
+    for part in reversed(name.split(".")):
+        inside = {part: inside}
+    merge(node, inside)
+    return value
 
 
 def _setting_at(cls: type[BaseModel], parts: list[str], node: Any, *, new: bool) -> Setting | None:

@@ -39,7 +39,7 @@ class CompareSettings(Settings):
     """The rows of the command line, by name: folders of finished runs (a list, or a pattern), or a command line."""
 
     @classmethod
-    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
         names = [*schema(cls)]
         rows = {name: node.pop(name) for name in [*node] if name not in names}
         for name in rows:

@@ -161,7 +161,7 @@ class FinetuneSettings(Settings):
             schedule.update(settings)
 
     @classmethod
-    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str | None]) -> None:
+    def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
         """Give the algorithm what the schedule sets for it, and phases what the options that they name set. The line's
         settings of the algorithm and its loop hold in every phase whose algorithm has them."""
         schedule, own = node.get("schedule"), "algorithm" not in options
