@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..common.errors import BadInput, naming, quoted
+from ..common.errors import BadInput, quoted
 from ..common.files import write_atomic
 from ..common.run_folder import REPORT, override
 from ..finetune.figures import figures_of
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of
-from .runner import jobs_of, require_commands, run_missing
+from .runner import jobs_of, run_missing
 from .runs import Plain, Run, read_row
 
 Row = str | Sequence[str] | Mapping[str, Any]
@@ -63,9 +63,6 @@ def compare(
         folder = Path(temporary if out is None else out)
         lines_of_rows = {name: commands_of(name, row, seeds) for name, row in rows.items()}
         jobs_of_rows = jobs_of({name: row for name, row in lines_of_rows.items() if _is_command(row[0][0])}, folder)
-        for name, every in jobs_of_rows.items():
-            with naming(name):
-                require_commands(every)
         failures = run_missing([job for every in jobs_of_rows.values() for job in every], jobs)
         places = {name: lines for name, (lines, _) in lines_of_rows.items()}
         places |= {

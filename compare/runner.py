@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from threading import Event
 
 from ..commands import COMMANDS
-from ..common.errors import BadInput, quoted
+from ..common.errors import BadInput, naming, quoted
 from ..common.files import file_name, make_missing, write_atomic
 from ..finetune.log import METRICS
 from .runs import Plain, note_of, read_note
@@ -44,7 +44,7 @@ class Job:
 
 
 def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) -> dict[str, list[Job]]:
-    """The runs of each row, from its command lines and seeds.
+    """The runs of each row, from its command lines and seeds; BadInput for a wrong command line, before any is run.
 
     In a command line {seed}, {run} (the run's folder), {out} and the names of rows above are replaced: these by the
     folder of their run with this seed, or of their first run.
@@ -60,31 +60,28 @@ def jobs_of(rows: Mapping[str, tuple[Sequence[str], Sequence[int]]], out: Path) 
             }
             folder = out / f"{file_name(row)}-{seed}"
             names = {**above, "seed": seed, "run": folder, "out": out}
-            commands = tuple(tuple(_words(line, {name: str(one) for name, one in names.items()})) for line in lines)
+            with naming(row):
+                commands = tuple(_words(line, {name: str(one) for name, one in names.items()}) for line in lines)
             after = frozenset(one for name, one in above.items() if f"{{{name}}}" in " ".join(lines))
             jobs_of_rows[row].append(Job(seed, folder, tuple(lines), commands, after))
     return jobs_of_rows
 
 
-def require_commands(jobs: Sequence[Job]) -> None:
-    """Raise BadInput for a command line that is wrong, before anything is run."""
-    for program, *words in (words for job in jobs for words in job.commands):
-        if program in COMMANDS:
-            COMMANDS[program].read(words)
-        elif program not in ("python", "qwop-dataset"):
-            raise BadInput(f"{quoted(program)}: no such command; expected one of {', '.join(COMMANDS)}")
-
-
-def _words(line: str, names: Mapping[str, str]) -> list[str]:
+def _words(line: str, names: Mapping[str, str]) -> tuple[str, ...]:
     try:
-        words = [
+        program, *words = (
             re.sub(r"\{([\w.-]+)\}", lambda match: names.get(match[1], match[0]), word) for word in shlex.split(line)
-        ]
+        )
     except ValueError as error:
         raise BadInput(f"{line}: {error}") from None
     names_of_line = {word.partition("=")[0] for word in words}
-    own = {"seed": names["seed"], "out": names["run"]} if words[0] in GIVEN else {}
-    return [*words, *(f"{name}={value}" for name, value in own.items() if name not in names_of_line)]
+    own = {"seed": names["seed"], "out": names["run"]} if program in GIVEN else {}
+    words += [f"{name}={value}" for name, value in own.items() if name not in names_of_line]
+    if program in COMMANDS:
+        COMMANDS[program].read(words)
+    elif program not in ("python", "qwop-dataset"):
+        raise BadInput(f"{quoted(program)}: no such command; expected one of {', '.join(COMMANDS)}")
+    return program, *words
 
 
 def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:

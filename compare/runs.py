@@ -39,7 +39,6 @@ class Run:
     seed: int
     environment: str
     figures: Mapping[str, Mapping[str, Any]]
-    settings: Plain
     command: str
     decisions: int = 0
     is_best: bool = False
@@ -100,7 +99,7 @@ def read_run(folder: Path) -> Run:
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(
-        folder, note.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures, settings,
+        folder, note.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures,
         "\n".join(note.get("row", [line])), last.get("decisions", log[-1]["decisions"] if log else 0), is_best, log,
         note.get("done", ()),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from qwop.compare.runs import Run
 
 def run(seed: int, log: list[dict[str, Any]] | None = None, environment: str = "CartPole-v1", **greedy: Any) -> Run:
     figures = {"greedy": {"mean_return": 0.0, **greedy}}
-    return Run(Path(f"run-{seed}"), seed, environment, figures, {}, "qwop-finetune", log=log or [])
+    return Run(Path(f"run-{seed}"), seed, environment, figures, "qwop-finetune", log=log or [])
 
 
 def runner(seed: int, share: float, seconds: float | None, log: list[dict[str, Any]] | None = None) -> Run:

@@ -44,20 +44,20 @@ def jobs(out: str = "out", seeds: int = 2, **rows: str | list[str]) -> list[Job]
 
 
 def test_names_in_braces_are_replaced_and_settings_in_braces_stay() -> None:
-    line = "qwop-finetune policy={base}/policy.safetensors demonstrations={out}/games 'a={reward: race}' b={x}"
-    _, _, first, second = jobs(base="qwop-finetune seed=7", row=line)
+    line = "qwop-evaluate policy={base}/policy.safetensors original.folder={out}/{x} 'environment={reward: shaped}'"
+    _, _, first, second = jobs(base="qwop-pretrain seed=7", row=line)
     assert first.commands == (
-        ("qwop-finetune", "policy=out/base-0/policy.safetensors", "demonstrations=out/games", "a={reward: race}",
-         "b={x}", "seed=0", "out=out/row-0"),
+        ("qwop-evaluate", "policy=out/base-0/policy.safetensors", "original.folder=out/{x}",
+         "environment={reward: shaped}", "seed=0", "out=out/row-0"),
     )  # fmt: skip
     assert second.commands[0][1] == "policy=out/base-1/policy.safetensors"
     assert second.after == {Path("out/base-1")}
 
 
 def test_a_seed_or_folder_of_the_rows_own_stays() -> None:
-    (job, _) = jobs(row=["qwop-finetune seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
+    (job, _) = jobs(row=["qwop-pretrain seed=1{seed} out={run}/tuned", "qwop-dataset describe data/me"])
     assert job.commands == (
-        ("qwop-finetune", "seed=10", "out=out/row-0/tuned"), ("qwop-dataset", "describe", "data/me"),
+        ("qwop-pretrain", "seed=10", "out=out/row-0/tuned"), ("qwop-dataset", "describe", "data/me"),
     )  # fmt: skip
 
 
