@@ -24,8 +24,7 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.population.head_to_head import play_head_to_head
-from qwop.population.ratings import Ratings
-from qwop.population.record import Record
+from qwop.population.ratings import Ratings, Record
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],

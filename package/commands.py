@@ -149,7 +149,7 @@ play: Command[Any] = Command(
 population: Command[Any] = Command(
     "population",
     "qwop.population.settings:PopulationSettings",
-    "qwop.population.main:run",
+    "qwop.population.run:run",
     about="Train a population of agents that race each other and evolve: better agents are copied, with small changes "
     "of their hyper-parameters and internal rewards.",
     examples=[

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
-from .ratings import Ratings, opponent_probabilities
-from .record import Record, compare_scores
+from .ratings import Ratings, Record, compare_scores, opponent_probabilities
 from .rewards import initial_rewards
 from .settings import PopulationSettings
-from .training import AgentTrainer, Report, RivalState, TrainingResult, TrainingTask
-from .workers import Workers
+from .training import AgentTrainer, Report, RivalState, TrainingResult, TrainingTask, Workers
 
 FINISHED = 1000.0
 """Score of a finish in 0 s, for comparing runs: each second subtracts 1, and games without a finish score their

@@ -9,8 +9,6 @@ from ..common.charts import line_chart
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page, video
 from ..common.run_folder import REPORT, command_line, to_yaml
-from .lineage import STYLE as TREE_STYLE
-from .lineage import agent_colour, family_tree
 from .ratings import ANCHOR
 from .settings import PopulationSettings
 
@@ -56,7 +54,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Rows, evaluat
             if names := _varied(rows, group):
                 parts += [f"<h2>{heading}</h2>", _note(about), _grid([_chart(rows, one, group) for one in names])]
     parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
-    return write_atomic(folder / REPORT, page(f"qwop-population: {folder}", "".join(parts), TREE_STYLE))
+    return write_atomic(folder / REPORT, page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
 def _summary(settings: PopulationSettings, rows: Rows) -> str:
@@ -146,3 +144,68 @@ def _evaluation(evaluation: Row) -> str:
         lines.insert(0, f"points won in the races of the {len(finals)} highest rated agents among themselves: {shares}")
     body = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<h2>The best after round {evaluation['round']}: agent {evaluation['agent']}</h2><ul>{body}</ul>"
+
+
+WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 1060, 22, 76, 20, 26, 28
+
+STYLE = """
+svg.tree { min-width: 870px; } svg.tree line { stroke-width: 4; } svg.tree .copy { stroke-width: 1.4; }
+"""
+"""Style of the tree in a page. On a phone it scrolls, so that its text stays at 11 pixels."""
+
+
+def agent_colour(number: int, count: int) -> str:
+    """Return the colour of an agent and its descendants."""
+    return f"hsl({round(360 * number / count)}, 62%, {(38, 52)[number % 2]}%)"
+
+
+def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Draw the agents as lines over rounds, from the rows of a history.
+
+    Each line has the colour of the initial agent that its weights descend from. If an agent copied another, an arrow
+    leads from the other's line to its own.
+    """
+    count, last = len(rows[0]["agents"]), max(int(rows[-1]["round"]), 1)
+    height = TOP + count * ROW + BOTTOM
+
+    def across(round: float) -> float:
+        return LEFT + round / last * (WIDTH - LEFT - RIGHT)
+
+    def down(number: int) -> float:
+        return TOP + (number + 0.5) * ROW
+
+    parts = [f'<svg class="tree" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="family tree">']
+    founders = list(range(count))
+    since = [0] * count
+    arrows = []
+
+    def draw(number: int, until: int) -> None:
+        colour = agent_colour(founders[number], count)
+        parts.append(
+            f'<line x1="{across(since[number]):.1f}" x2="{across(until):.1f}" y1="{down(number):.1f}" '
+            f'y2="{down(number):.1f}" stroke="{colour}"><title>agent {number}, descended from agent {founders[number]}'
+            f", rounds {since[number]} to {until}</title></line>"
+        )
+
+    for row in rows:
+        for child, parent in row["copies"]:
+            draw(child, row["round"])
+            founders[child], since[child] = founders[parent], row["round"]
+            x, start, end = across(row["round"]), down(parent), down(child)
+            tip = 5 if end > start else -5
+            colour = agent_colour(founders[parent], count)
+            arrows.append(
+                f'<line class="copy" x1="{x:.1f}" x2="{x:.1f}" y1="{start:.1f}" y2="{end:.1f}" stroke="{colour}"/>'
+                f'<path d="M{x - 4:.1f},{end - tip:.1f} h8 L{x:.1f},{end:.1f} Z" fill="{colour}">'
+                f"<title>round {row['round']}: agent {child} copies agent {parent}</title></path>"
+            )
+    for number in range(count):
+        draw(number, last)
+    parts += arrows
+    for number in range(count):
+        parts.append(f'<text x="{LEFT - 8}" y="{down(number) + 4:.1f}" text-anchor="end">agent {number}</text>')
+    for part in range(5):
+        round_ = last * part / 4
+        parts.append(f'<text x="{across(round_):.1f}" y="{height - 10}" text-anchor="middle">{round_:.0f}</text>')
+    parts.append(f'<text x="{LEFT}" y="14" class="title">{escape("who copied whom, by round")}</text>')
+    return "".join([*parts, "</svg>"])

@@ -1,4 +1,4 @@
-"""One run of `qwop-population`: the population, and the files in its folder."""
+"""`qwop-population`: agents that race each other, learn and evolve, and the files in the run's folder."""
 
 import json
 import time
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common.errors import BadInput, quoted
 from ..common.files import write_atomic
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import (
     checkpoint_to_resume,
@@ -37,8 +38,7 @@ from .population import Population, Round
 from .report import FILM, sentences, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
-from .training import AgentTrainer, Report
-from .workers import Distributed, Workers
+from .training import AgentTrainer, Distributed, Report, Workers
 
 MAY_DIFFER = (
     "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
@@ -276,6 +276,12 @@ class Run:
 
     def _report(self, evaluation: Mapping[str, Any] | None = None) -> Path:
         return write_report(self._out, self._settings, self._history.rows, evaluation)
+
+
+def run(settings: PopulationSettings) -> None:
+    """Train and evolve the population; write policies, checkpoints, history, report and evaluation to `out`."""
+    with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):
+        Run(settings).run()
 
 
 def resumable_checkpoint(

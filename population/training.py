@@ -1,4 +1,4 @@
-"""One agent's training in a round: play, learn, return the results."""
+"""The training of agents in a round: play, learn, return the results; here, or by workers in other processes."""
 
 import copy
 import time
@@ -11,13 +11,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
+from ..common.errors import BadInput, quoted
 from ..common.settings import Settings
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.agents.agent import LiveLearner
 from ..finetune.checkpoint import is_finite
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
+from ..finetune.distributed.ray_actors import RayEngine
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..finetune.log import mean_figures
@@ -271,3 +273,49 @@ def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:
     if environment.capabilities.group == 1:
         return np.zeros_like(RaceTask().weights)
     return np.array(RaceTask(**environment.settings).weights)
+
+
+class Distributed:
+    """Runs tasks on trainers in other processes, each with one task at a time.
+
+    A result depends only on its task, so any worker can run it. If a worker dies, its replacement repeats the task with
+    the same result; `replaced` counts replacements.
+    """
+
+    def __init__(self, engine: RayEngine, count: int, *arguments: object) -> None:
+        self.replaced = 0
+        self._engine, self._arguments = engine, arguments
+        self._idle = [self._launch() for _ in range(count)]
+
+    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
+        """`AgentTrainer.run_tasks` in parallel."""
+        waiting, results = list(tasks), {}
+        deaths = dict.fromkeys(tasks, 0)
+        under_way: dict[object, tuple[int, object]] = {}
+        while waiting or under_way:
+            while waiting and self._idle:
+                number, worker = waiting.pop(0), self._idle.pop()
+                under_way[self._engine.ask(worker, "train", tasks[number])] = number, worker
+            handle = self._engine.first_done(list(under_way))
+            number, worker = under_way.pop(handle)
+            try:
+                results[number] = self._engine.result(handle)
+                report(number)
+            except ActorDied as death:
+                deaths[number] += 1
+                if deaths[number] == MOST_DEATHS:
+                    raise BadInput(
+                        f"distributed: the worker of agent {number} died {MOST_DEATHS} times in a row "
+                        f"({quoted(str(death), 200)}); resume=true continues from the last checkpoint"
+                    ) from None
+                self.replaced += 1
+                waiting.insert(0, number)
+                worker = self._launch()
+            self._idle.append(worker)
+        return {number: results[number] for number in tasks}
+
+    def _launch(self) -> object:
+        return self._engine.launch(AgentTrainer, *self._arguments)
+
+
+Workers = AgentTrainer | Distributed

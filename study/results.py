@@ -9,8 +9,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from .seeds import fresh_seed, search_seed
-from .settings import StudySettings
+from .settings import StudySettings, fresh_seed, search_seed
 from .space import Parameter, Values, in_words
 
 COMPLETE, PRUNED, FAILED, RUNNING = "complete", "pruned", "failed", "running"

@@ -4,8 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from qwop.population.ratings import ANCHOR, Ratings, fit_ratings, match_weights, opponent_probabilities, win_probability
-from qwop.population.record import Record, compare_scores
+from qwop.population.ratings import (
+    ANCHOR,
+    Ratings,
+    Record,
+    compare_scores,
+    fit_ratings,
+    match_weights,
+    opponent_probabilities,
+    win_probability,
+)
 
 
 def test_ratings_rise_for_winners_and_fall_for_losers() -> None:

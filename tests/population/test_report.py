@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from qwop.population.lineage import agent_colour, family_tree
-from qwop.population.report import write_report
+from qwop.population.report import agent_colour, family_tree, write_report
 from qwop.population.settings import EvolutionSettings, PopulationSettings
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from qwop.common.errors import BadInput
 from qwop.finetune.distributed.collector import ActorDied
-from qwop.population.workers import Distributed
+from qwop.population.training import Distributed
 
 
 class Engine:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from qwop.study.results import StudyResults, TrialResult, mean, standard_error
 from qwop.study.runs import RunFailed
-from qwop.study.seeds import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, fresh_seed, search_seed
+from qwop.study.settings import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, fresh_seed, search_seed
 
 Make = Callable[..., Any]
 
