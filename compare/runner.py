@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -117,7 +116,7 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
                     )
                     running.append(process)
                     if stopped.is_set():
-                        process.send_signal(signal.SIGINT)
+                        process.terminate()
                     if core is not None:
                         os.sched_setaffinity(process.pid, {core})
                     code = process.wait()
@@ -141,7 +140,7 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
         for process in running:
-            process.send_signal(signal.SIGINT)  # a training leaves a checkpoint
+            process.terminate()  # a training leaves a checkpoint
         pool.shutdown()
 
 

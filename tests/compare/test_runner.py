@@ -124,8 +124,10 @@ with one_line_end("compare"):
 
 
 def test_an_interrupted_comparison_ends_its_runs_and_goes_on_when_it_is_repeated() -> None:
+    """A shell's background job and its runs ignore Ctrl-C's signal."""
     Path("pace").write_text("60")
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, text=True)
+    background = ["sh", "-c", 'trap "" INT; exec "$0" "$@"']
+    process = subprocess.Popen([*background, sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, text=True)
     while not Path("out/row-0/began").exists():
         assert process.poll() is None
         time.sleep(0.05)
