@@ -24,8 +24,7 @@ from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.recorder.page.environment_game import Coach, EnvironmentGame
-from qwop.recorder.page.environment_play import EnvironmentPlay
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame, EnvironmentPlay
 from qwop.recorder.page.environment_source import coached_games
 from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings

@@ -1,6 +1,6 @@
 """Shared control of an episode: who acted in each decision, and the episode that it branched off from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +71,19 @@ def check_actors(actors: NDArray[np.int8], steps: int) -> None:
         )
 
 
-def mu_of(actors: NDArray[np.int8], made: "Episode") -> dict[str, Any]:
-    """Fields that name the origin of μ of the episode `made`, of a person's own: of the policy's decisions it is
-    recorded."""
-    if (actors == POLICY).all():
-        return {"mu_kind": RECORDED, "mu_epsilon": None}
-    return {"mu_kind": made.mu_kind if (actors == PERSON).all() else MIXED}
+def coached(
+    episode: "Episode", actors: NDArray[np.int8], drawn_with: Sequence[NDArray[np.float32]], **more: Any
+) -> "Episode":
+    """The episode of shared control, from one whose decisions all count as the person's.
+
+    actors: int8 [T]. drawn_with: μ of each decision of the policy, [A]. more: further fields of `Episode`.
+    """
+    own, behaviour = actors == POLICY, episode.behaviour_probabilities.copy()
+    if own.any():
+        behaviour[own] = drawn_with
+        mu = {"mu_kind": RECORDED, "mu_epsilon": None} if own.all() else {"mu_kind": MIXED}
+        more = {"behaviour_probabilities": behaviour, **mu, **more}
+    return replace(episode, actors=actors, **more)
 
 
 def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:

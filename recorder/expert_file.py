@@ -1,6 +1,6 @@
 """Reading of the expert files of stable-baselines, in which the published recordings come.
 
-Such a file is an .npz with one row per decision, episode after episode: `obs` [n, *shape], `actions` [n] or [n, 1],
+Such a file is an .npz with one row per decision, episode after episode: `obs` [n, 71], `actions` [n] or [n, 1],
 `rewards` [n], `episode_starts` bool [n], and `episode_returns`, one per episode. The observation after an episode's
 last action is missing.
 """
@@ -23,8 +23,8 @@ ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 
 EXPECTED = "expected an expert file of stable-baselines (.npz), such as a published recording"
 
-LARGEST, MOST_ROWS = 256 * MEGABYTE, 400_000
-"""Bytes and rows of a recording, at most; the published ones have a few megabytes."""
+LARGEST = 256 * MEGABYTE
+"""Bytes of a recording, at most; the published ones have a few megabytes."""
 
 RETURN_TOLERANCE = 1e-3
 """Largest difference between the sum of a game's rewards and its return, summed in another order and precision."""
@@ -34,8 +34,8 @@ RETURN_TOLERANCE = 1e-3
 class ExpertFile:
     """An expert file of n decisions.
 
-    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 features in published recordings.
-    actions: int16 [n]. rewards: float64 [n]. games: rows of each game.
+    name: of the file. digest: of its arrays. observations: float64 [n, 71]. actions: int16 [n]. rewards: float64 [n].
+    games: rows of each game.
     """
 
     name: str
@@ -46,38 +46,27 @@ class ExpertFile:
     games: tuple[slice, ...]
 
 
-def read_expert_file(path: Path, shape: tuple[int, ...] = (len(FEATURES),), actions: int = len(ACTIONS)) -> ExpertFile:
-    """Read an expert file; BadInput for a faulty one. Never unpickles anything.
-
-    shape: of an observation. actions: their number. The defaults are those of published recordings.
-    """
+def read_expert_file(path: Path) -> ExpertFile:
+    """Read an expert file; BadInput for a faulty one. Never unpickles anything."""
     arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
     with naming(path):
-        return _checked(path.name, arrays, shape, actions)
+        return _checked(path.name, arrays)
 
 
-def _checked(name: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], count: int) -> ExpertFile:
-    if arrays["obs"].ndim and len(arrays["obs"]) > MOST_ROWS:
-        raise BadInput(f"{len(arrays['obs']):,} rows, expected at most {MOST_ROWS:,}")
-    observations = _floats("obs", arrays["obs"], (None, *shape))
+def _checked(name: str, arrays: dict[str, NDArray[Any]]) -> ExpertFile:
+    observations = _require("obs", arrays["obs"], (None, len(FEATURES))).astype(np.float64)
     rows = len(observations)
-    actions = arrays["actions"]
-    if actions.shape not in ((rows,), (rows, 1)):
-        raise BadInput(f"actions have shape {list(actions.shape)}, expected [{rows}] or [{rows}, 1]")
-    actions = actions.reshape(rows)
-    if actions.dtype.kind not in "iu":
-        raise BadInput(f"actions are {actions.dtype}, expected whole numbers")
-    if ((actions < 0) | (actions >= count)).any():
-        raise BadInput(f"actions from {actions.min()} to {actions.max()}, expected 0 … {count - 1}")
-    rewards = _floats("rewards", arrays["rewards"], (rows,))
-    starts = arrays["episode_starts"]
-    if starts.shape != (rows,) or starts.dtype != np.bool_:
-        raise BadInput(f"episode_starts are {starts.dtype} {list(starts.shape)}, expected bool [{rows}]")
+    actions = arrays["actions"][:, 0] if arrays["actions"].shape[1:] == (1,) else arrays["actions"]
+    actions = _require("actions", actions, (rows,), "iu")
+    if ((actions < 0) | (actions >= len(ACTIONS))).any():
+        raise BadInput(f"actions from {actions.min()} to {actions.max()}, expected 0 … {len(ACTIONS) - 1}")
+    rewards = _require("rewards", arrays["rewards"], (rows,)).astype(np.float64)
+    starts = _require("episode_starts", arrays["episode_starts"], (rows,), "b")
     if not starts[0]:
         raise BadInput("episode_starts does not begin with a start")
     bounds = [*np.flatnonzero(starts).tolist(), rows]
     games = tuple(slice(start, end) for start, end in pairwise(bounds))
-    returns = _floats("episode_returns", arrays["episode_returns"], (len(games),))
+    returns = _require("episode_returns", arrays["episode_returns"], (len(games),))
     for number, game in enumerate(games):
         total = rewards[game].sum()
         if abs(total - returns[number]) > RETURN_TOLERANCE * max(1.0, abs(total)):
@@ -91,14 +80,14 @@ def _checked(name: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...],
     return ExpertFile(name, digest.hexdigest()[:12], observations, actions.astype(np.int16), rewards, games)
 
 
-def _floats(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    fits = array.ndim == len(shape) and all(
-        size in (None, length) for size, length in zip(shape, array.shape, strict=False)
-    )
-    if not fits or array.size == 0 or array.dtype.kind not in "fiu":
+def _require(name: str, array: NDArray[Any], shape: tuple[int | None, ...], kinds: str = "fiu") -> NDArray[Any]:
+    """The array, which has numbers of these kinds of NumPy's; BadInput for another one."""
+    sizes = zip(shape, array.shape, strict=False)
+    fits = array.ndim == len(shape) and all(size in (None, length) for size, length in sizes)
+    if not fits or array.size == 0 or array.dtype.kind not in kinds:
         expected = ", ".join("n" if size is None else str(size) for size in shape)
-        raise BadInput(f"{name} are {array.dtype} {list(array.shape)}, expected numbers [{expected}]")
-    numbers = array.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        raise BadInput(f"{name} hold NaN or infinity in row {np.argwhere(~np.isfinite(numbers))[0][0]}")
-    return numbers
+        what = {"iu": "whole numbers", "b": "bool"}.get(kinds, "numbers")
+        raise BadInput(f"{name} are {array.dtype} {list(array.shape)}, expected {what} [{expected}]")
+    if not np.isfinite(array).all():
+        raise BadInput(f"{name} hold NaN or infinity in row {np.argwhere(~np.isfinite(array))[0][0]}")
+    return array

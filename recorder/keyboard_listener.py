@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,14 +11,6 @@ from ..common.errors import BadInput
 from ..envs.names import KEY_BITS
 
 ALTERNATIVE = "or play on the page in your browser, which needs none of this: source=page"
-
-PLACES: Mapping[str, Mapping[int, str]] = {
-    "linux": {24: "q", 25: "w", 27: "r", 32: "o", 33: "p"},
-    "darwin": {12: "q", 13: "w", 15: "r", 31: "o", 35: "p"},
-    "win32": {ord(letter.upper()): letter for letter in "qwrop"},
-}
-"""Keys of the game and of restarting by their place, for keyboards without Latin letters: X11's key codes, and the
-virtual key codes of macOS and Windows."""
 
 _READY_WITHIN = 5.0
 """Seconds that pynput may take to start."""
@@ -35,38 +27,31 @@ class HeldKeys:
 
     def __init__(self) -> None:
         self.presses = 0
-        self._down: dict[object, str] = {}
+        self._down: set[str] = set()
         self._tapped = 0
         self._others: list[str] = []
         self._lock = threading.Lock()
 
-    def press(self, name: str, place: int | None = None) -> None:
-        """Handle a press event, which may be a repeat. place: code of the key's place on the keyboard, if known."""
+    def press(self, name: str) -> None:
+        """Handle a press event, which may be a repeat."""
         with self._lock:
-            if name and self._held(name, place) is None:
-                self._down[name if place is None else place] = name
+            if name and name not in self._down:
+                self._down.add(name)
                 self.presses += 1
                 self._tapped |= KEY_BITS.get(name, 0)
                 if name not in KEY_BITS:
                     self._others.append(name)
 
-    def release(self, name: str, place: int | None = None) -> None:
-        """Handle a release event. The name may be another one than at the press, with Ctrl or in another layout."""
+    def release(self, name: str) -> None:
+        """Handle a release event."""
         with self._lock:
-            self._down.pop(self._held(name, place), None)
-
-    def _held(self, name: str, place: int | None) -> object:
-        """The held entry of a key: by its place, or by its name where one of the two events has no place."""
-        if place in self._down:
-            return place
-        same = (entry for entry, other in self._down.items() if other == name and (place is None or entry == name))
-        return next(same, None)
+            self._down.discard(name)
 
     def next_frame(self) -> int:
         """Take the keys of the next frame: those held, and those pressed since the last call."""
         with self._lock:
             keys, self._tapped = self._tapped, 0
-            for name in self._down.values():
+            for name in self._down:
                 keys |= KEY_BITS.get(name, 0)
         return keys
 
@@ -87,10 +72,9 @@ class HeldKeys:
 def listening() -> Iterator[HeldKeys]:
     """Context in which the keys held on the keyboard are tracked. BadInput if it is impossible to listen."""
     keyboard = _pynput_keyboard(sys.platform, os.environ)
-    keys, place_of = HeldKeys(), _places(sys.platform)
+    keys = HeldKeys()
     listener = keyboard.Listener(
-        on_press=_callback(keys.press, place_of, sys.platform),
-        on_release=_callback(keys.release, place_of, sys.platform),
+        on_press=lambda key: keys.press(_name_of(key)), on_release=lambda key: keys.release(_name_of(key))
     )
     listener.start()
     ready = threading.Thread(target=listener.wait, daemon=True)  # waits forever if the listener dies
@@ -142,32 +126,6 @@ def _wayland(environment: Mapping[str, str]) -> bool:
     return environment.get("XDG_SESSION_TYPE") == "wayland" or bool(environment.get("WAYLAND_DISPLAY"))
 
 
-def _places(platform: str) -> Callable[[int], int | None]:
-    """A function from pynput's `vk` to the code of a key's place on the keyboard; None if it is unknown.
-
-    On X11, `vk` is the symbol on the key, which changes with the layout; elsewhere it is the place.
-    """
-    if platform in ("darwin", "win32"):
-        return lambda symbol: symbol
-    from Xlib.display import Display  # pynput needs it, too
-
-    display = Display()
-    return lambda symbol: display.keysym_to_keycode(symbol) or None
-
-
-def _callback(
-    handle: Callable[[str, int | None], None], place_of: Callable[[int], int | None], platform: str
-) -> Callable[[Any], None]:
-    """Adapt `handle` to pynput: it gets a letter in lower case, or the name of another key ('esc', 'space'), and the
-    place of the key. The place names a key whose character is no Latin one, or that Ctrl has changed.
-    """
-    names = PLACES.get(platform, {})
-
-    def callback(key: Any) -> None:
-        symbol = getattr(getattr(key, "value", key), "vk", None)
-        place = None if symbol is None else place_of(symbol)
-        name = str(getattr(key, "char", None) or getattr(key, "name", None) or "").lower()
-        plain = name != "" and name.isascii() and name.isprintable()
-        handle(name if plain or place is None else names.get(place, name), place)
-
-    return callback
+def _name_of(key: Any) -> str:
+    """A letter in lower case, or the name of another key ('esc', 'space'), as pynput has it."""
+    return str(getattr(key, "char", None) or getattr(key, "name", None) or "").lower()

@@ -3,7 +3,6 @@
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
@@ -195,19 +194,17 @@ class Window:
         width, height = self._drawing.width, self._drawing.height
         root.title(title)
         root.resizable(False, False)
-        canvas = tkinter.Canvas(root, width=width, height=height, highlightthickness=0)
-        canvas.pack()
         self._photo = ImageTk.PhotoImage("RGB", (width, height))
-        canvas.create_image(0, 0, image=self._photo, anchor="nw")
-        self._shade = canvas.create_rectangle(0, 0, 0, 0, fill="#242c3c", outline="")
-        self._text = canvas.create_text(
-            width / 2, height / 4, fill="#ffffff", font=("TkDefaultFont", 15), justify="center", width=width - 60
-        )
+        tkinter.Label(root, image=self._photo, borderwidth=0).pack()
+        self._text = tkinter.Label(
+            root, background="#242c3c", foreground="#ffffff", font=("TkDefaultFont", 15), padx=12, pady=12,
+            wraplength=width - 60,
+        )  # fmt: skip
         root.protocol("WM_DELETE_WINDOW", self.close)
-        root.bind("<KeyPress>", self._key)
+        root.bind("<KeyPress>", lambda _: setattr(self, "pressed", self.pressed + 1))
         root.bind("<FocusIn>", lambda _: setattr(self, "focused", True))
         root.bind("<FocusOut>", lambda _: setattr(self, "focused", False))
-        self._root, self._canvas, self._shown = root, canvas, ""
+        self._root = root
         root.lift()
         root.focus_force()
         self.refresh()
@@ -219,13 +216,11 @@ class Window:
         info = game.info
         picture = self._drawing.picture(game.env.state, metres=info["score"], seconds=info["time"], keys=keys)
         self._photo.paste(Image.fromarray(picture))
-        if text != self._shown:
-            self._canvas.itemconfigure(self._text, text=text)
-            box = self._canvas.bbox(self._text) if text else None
-            left, top, right, bottom = box or (0, 0, 0, 0)
-            edge = 12 if text else 0
-            self._canvas.coords(self._shade, left - edge, top - edge, right + edge, bottom + edge)
-            self._shown = text
+        self._text.configure(text=text)
+        if text:
+            self._text.place(relx=0.5, rely=0.25, anchor="center")
+        else:
+            self._text.place_forget()
         self.refresh()
 
     def refresh(self) -> None:
@@ -238,6 +233,3 @@ class Window:
         if not self.closed:
             self.closed = True
             self._root.destroy()
-
-    def _key(self, _: Any) -> None:
-        self.pressed += 1

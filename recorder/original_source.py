@@ -26,11 +26,8 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
     Raises BadInput without a browser, a page or a game on it, and for invalid settings.
     """
     headless = settings.policy is not None if settings.headless is None else settings.headless
-    page = PageSettings(
-        **{name: getattr(settings, name) for name in PageSettings.model_fields if name not in ("headless", "live")},
-        headless=headless,
-        live=settings.live and settings.policy is not None,
-    )
+    fields = {name: getattr(settings, name) for name in PageSettings.model_fields}
+    page = PageSettings(**fields | {"headless": headless, "live": settings.live and settings.policy is not None})
     page.require_possible("source.")
     return _by_policy(settings, page, folder) if settings.policy else _by_person(settings, page, folder)
 
@@ -39,15 +36,8 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     # Imported only here, because a person's recording starts sooner without them.
     from .policy_source import open_policy
 
-    policy_settings = PolicySettings(
-        policy=settings.policy or "",
-        player=settings.player,
-        episodes=settings.episodes or PolicySettings.model_fields["episodes"].default,
-        greedy=settings.greedy,
-        seed=settings.seed,
-        num_envs=1,
-        max_idle_frames=settings.max_idle_frames,
-    )
+    names = ("policy", "player", "greedy", "seed", "max_idle_frames", *(["episodes"] if settings.episodes else []))
+    policy_settings = PolicySettings(num_envs=1, **{name: getattr(settings, name) for name in names})
 
     def on_original_page(own: EnvironmentSpec) -> EnvironmentSpec:
         original = own.capabilities.original

@@ -16,7 +16,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .settings import PolicySettings
-from .source import Identity, Source, games_of
+from .source import Identity, Source, next_game
 
 
 def open_policy(
@@ -47,7 +47,7 @@ def open_policy(
     environment = policy.environment if played_in is None else played_in(policy.environment)
     other = None if policy.environment == own else str(policy.environment)
     games = _recorded(settings, other if environment == policy.environment else environment.id)
-    first = max(games_of(folder, games), default=-1) + 1
+    first = next_game(folder, games)
     notes = [f"{settings.policy}: playing {environment}", *environment.limit_note]
     if first:
         notes.append(f"{folder} already has games of this policy and seed: continuing with game {first + 1}")

@@ -38,6 +38,10 @@ SLOW = 0.5
 STILL = 1e-4
 """Units. A smaller Δx may be rounding error, of float32 in a file or in the sum of the penalties."""
 
+RELATIVE = "x relative to the torso and shaped reward: both kept"
+ABSOLUTE = "absolute x: made relative to the torso; reward, the change of the score: replaced by the shaped reward"
+"""What is said of a file of either convention."""
+
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _X = np.array([column for name, column in _COLUMN.items() if name.endswith(".position_x")])
 _Y, _VX, _VY = _X + 1, _X - 2, _X - 1
@@ -99,13 +103,11 @@ def convert(recording: ExpertFile) -> Converted:
     if len(moving) == 0:
         raise BadInput(f"nothing moves in any game; {EXPECTED}")
     dropped = len(recording.games) - len(rows)
-    shares = np.bincount(frames) / len(frames)
-    lengths = ", ".join(f"{count}: {share:.0%}" for count, share in enumerate(shares) if share >= 0.005)
     outcomes = [game.outcome for game in games]
     counts = ", ".join(f"{name} {outcomes.count(name)}" for name in dict.fromkeys(outcomes))
     notes = (
-        _convention(recording, rows, progress, relative),
-        f"a decision lasts {moving.mean():.2f} game frames on average ({lengths})",
+        RELATIVE if relative else ABSOLUTE,
+        f"a decision lasts {moving.mean():.2f} game frames on average",
         f"{len(games)} games, {len(frames)} decisions ({counts}); the last row of each became its final observation"
         + (f"; {dropped} of a single row dropped" if dropped else ""),
     )
@@ -200,24 +202,3 @@ def _torso_steps(recording: ExpertFile, games: list[slice], relative: bool) -> l
             f"{error:.2f} units per decision; {EXPECTED}"
         )
     return [np.where(moved > STILL, moved, np.nan) for moved in progress] if relative else progress
-
-
-def _convention(recording: ExpertFile, games: list[slice], progress: list[NDArray[np.float64]], relative: bool) -> str:
-    if relative:
-        share = np.isfinite(np.concatenate(progress)).mean()
-        return (
-            "x relative to the torso and shaped reward: both kept; Δx recovered from the reward in "
-            f"{share:.1%} of the decisions, in agreement with the velocities"
-        )
-    changes = [_score_changes(recording.observations[game, _TORSO_X]) for game in games]
-    recorded = np.concatenate([recording.rewards[game][:-1] for game in games])
-    agree = (np.abs(np.concatenate(changes) - recorded) < 1e-6).mean()
-    return (
-        f"absolute x: made relative to the torso; reward (the change of the score in {agree:.1%} of the decisions): "
-        "replaced by the shaped reward"
-    )
-
-
-def _score_changes(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Change of the score, in metres, in each decision: the score is round(x)/10, halves rounded up."""
-    return np.diff(np.floor(x + 0.5)) / 10

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ..common.files import file_name
 from ..common.imports import without_module
-from ..common.settings import Count, Expected, HomePath, OutFolder, Positive, Settings, Several, Width
+from ..common.settings import Count, Expected, HomePath, OutFolder, Settings, Several, Width
 from ..common.shared_settings import (
     EnvironmentId,
     IdleFrames,
@@ -16,6 +16,7 @@ from ..common.shared_settings import (
     Smoothing,
 )
 from ..envs.names import Reward
+from ..envs.original.page import PageSettings as OriginalPageSettings
 
 ME = "me"
 """Name of a player of whom nothing is known."""
@@ -26,16 +27,21 @@ LONGEST_NAME = 100
 PlayerName = Annotated[str, Field(max_length=LONGEST_NAME), Expected(f"a name of 1 to {LONGEST_NAME} characters")]
 
 
-class PageSettings(Settings):
+class PolicyPlaySettings(Settings):
+    """Shared by the sources in which a policy may play."""
+
+    greedy: bool = False
+    """Policy: always take the most probable action; else draw it."""
+    seed: Seed = 0
+    """Policy: decides its games. Recording again continues with the next ones."""
+
+
+class PageSettings(PolicyPlaySettings):
     """Shared by the sources in which a person plays on a page."""
 
     policy: HomePath | None = None
     """Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. null:
     you play alone."""
-    greedy: bool = False
-    """Policy: always take the most probable action; else draw it."""
-    seed: Seed = 0
-    """Policy: decides its games. Recording again continues with the next ones."""
     release: Annotated[float, Field(ge=0, le=3600)] = 1.0
     """Policy: seconds without a key after which it has control again."""
     back: Annotated[float, Field(gt=0, le=3600)] = 3.0
@@ -98,11 +104,6 @@ class EnvironmentPageSettings(PageSettings, PersonSettings):
     default_action: int | None = None
     """Action while no key is down. null: the one that the environment names; without one, the game waits for a key."""
 
-    @property
-    def max_idle_frames(self) -> int:
-        """Only QWOP's games begin with idle frames."""
-        return 0
-
     def check(self) -> None:
         super().check()
         object.__setattr__(self, "id", without_module(self.id, f"id={self.id}"))
@@ -116,39 +117,25 @@ class KeyboardSettings(RunnerSettings):
     """Games to record. null: until you press Esc, close the window or press Ctrl-C."""
 
 
-class BrowserSettings(RunnerSettings):
+class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
     """You play on the original game's page, in Chrome or Chromium, or a policy does."""
 
     kind: Literal["browser"] = "browser"
-    url: str | None = None
-    """Address of the original's page; or give folder."""
-    folder: HomePath | None = None
-    """Local copy of the original's page: its folder, or its .html file."""
     player: PlayerName = ME
     """Name of who plays, in the dataset."""
     episodes: Count | None = None
     """Games to record. null: yours until you close the window, a policy's 100."""
     policy: HomePath | None = None
     """Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play."""
-    greedy: bool = False
-    """Policy: always take the most probable action; else draw it."""
-    seed: Seed = 0
-    """Policy: decides its games. Recording again continues with the next ones."""
     max_idle_frames: IdleFrames = 0
     """Policy: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn."""
     live: bool = False
     """Policy: play at the page's own pace; else as fast as the browser can."""
-    fresh_page: bool = False
-    """Policy: load the page anew for every game."""
-    headless: bool | None = None
+    headless: bool | None = None  # type: ignore[assignment]
     """Run the browser without a window. null: where a policy plays."""
-    browser: HomePath | None = None
-    """Program of the browser. null: look for Chrome and Chromium."""
-    timeout: Positive = 60.0
-    """Seconds that the page, once open, may take to load its game."""
 
 
-class PolicySettings(Settings):
+class PolicySettings(PolicyPlaySettings):
     """A policy plays; its exact probabilities are recorded."""
 
     kind: Literal["policy"] = "policy"
@@ -158,10 +145,6 @@ class PolicySettings(Settings):
     """Name of the policy in the dataset."""
     episodes: Count = 100
     """Games to record."""
-    greedy: bool = False
-    """Always take the most probable action; else draw it."""
-    seed: Seed = 0
-    """Decides the games. Recording again continues with the next ones."""
     num_envs: Width = 64
     """Games played side by side."""
     max_idle_frames: IdleFrames = 0

@@ -74,24 +74,25 @@ class Identity:
         return same and games.max_idle_frames in (None, self.max_idle_frames)
 
 
-def recorded_games(folder: Path) -> list[Identity]:
-    """Identities of a dataset's episodes; empty if the folder has none yet."""
+def recorded_games(folder: Path) -> dict[Path, Identity]:
+    """The episodes of a dataset and their identities; none if the folder has none yet."""
     if not folder.is_dir() or next_number(folder) == 0:
-        return []
+        return {}
     dataset = open_dataset(folder)
     entries = [dataset.metadata(index) for index in range(len(dataset))]
-    return [Identity(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in entries]
+    games = [Identity(one["source"], Origin.from_json(one["origin"]), one["max_idle_frames"]) for one in entries]
+    return dict(zip(dataset.files, games, strict=True))
 
 
-def games_of(folder: Path, games: Identity) -> list[int]:
-    """Numbers of a policy's games in a dataset. games: see `Identity.is_of`."""
-    there = [one for one in recorded_games(folder) if one.is_of(games)]
-    return [one.origin.game for one in there if one.origin.game is not None]
+def next_game(folder: Path, games: Identity) -> int:
+    """The number of a policy's next game in a dataset. games: see `Identity.is_of`."""
+    numbers = [one.origin.game for one in recorded_games(folder).values() if one.is_of(games)]
+    return max((number for number in numbers if number is not None), default=-1) + 1
 
 
 def require_new(paths: Sequence[Path], digests: Sequence[str], folder: Path) -> None:
     """BadInput for a file whose games the dataset already contains, or that is the same as another one."""
-    reasons = {game.origin.sha256: f"{folder} already contains it" for game in recorded_games(folder)}
+    reasons = {game.origin.sha256: f"{folder} already contains it" for game in recorded_games(folder).values()}
     for path, digest in zip(paths, digests, strict=True):
         if digest in reasons:
             raise BadInput(f"{path}: {reasons[digest]}; remove it from source.files")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,18 @@ from ...common.progress import plain_console
 from ...datasets.folder import ASIDE, read_info
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.origin import Origin
-from ...datasets.reader import open_dataset, read_episode
+from ...datasets.reader import read_episode
 from ...datasets.schema import DatasetInfo, Episode
+from ...envs.names import ACTIONS
 from ...envs.qwop.keys_file import write_keys
 from ...envs.qwop.session import GameStart, Replay
 from ..game_writer import GameWriter, write_longest
-from ..settings import RecorderPageSettings
-from ..source import Source, info_for
+from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
+from ..source import Source, info_for, recorded_games
 from .environment_source import open_environment
 from .library import Library
-from .messages import Begin, Decision, End, Frames, Line, Message, RefusedGame, encode
-from .server import NextCommand, RecorderServer, Send
+from .messages import Begin, Decision, End, Frames, Message, RefusedGame, encode
+from .server import RecorderServer, Send, learning_command
 
 if TYPE_CHECKING:
     from .coached_lines import Lines  # which loads PyTorch
@@ -46,7 +47,9 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
 
         lines, ghost = lines_of(settings, folder), "none"
         if lines is None:
-            return open_environment(settings, folder, news)
+            shared = {name: getattr(settings, name) for name in (*PageSettings.model_fields, "player", "epsilon")}
+            page = EnvironmentPageSettings(**shared, id="QWOP-v1", default_action=ACTIONS.index("none"))
+            return open_environment(page, folder, news, settings.max_idle_frames)
     elif ghost not in ("embedded", "best", "none"):
         if not read_info(Path(ghost)).environment.capabilities.keys:
             raise BadInput(f"source.ghost={ghost}: holds no games of QWOP")
@@ -55,17 +58,16 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
     GameStart().session().play([0])  # loads the engine now, rather than after the first game
     report = plain_console().print
     games = BrowserGames(info, settings.epsilon, folder, report, lines)
-    next_command = None if lines else NextCommand(folder, report)
 
     def shown() -> dict[str, object]:
         page = {"player": settings.player, "ghost": ghost, "dataset": str(folder.resolve())}
         if lines is None:
-            return {**page, "next": next_command and next_command.command}
+            return {**page, "next": games.next_command}
         # What the browser keeps is for a recorder with the same policy and settings.
         return {**page, "dataset": f"{page['dataset']} with {lines.games}", "coach": lines.for_page(news)}
 
     def session(send: Send, writer: GameWriter) -> BrowserSession:
-        return BrowserSession(games, send, writer, next_command)
+        return BrowserSession(games, send, writer)
 
     more = {"policy.safetensors": lines.file} if lines else {}
     server = RecorderServer(Library(folder, others), session, shown, settings.port, report, more=more)
@@ -74,14 +76,9 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
 
 @dataclass
 class ReceivedGame:
-    """A game as far as the page has sent it. game: its twelve digits. file: where it comes from, if not played here.
-    line, decisions: of a coached game."""
+    """A game as far as the page has sent it. decisions: of a coached game."""
 
-    game: str
-    player: str
-    tempo: float = 1.0
-    file: str | None = None
-    line: Line | None = None
+    begin: Begin
     frames: bytearray = field(default_factory=bytearray)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -101,22 +98,13 @@ class ReceivedGame:
 
     @property
     def source(self) -> str:
-        if self.file is not None:
-            return self.file
-        return "page" if self.tempo == 1 else f"page at {self.tempo:g} times the pace"
+        tempo = self.begin.tempo
+        return self.begin.file or ("page" if tempo == 1 else f"page at {tempo:g} times the pace")
 
     def replay(self) -> Replay | None:
         """The simulator's replay; None if it ends before the keys do."""
         replay = GameStart().session().play(self.keys)
         return replay if len(replay.states) > len(self.frames) else None
-
-
-@dataclass(frozen=True)
-class RecordedGame:
-    """name: of the episode; None if there is none. problem: why the game is kept apart."""
-
-    name: str | None = None
-    problem: str | None = None
 
 
 class BrowserGames:
@@ -134,13 +122,23 @@ class BrowserGames:
     ) -> None:  # fmt: skip
         self._info, self._epsilon, self._folder, self._report, self._lines = info, epsilon, folder, report, lines
         self._lock = threading.Lock()
-        self._paths = _recorded_games(folder)
+        self._paths: dict[str | None, Path] = {}
+        with suppress(BadInput):  # one is damaged
+            games = recorded_games(folder).items()
+            self._paths = {game.origin.page_game or game.origin.sha256: path for path, game in games}
 
-    def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> RecordedGame:
-        """Record a game as far as it was received. sha256: of all its states, if the page knows. RefusedGame for a
-        coached game whose decisions are not its policy's."""
+    @property
+    def next_command(self) -> str | None:
+        """The command that learns from the games of a person who plays alone, once there are enough."""
+        return learning_command(self._folder) if self._lines is None else None
+
+    def record(self, game: ReceivedGame, writer: GameWriter, sha256: str | None = None) -> dict[str, str]:
+        """Record a game as far as it was received; the `name` of its episode, or the `problem` for which it is kept
+        apart, as the page expects them. sha256: of all its states, if the page knows. RefusedGame for a coached game
+        whose decisions are not its policy's."""
+        name = game.begin.game
         if not game.keys.any():
-            return RecordedGame()
+            return {}
         with self._lock:
             replay = game.replay()
             if replay is None or (sha256 is not None and replay.sha256 != sha256):
@@ -148,10 +146,10 @@ class BrowserGames:
             try:
                 episode = self._episode(game, replay)
             except BadInput as error:
-                raise RefusedGame(game.game, str(error)) from None
-            path = write_longest(episode, self._recorded(game.game), partial(writer.write, game=game.game))
-            self._paths[game.game] = path
-            return RecordedGame(path.stem)
+                raise RefusedGame(name, str(error)) from None
+            path = write_longest(episode, self._recorded(name), partial(writer.write, game=name))
+            self._paths[name] = path
+            return {"name": path.stem}
 
     def so_far(self, game: ReceivedGame) -> Episode | None:
         """A game under way, None if it has no key, or keys after its end; called in another thread."""
@@ -160,17 +158,14 @@ class BrowserGames:
         return None if replay is None or not game.keys.any() else self._episode(game, replay)
 
     def _episode(self, game: ReceivedGame, replay: Replay) -> Episode:
-        if game.line is not None:
+        begin = game.begin
+        facts: dict[str, Any] = {"player": begin.player, "epsilon": self._epsilon}
+        if begin.place is not None:
             if self._lines is None:
                 raise BadInput("a policy plays in it; record it with the same source.policy")
-            return self._lines.episode(
-                game.game, game.line, game.decisions, game.keys, replay, player=game.player, epsilon=self._epsilon
-            )
-        origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
-        return episode_from_keys(
-            game.keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=replay,
-            origin=origin,
-        )  # fmt: skip
+            return self._lines.episode(begin.game, begin.place, game.decisions, game.keys, replay, **facts)
+        origin = Origin(page_game=begin.game) if begin.file is None else Origin(sha256=begin.game)
+        return episode_from_keys(game.keys, self._info, source=game.source, game=replay, origin=origin, **facts)
 
     def _recorded(self, game: str) -> list[tuple[Path, Episode]]:
         """The episode of a game that was sent before, if it is in the dataset."""
@@ -181,27 +176,27 @@ class BrowserGames:
             return [(path, read_episode(path, read_info(self._folder)))]
         return []
 
-    def _keep_apart(self, game: ReceivedGame) -> RecordedGame:
+    def _keep_apart(self, game: ReceivedGame) -> dict[str, str]:
         problem = "the browser played it otherwise than the simulator does"
-        path = self._folder / ASIDE / f"differing-{game.game}.txt"
-        write_keys(path, game.keys, f"{game.player}: {problem}")
+        path = self._folder / ASIDE / f"differing-{game.begin.game}.txt"
+        write_keys(path, game.keys, f"{game.begin.player}: {problem}")
         self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
-        return RecordedGame(problem=problem)
+        return {"problem": problem}
 
 
 class BrowserSession:
     """The games of one page. When it disconnects, its unfinished game is recorded as far as it got, and the page sends
     it again if it comes back."""
 
-    def __init__(self, games: BrowserGames, send: Send, writer: GameWriter, next_command: NextCommand | None) -> None:
-        self._games, self._send, self._writer, self._next = games, send, writer, next_command
+    def __init__(self, games: BrowserGames, send: Send, writer: GameWriter) -> None:
+        self._games, self._send, self._writer = games, send, writer
         self._under_way: dict[str, ReceivedGame] = {}
 
     def receive(self, message: Message) -> None:
         """Handle a message. Those about games that were refused are passed over."""
         match message:
-            case Begin(game=game, player=player, tempo=tempo, file=file, place=line):
-                self._under_way.setdefault(game, ReceivedGame(game, player, tempo, file, line))
+            case Begin(game=game):
+                self._under_way.setdefault(game, ReceivedGame(message))
             case Frames(game=game, at=at, frames=frames, decisions=decisions):
                 received = self._under_way.get(game)
                 if received is not None and received.add(at, bytes(frames), decisions):
@@ -213,9 +208,7 @@ class BrowserSession:
                     raise RefusedGame(game, f"{len(received.frames)} of its {count} frames have come")
                 result = self._games.record(received, self._writer, sha256)
                 self.refuse(game)
-                self._send(encode(type="recorded", game=game, name=result.name, problem=result.problem))
-                if self._next is not None and (command := self._next.after_game()) is not None:
-                    self._send(encode(type="next", command=command))
+                self._send(encode(type="recorded", game=game, next=self._games.next_command, **result))
             case _:
                 raise ValueError("not a message of this page")
 
@@ -229,15 +222,4 @@ class BrowserSession:
         for game in [*self._under_way.values()]:
             with suppress(BadInput, RefusedGame):
                 self._games.record(game, self._writer)
-                self._writer.forget(game.game)
-
-
-def _recorded_games(folder: Path) -> dict[str, Path]:
-    """The episodes whose game the page may send again, by the game."""
-    try:
-        dataset = open_dataset(folder)
-    except (BadInput, OSError):  # none recorded yet
-        return {}
-    origins = [dataset.metadata(index)["origin"] for index in range(len(dataset))]
-    games = [origin.get("page_game") or origin.get("sha256") for origin in origins]
-    return {game: path for game, path in zip(games, dataset.files, strict=True) if game is not None}
+                self._writer.forget(game.begin.game)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...datasets.control import POLICY, Branch, mu_of
+from ...datasets.control import POLICY, Branch, coached
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import Episode
 from ...envs.names import ACTION_KEYS
@@ -20,7 +20,7 @@ from ...policies.files import load_policy
 from ...policies.policy import Policy, choose
 from ...policies.threads import use_one_thread
 from ..settings import RecorderPageSettings
-from ..source import recorded_games
+from ..source import next_game, recorded_games
 from .environment_source import coached_games
 from .messages import Decision, Line
 
@@ -58,9 +58,9 @@ class Lines:
         """BadInput for a folder with another dataset."""
         self._settings, self._policy, self.seed = settings, policy, settings.seed
         self.info, self.games = coached_games(settings, policy, folder)
-        there = [one for one in recorded_games(folder) if one.is_of(self.games)]
-        self._numbers = {one.origin.page_game: one.origin.game for one in there if one.origin.game is not None}
-        first = max(self._numbers.values(), default=-1) + 1
+        there = [one.origin for one in recorded_games(folder).values() if one.is_of(self.games)]
+        self._numbers = {origin.page_game: origin.game for origin in there if origin.game is not None}
+        first = next_game(folder, self.games)
         self._next, self._visits = itertools.count(first), itertools.count(first)
         policy.probabilities(np.zeros((1, policy.observation.size), dtype=np.float32))  # loads what it takes, now
 
@@ -100,23 +100,19 @@ class Lines:
         own_odds = self._policy.probabilities(episode.observations[:-1])
         if len(wrong := np.flatnonzero(~(np.abs(odds - own_odds).max(axis=1) <= TOLERANCE))):
             raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
-        behaviour = episode.behaviour_probabilities.copy()
+        drawn_with = []
         for row in np.flatnonzero(actors == POLICY).tolist():
-            if (
-                decisions[row].action is None
-                or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[decisions[row].action]).any()
-            ):
+            action = decisions[row].action
+            if action is None or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[action]).any():
                 raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
-            behaviour[row] = self._drawn_with(line, decisions[row], odds[row], own_odds[row])
-        return replace(
-            episode,
-            origin=replace(self.games.origin, game=self._number(game), page_game=game),
-            behaviour_probabilities=behaviour,
-            **mu_of(actors, episode),
-            actors=actors,
-            policy_probabilities=odds,
-            branch=self._branch(line),
-        )
+            drawn_with.append(self._drawn_with(line, decisions[row], odds[row], own_odds[row]))
+        if game not in self._numbers:
+            self._numbers[game] = next(self._next)
+        # A line that left one which was refused is a whole game: all of its decisions are its own then.
+        parent = self._numbers.get(line.of or "")
+        branch = None if parent is None else Branch(parent, line.step)
+        origin = replace(self.games.origin, game=self._numbers[game], page_game=game)
+        return coached(episode, actors, drawn_with, policy_probabilities=odds, branch=branch, origin=origin)
 
     def _drawn_with(
         self, line: Line, decision: Decision, odds: NDArray[np.float32], own_odds: NDArray[np.float32]
@@ -134,15 +130,6 @@ class Lines:
             raise BadInput(f"its action in frame {decision.frame} does not follow from its probabilities")
         mu: NDArray[np.float32] = drawn_with[0]
         return mu
-
-    def _number(self, game: str) -> int:
-        if game not in self._numbers:
-            self._numbers[game] = next(self._next)
-        return self._numbers[game]
-
-    def _branch(self, line: Line) -> Branch | None:
-        """None also for a line that left one which was refused: all of its decisions are its own then."""
-        return None if line.of is None or line.of not in self._numbers else Branch(self._numbers[line.of], line.step)
 
 
 def uniform_number(seed: int, line: Line, number: int) -> float:

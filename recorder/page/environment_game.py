@@ -1,5 +1,6 @@
 """A game of any Gymnasium environment on the page, which a person plays alone or takes over from a policy."""
 
+import io
 import itertools
 import secrets
 import threading
@@ -10,20 +11,104 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from ...common.errors import BadInput, quoted
 from ...common.shared_settings import LARGEST_SEED
-from ...datasets.control import PERSON, POLICY, Branch, mu_of
-from ...datasets.origin import NO_ORIGIN
+from ...datasets.control import PERSON, POLICY, Branch, coached
+from ...datasets.exchange.imported import ImportDefaults, imported_episode
+from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
-from ..source import Identity, games_of
+from ..collector import facts_of_run
+from ..source import Identity, next_game
 from . import messages
-from .environment_play import EnvironmentPlay
 
 if TYPE_CHECKING:
     from ...policies.policy import Policy  # which loads PyTorch
     from ...policies.state import ArrayState
+
+REPEATED = 50
+"""Decisions that are played twice to see if games can go back."""
+
+
+class EnvironmentPlay:
+    """A game from a reset with this seed. env: one that `EnvironmentSpec.make` made, which gives nothing but what an
+    episode can hold."""
+
+    def __init__(self, env: Env, info: DatasetInfo, seed: int) -> None:
+        self.env, self._info, self._seed = env, info, seed
+        observation, start = self.env.reset(seed=self._seed)
+        self._infos = [start]
+        self.observations = [self._info.observation.array(observation)]
+        self.actions: list[int] = []
+        self.rewards: list[float] = []
+        self.terminated = self.truncated = False
+
+    def again(self, steps: int) -> "EnvironmentPlay":
+        """Play the first decisions once more, from the same seed. BadInput if the environment gives another game."""
+        try:
+            replay = EnvironmentPlay(self.env, self._info, self._seed)
+            for action in self.actions[:steps]:
+                replay.step(action)
+        except Exception as error:  # of any environment
+            why = f"{quoted(error, 200) or type(error).__name__}, so the game cannot go back"
+            raise BadInput(f"{self._info.environment.id}: {why}") from None
+        ended = self.over and steps == len(self.actions)
+        same = all(np.array_equal(*both) for both in zip(replay.observations, self.observations, strict=False))
+        if not same or replay.over != ended:
+            raise BadInput(
+                f"{self._info.environment.id}: the same seed and actions give another game, so it cannot go back"
+            )
+        return replay
+
+    @property
+    def over(self) -> bool:
+        return self.terminated or self.truncated
+
+    def step(self, action: int) -> None:
+        """Play a decision. Whatever the environment raises passes."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.observations.append(self._info.observation.array(observation))
+        self._infos.append(info)
+        self.actions.append(action)
+        self.rewards.append(float(np.float32(reward)))
+        self.terminated, self.truncated = terminated, truncated
+
+    def picture(self) -> bytes:
+        """The environment's picture, grey or in colours, as a PNG; the fastest compression, as the page is on this
+        machine."""
+        picture, file = np.asarray(self.env.render()), io.BytesIO()
+        Image.fromarray(picture[..., 0] if picture.shape[2:] == (1,) else picture).save(file, "PNG", compress_level=1)
+        return file.getvalue()
+
+    def result(self) -> dict[str, Any]:
+        """The end of the game, as the page shows it."""
+        outcome = "terminated" if self.terminated else "truncated"
+        return {"outcome": outcome, "total": sum(self.rewards), "steps": len(self.actions)}
+
+    def episode(self, player: str, source: str, epsilon: float, origin: Origin = NO_ORIGIN) -> Episode:
+        """The game as far as it was played, with the player's probabilities smoothed by ε."""
+        actions, rewards = np.array(self.actions, dtype=np.int16), np.array(self.rewards)
+        of_run = facts_of_run(actions, self._infos) if self._info.environment.capabilities.keys else {}
+        return imported_episode(
+            self._info, ImportDefaults(player, epsilon), np.stack(self.observations), actions, rewards,
+            terminated=self.terminated, source=source, origin=origin, **{"times": None, "seed": self._seed, **of_run},
+        )  # fmt: skip
+
+
+def repeats_games(env: Env, info: DatasetInfo) -> bool:
+    """True if the same seed and actions give the same observations twice, so that its games can go back."""
+    game = EnvironmentPlay(env, info, seed=1)
+    for action in np.random.default_rng(0).integers(info.actions, size=REPEATED).tolist():
+        game.step(action)
+        if game.over:
+            break
+    try:
+        game.again(len(game.actions))
+    except BadInput:
+        return False
+    return True
 
 
 class Coach:
@@ -36,7 +121,7 @@ class Coach:
 
     def __init__(self, policy: "Policy", games: Identity, folder: Path, back: int) -> None:
         self.policy, self.games, self.back = policy, games, back
-        self._numbers = itertools.count(max(games_of(folder, games), default=-1) + 1)
+        self._numbers = itertools.count(next_game(folder, games))
 
     def new_number(self) -> int:
         """Number of a game, or of a line that begins by going back."""
@@ -51,12 +136,11 @@ class Coach:
 
 @dataclass(frozen=True)
 class _Decision:
-    """memory: of the policy before it. asked, drawn_with: the policy's probabilities, and those that its action was
-    drawn with, None for a person's."""
+    """memory: of the policy before it. probabilities: the policy's. drawn_with: those that its action was drawn with,
+    None for a person's."""
 
-    actor: int
     memory: "ArrayState"
-    asked: NDArray[np.float32]
+    probabilities: NDArray[np.float32]
     drawn_with: NDArray[np.float32] | None
 
 
@@ -190,10 +274,12 @@ class EnvironmentGame:
             return
         policy, before = self._coach.policy, self._memory
         odds, memory = policy.step(self.play.observations[-1][None], before)
+        action, drawn_with = self._meant(bits), None
         if bits == messages.POLICY_ACTS:
-            action, drawn_with = self._drawn(odds)
-        else:
-            action, drawn_with = self._meant(bits), None
+            from ...policies.policy import choose
+
+            actions, (drawn_with,) = choose(odds, None if self._random is None else self._random.random(1))
+            action = int(actions[0])
         if action is None:
             return
         self.play.step(action)
@@ -201,13 +287,7 @@ class EnvironmentGame:
             reward = np.array(self.play.rewards[-1:], dtype=np.float32)
             memory = policy.feed(memory, np.array([action]), reward)
         self._memory = memory
-        self._decisions.append(_Decision(PERSON if drawn_with is None else POLICY, before, odds[0], drawn_with))
-
-    def _drawn(self, odds: NDArray[np.float32]) -> tuple[int, NDArray[np.float32]]:
-        from ...policies.policy import choose
-
-        actions, drawn_with = choose(odds, None if self._random is None else self._random.random(1))
-        return int(actions[0]), drawn_with[0]
+        self._decisions.append(_Decision(before, odds[0], drawn_with))
 
     def _fail(self, problem: str) -> None:
         """End the game because of its environment."""
@@ -217,19 +297,12 @@ class EnvironmentGame:
 
     def _episode(self) -> Episode:
         if self._coach is None:
-            return self.play.episode(self._player, "page", self._epsilon, NO_ORIGIN)
+            return self.play.episode(self._player, "page", self._epsilon)
         games = self._coach.games
         origin = replace(games.origin, game=self.number)
         episode = self.play.episode(self._player, games.source, self._epsilon, origin)
-        actors = np.array([one.actor for one in self._decisions], dtype=np.int8)
-        behaviour = episode.behaviour_probabilities.copy()
-        for row in np.flatnonzero(actors == POLICY).tolist():
-            behaviour[row] = self._decisions[row].drawn_with
-        return replace(
-            episode,
-            behaviour_probabilities=behaviour,
-            **mu_of(actors, episode),
-            actors=actors,
-            policy_probabilities=np.stack([one.asked for one in self._decisions]),
-            branch=self.branch,
-        )
+        drawn_with = [one.drawn_with for one in self._decisions]
+        actors = np.array([PERSON if mu is None else POLICY for mu in drawn_with], dtype=np.int8)
+        odds = np.stack([one.probabilities for one in self._decisions])
+        own = [mu for mu in drawn_with if mu is not None]
+        return coached(episode, actors, own, policy_probabilities=odds, branch=self.branch)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gymnasium.spaces import Discrete, MultiBinary
+from gymnasium.spaces import MultiBinary
 
 from ...common.errors import BadInput, quoted
 from ...envs.actions import Env, Space, action_at, action_names, answer_of, index_of_action, taken_actions
@@ -18,8 +18,8 @@ MOST_DIGITS = 10
 MOST_HELP = 8
 """Combinations of keys that the page lists; of more it lists the single keys."""
 
-PAGE_KEYS = ("r", "l")
-"""Keys of the page itself while a game is played: restart, and the list of games."""
+PAGE_KEYS = ("r", "l", "t", "m")
+"""Keys of the page itself while a game is played: restart, the list of games, hand over, and slow motion."""
 
 NAMED_KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "Enter", "Shift")
 """Keys with a name, as browsers call them (`KeyboardEvent.key`), but for the space bar; others are a character."""
@@ -83,15 +83,14 @@ def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | Non
     for an unknown key or action.
     """
     names, space = action_names(env) or (), taken_actions(env)
-    table = _from_setting(given) if given else _of_environment(env, actions)
+    setting = {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
+    table = setting or _of_environment(env, actions)
     meant: dict[frozenset[str], int] = {}
     for combination, action in table.items():
         name = "+".join(sorted(combination)) or "no key"
         meant[combination] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
         if own := combination.intersection(PAGE_KEYS):
-            raise BadInput(
-                f"source.actions: {min(own)} is a key of the page itself; choose another for action {quoted(action)}"
-            )
+            raise BadInput(f"source.actions: {min(own)} is a key of the page itself; choose another")
     idle = meant.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
     if default is not None:
         idle = _index(default, names, space, f"source.default_action={default}")
@@ -101,23 +100,15 @@ def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | Non
     return keymap
 
 
-def _from_setting(setting: Mapping[str, Any]) -> dict[frozenset[str], Any]:
-    table: dict[frozenset[str], Any] = {}
-    for keys, action in setting.items():
-        combination = frozenset(_named(key) for key in keys.split("+"))
-        if combination in table:
-            raise BadInput(f"source.actions: {quoted(keys)} is there twice, in another form; give it once")
-        table[combination] = action
-    return table
-
-
 def _of_environment(env: Env, actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
     if (table := answer_of(env, "get_keys_to_action")) is not None:
         if not isinstance(table, Mapping):
             answer = quoted(table)
             raise BadInput(f"environment {id}: get_keys_to_action gives {answer}, expected actions by their keys")
-        return {frozenset(map(_decoded, _keys_of(combination))): action for combination, action in table.items()}
+        several = (str, tuple, list)  # as Gymnasium's `play` takes them; else one code
+        combinations = [one if isinstance(one, several) else (one,) for one in table]
+        return {frozenset(map(_decoded, keys)): table[one] for keys, one in zip(combinations, table, strict=True)}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
     space = taken_actions(env)
@@ -140,22 +131,11 @@ def _index(action: Any, names: tuple[str, ...], space: Space, subject: str) -> i
     """
     name = getattr(action, "name", action)
     if isinstance(name, str) and name in names:
-        if names.count(name) > 1:
-            raise BadInput(
-                f"{subject}, the name of {names.count(name)} actions; give what the environment takes instead"
-            )
         return names.index(name)
     number = None if isinstance(action, bool | str) else index_of_action(space, action)
-    if number is not None:
-        return number
-    if isinstance(space, Discrete):
-        raise BadInput(f"{subject}, expected an action from {space.start} to {space.start + space.n - 1}")
-    raise BadInput(f"{subject}, expected an action of {space}, such as {quoted(names[-1] if names else '[0, 1]')}")
-
-
-def _keys_of(combination: Any) -> tuple[Any, ...]:
-    """The keys of one combination as Gymnasium's `play` takes it: a text or tuple of them, or one code."""
-    return tuple(combination) if isinstance(combination, str | tuple | list) else (combination,)
+    if number is None:
+        raise BadInput(f"{subject}, expected an action of {space}{f' or one of {list(names)}' if names else ''}")
+    return number
 
 
 def _decoded(key: Any) -> str:

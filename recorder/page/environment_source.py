@@ -12,17 +12,15 @@ from ...datasets.folder import require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
-from ...envs.names import ACTIONS
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
-from ..settings import EnvironmentPageSettings, PageSettings, RecorderPageSettings
+from ..settings import EnvironmentPageSettings, PageSettings
 from ..source import Identity, Source
-from .environment_game import Coach, EnvironmentGame
+from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
-from .environment_play import repeats_games
 from .library import Library
 from .messages import NOBODY, Back, Keys, Message, Start, encode
-from .server import NextCommand, RecorderServer, Send
+from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
     from ...policies.policy import Policy  # which loads PyTorch
@@ -30,64 +28,50 @@ if TYPE_CHECKING:
 FASTEST = 30.0
 """Default limit of decisions a second, however fast the environment is shown."""
 
-COACH_KEYS = ("t", "m")
-"""Keys of the page, besides Backspace and its own, while a policy is corrected."""
 
-
-def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, folder: Path, news: str = "") -> Source:
+def open_environment(
+    settings: EnvironmentPageSettings, folder: Path, news: str = "", max_idle_frames: int = 0
+) -> Source:
     """Serve the page; the games played on it are recorded as they end. news: a line that the page of a policy shows.
+    max_idle_frames: of games of QWOP.
 
     BadInput for invalid settings, for an environment without discrete actions or pictures, for a policy of another one,
     and if `folder` holds another dataset.
     """
     report, policy = plain_console().print, _policy(settings)
     with ExitStack() as opened:
+        spec = EnvironmentSpec(settings.id, settings.settings)
+        if policy is not None:
+            info, identity = coached_games(settings, policy, folder)
+            spec = info.environment
+        elif spec.capabilities.keys:
+            raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
+        env = spec.make(render_mode="rgb_array", **({"max_idle_frames": max_idle_frames} if max_idle_frames else {}))
+        opened.callback(env.close)
         if policy is None:
-            assert isinstance(settings, EnvironmentPageSettings)
-            spec = EnvironmentSpec(settings.id, settings.settings)
-            if spec.capabilities.keys:
-                raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
-            env = spec.make(render_mode="rgb_array")
-            opened.callback(env.close)
             interface = interface_of(env.observation_space, env.action_space, str(spec))
             info = DatasetInfo(spec, *interface, action_names=action_names(env))
             require_same(folder, info)
-        else:
-            info, identity = coached_games(settings, policy, folder)
-            start = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
-            env = info.environment.make(render_mode="rgb_array", **start)
-            opened.callback(env.close)
-        fps = decisions_a_second(env)
-        if isinstance(settings, EnvironmentPageSettings):
-            keys = key_map(env, info.actions, settings.actions, settings.default_action)
-            fps = settings.fps or fps
-        else:
-            keys = key_map(env, info.actions, {}, ACTIONS.index("none"))
+        fps = settings.fps or decisions_a_second(env)
+        keys = key_map(env, info.actions, settings.actions, settings.default_action)
         coach, coaching = None, None
         if policy is not None:
-            if own := {*keys.keys} & {*COACH_KEYS}:
-                raise BadInput(
-                    f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
-                )
             back = settings.back if repeats_games(env, info) else 0.0
             coach = Coach(policy, identity, folder, round(back * fps))
             coaching = {"release": settings.release, "back": back, "news": news}
-        with info.environment.refusing():
+        with spec.refusing():
             env.reset(seed=0)
             env.render()
         environment = {
-            "id": info.environment.id, "fps": fps, "keys": keys.keys, "help": keys.help(),
+            "id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(),
             "waits": coach is None and keys.default is None,
         }  # fmt: skip
-        next_command = None if coach else NextCommand(folder, report)
 
         def new_game() -> EnvironmentGame:
             return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach)
 
         def session(send: Send, writer: GameWriter) -> EnvironmentSession:
-            return EnvironmentSession(
-                new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)), send, writer, next_command
-            )
+            return EnvironmentSession(new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)), send, writer)
 
         description = {"environment": environment, "coach": coaching}
         server = RecorderServer(Library(folder), session, lambda: description, settings.port, report, environment=True)
@@ -95,7 +79,7 @@ def open_environment(settings: EnvironmentPageSettings | RecorderPageSettings, f
     return server.source(info, settings.open, env.close)
 
 
-def _policy(settings: EnvironmentPageSettings | RecorderPageSettings) -> "Policy | None":
+def _policy(settings: EnvironmentPageSettings) -> "Policy | None":
     """The policy that is corrected; BadInput for one of another environment than the settings'."""
     if settings.policy is None:
         return None
@@ -105,7 +89,7 @@ def _policy(settings: EnvironmentPageSettings | RecorderPageSettings) -> "Policy
     use_one_thread()
     policy = load_policy(settings.policy)
     spec = policy.environment
-    if isinstance(settings, EnvironmentPageSettings) and (spec.id != settings.id or settings.settings):
+    if spec.id != settings.id or settings.settings:
         raise BadInput(
             f"source.id={settings.id}: the policy {settings.policy} plays {spec}; give source.id={spec.id} without "
             "source.settings"
@@ -116,16 +100,11 @@ def _policy(settings: EnvironmentPageSettings | RecorderPageSettings) -> "Policy
 class EnvironmentSession:
     """The games of one page, one after the other; a game that is left is recorded as far as it was played.
 
-    new_game: starts a game. held: the numbers that a frame's keys may be. next_command: reported once there are enough
-    games.
+    new_game: starts a game. held: the numbers that a frame's keys may be.
     """
 
-    def __init__(
-        self, new_game: Callable[[], EnvironmentGame], held: range, send: Send, writer: GameWriter,
-        next_command: NextCommand | None,
-    ) -> None:  # fmt: skip
-        self._new_game, self._held, self._next = new_game, held, next_command
-        self._send, self._writer = send, writer
+    def __init__(self, new_game: Callable[[], EnvironmentGame], held: range, send: Send, writer: GameWriter) -> None:
+        self._new_game, self._held, self._send, self._writer = new_game, held, send, writer
         self._game: EnvironmentGame | None = None
         """Also after its end, from which the person can go back."""
         self._kept: Path | None = None
@@ -178,10 +157,7 @@ class EnvironmentSession:
         if not game.played:
             self._writer.forget(game)
             return None
-        path = self._writer.write(game.episode(), game)
-        if self._next is not None:
-            self._next.after_game()
-        return path
+        return self._writer.write(game.episode(), game)
 
 
 def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Identity]:

@@ -31,7 +31,7 @@ USUAL_PORT = 8767
 """The browser keeps games that it could not send, by the page's address, so the port should be the same every day."""
 
 ENOUGH = 10
-"""Games after which the command that learns from them is named."""
+"""Games after which the page names the command that learns from them."""
 
 _TO_LEAVE = 1.0
 """Seconds that a page that has just closed may still hold its place."""
@@ -52,27 +52,10 @@ class Session(Protocol):
         """Record the games under way, as far as they were played."""
 
 
-class NextCommand:
-    """The command that learns from the games in a folder, once there are enough of them. report: prints a line."""
-
-    def __init__(self, folder: Path, report: Callable[[str], None]) -> None:
-        self._folder, self._report = folder, report
-        self._named = self.command is not None
-
-    @property
-    def command(self) -> str | None:
-        """The command, once there are enough games."""
-        if not self._folder.is_dir() or len(episode_files(self._folder)) < ENOUGH:
-            return None
-        return clone_next(self._folder).removeprefix("next: ")
-
-    def after_game(self) -> str | None:
-        """Report and return the command after the game with which there are enough; None after every other one."""
-        if self._named or (command := self.command) is None:
-            return None
-        self._named = True
-        self._report(f"{ENOUGH} games are recorded; when you have enough, learn from them with: {command}")
-        return command
+def learning_command(folder: Path) -> str | None:
+    """The command that learns from the games in a folder, once there are enough of them."""
+    enough = folder.is_dir() and len(episode_files(folder)) >= ENOUGH
+    return clone_next(folder).removeprefix("next: ") if enough else None
 
 
 class RecorderServer(LocalServer):
@@ -127,7 +110,7 @@ class RecorderServer(LocalServer):
             case [""]:
                 return Answer.file("index.html", self._page())
             case ["games.json"]:
-                return Answer.file(path, encode(games=self._library.to_json()).encode())
+                return Answer.file(path, encode(games=self._library.entries()).encode())
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
         return Answer.file(path, self._files[path] if path in self._files else self._site().get(path))
@@ -189,7 +172,7 @@ class RecorderServer(LocalServer):
         try:
             match parse(message):
                 case Discard(name=name):
-                    connection.send(self._library.answer_discard(name))
+                    connection.send(encode(**self._library.discard(name)))
                 case other:
                     session.receive(other)
         except RefusedGame as refused:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.control import Branch, corrected, mu_of, takeovers, without_shared
+from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, control, open_dataset
+from qwop.datasets.control import Branch, corrected, takeovers, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.editing.copy import CopySettings
@@ -53,18 +53,20 @@ def require_equal(one: Episode, two: Episode) -> None:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
-@pytest.mark.parametrize(
-    ("actors", "fields"),
-    [
-        ([0, 0], {"mu_kind": "recorded", "mu_epsilon": None}),
-        ([1, 1], {"mu_kind": "smoothed"}),
-        ([0, 1], {"mu_kind": "mixed"}),
-    ],
-)
-def test_probabilities_are_recorded_where_the_policy_acted_alone(
-    make_episode: MakeEpisode, actors: list[int], fields: dict[str, Any]
+@pytest.mark.parametrize(("actors", "mu"), [([0, 0], "recorded"), ([1, 1], "smoothed(0.05)"), ([0, 1], "mixed(0.05)")])
+def test_probabilities_of_the_policys_decisions_are_those_that_it_drew_with(
+    make_episode: MakeEpisode, actors: list[int], mu: str
 ) -> None:
-    assert mu_of(np.array(actors, dtype=np.int8), make_episode(2, mu_kind="smoothed", mu_epsilon=0.05)) == fields
+    person = make_episode(2, mu_kind="smoothed", mu_epsilon=0.05)
+    even = np.full(person.behaviour_probabilities.shape[1], 1 / person.behaviour_probabilities.shape[1], np.float32)
+    episode = control.coached(
+        person, np.array(actors, dtype=np.int8), [even] * actors.count(0),
+        policy_probabilities=person.behaviour_probabilities,
+    )  # fmt: skip
+    for row, actor in enumerate(actors):
+        expected = even if actor == 0 else person.behaviour_probabilities[row]
+        assert np.array_equal(episode.behaviour_probabilities[row], expected)
+    assert episode.mu == mu
 
 
 def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:

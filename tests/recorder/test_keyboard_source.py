@@ -1,4 +1,4 @@
-"""`qwop-record source=keyboard` on a virtual display, with key events."""
+"""`qwop-record source=keyboard` on a virtual display, with key events; and the keys of each frame."""
 
 import os
 import subprocess
@@ -10,10 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
+from qwop.envs.names import KEY_BITS
+from qwop.recorder.keyboard_listener import HeldKeys, advice, listening
 from qwop.recorder.keyboard_source import LiveGame
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
@@ -25,9 +29,15 @@ def xdotool(*words: str) -> str:
 
 def until(reached: Callable[[], Any], seconds: float = 60) -> Any:
     end = time.monotonic() + seconds
-    while not (found := reached()) and time.monotonic() < end:
+    while not (result := reached()) and time.monotonic() < end:
         time.sleep(0.1)
-    return found
+    return result
+
+
+def focus_window() -> None:
+    window = until(lambda: xdotool("search", "--name", "^qwop$"))
+    xdotool("windowfocus", window)
+    time.sleep(0.5)
 
 
 def hold(keys: str, seconds: float) -> None:
@@ -38,24 +48,6 @@ def hold(keys: str, seconds: float) -> None:
         xdotool("keyup", key)
 
 
-class Recording:
-    """The running command, with its window focused, and its output."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self.log = folder.with_suffix(".log")
-        with self.log.open("w") as log:
-            command = [COMMAND, "source=keyboard", "source.player=somebody", f"dataset={folder}", *words]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        window = until(lambda: xdotool("search", "--name", "^qwop$"))
-        assert window, self.log.read_text()
-        xdotool("windowfocus", window)
-        time.sleep(0.5)
-
-    @property
-    def said(self) -> str:
-        return self.log.read_text()
-
-
 @pytest.fixture
 def tkinter() -> None:
     pytest.importorskip("tkinter", reason="this Python has no tkinter")
@@ -63,88 +55,71 @@ def tkinter() -> None:
 
 @pytest.mark.needs(module="pynput")
 def test_games_are_recorded_as_they_were_played(tkinter: None, display: str, tmp_path: Path) -> None:
-    folder = tmp_path / "games"
-    recording = Recording(folder)
+    folder, log = tmp_path / "games", tmp_path / "log"
+    with log.open("w") as output:
+        words = ["source=keyboard", "source.player=somebody", f"dataset={folder}"]
+        process = subprocess.Popen([COMMAND, *words], stdout=output, stderr=output)
     try:
+        focus_window()
         assert not folder.exists()  # nothing is written before a key is heard
         xdotool("key", "space")
-        assert until(lambda: "the keyboard works" in recording.said), recording.said
+        assert until(lambda: "the keyboard works" in log.read_text()), log.read_text()
         time.sleep(0.3)
         hold("qp", 0.7)
         xdotool("keydown", "w", "keydown", "o")
-        assert until(lambda: list(folder.glob("episodes/episode-*"))), recording.said  # the runner has fallen
+        assert until(lambda: list(folder.glob("episodes/episode-*"))), log.read_text()  # the runner has fallen
         xdotool("keyup", "w", "keyup", "o")
         xdotool("key", "r")
         time.sleep(1.0)
         hold("o", 1.0)
         xdotool("key", "Escape")
-        assert recording.process.wait(30) == 0
+        assert process.wait(30) == 0
     finally:
-        recording.process.kill()
+        process.kill()
 
     fallen, left = open_dataset(folder)
     assert (fallen.outcome, fallen.player, fallen.source) == ("fell", "somebody", "keyboard")
     assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, True)
-    assert fallen.keys is not None
-    assert left.keys is not None
-    held = [int(keys) for keys, _ in groupby(np.concatenate(fallen.keys))]
+    held = [int(keys) for keys, _ in groupby(fallen.keys_of_frames)]
     assert held[0] in (1, 9)  # the game begins with the first of its keys
     assert 9 in held
     assert held.count(6) == 1  # however often the keyboard repeated it
-    game = replay(np.concatenate(fallen.keys))
-    assert game.events[-1, 4] == 1
-    frames = np.concatenate(left.keys)
+    assert replay(fallen.keys_of_frames).events[-1, 4] == 1
+    frames = left.keys_of_frames
     assert frames[0] == 4
     assert 5 <= (frames == 4).sum() <= 45  # a second in real time is 30 frames; fewer on a busy machine
 
 
 @pytest.mark.needs(module="pynput")
-def test_ctrl_c_before_a_key_writes_nothing(tkinter: None, display: str, tmp_path: Path) -> None:
-    folder = tmp_path / "games"
-    recording = Recording(folder)
-    recording.process.send_signal(2)
-    assert recording.process.wait(20) == 130
-    assert not folder.exists()
-    assert "Traceback" not in recording.said
-
-
-@pytest.mark.needs(module="pynput")
-def test_a_keyboard_that_pynput_does_not_hear_is_reported(tkinter: None, display: str, tmp_path: Path) -> None:
-    """As under Wayland: key events reach the window, but not pynput."""
-    code = """
-import sys
-from pynput.keyboard import Listener
-Listener.start = lambda self: self._mark_ready()
-from qwop.commands import record as main
+@pytest.mark.parametrize(
+    ("heard", "key", "code", "sentence"),
+    [(True, None, 130, ""), (False, "q", 2, "keys reach the window, but pynput hears none: Wayland")],
+)
+def test_where_no_key_is_heard_nothing_is_written(
+    tkinter: None, display: str, tmp_path: Path, heard: bool, key: str | None, code: int, sentence: str
+) -> None:
+    """Ctrl-C before a key; and a key that reaches the window alone, as under Wayland."""
+    deaf = "from pynput.keyboard import Listener\nListener.start = lambda self: self._mark_ready()"
+    script = f"""import sys
+{"" if heard else deaf}
+from qwop.commands import record
 sys.argv = ["qwop-record", "source=keyboard", "dataset=games"]
-main()
+record()
 """
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", script],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "XDG_SESSION_TYPE": "wayland"},
     )  # fmt: skip
-    window = until(lambda: xdotool("search", "--name", "^qwop$"))
-    xdotool("windowfocus", window)
-    time.sleep(0.5)
-    xdotool("key", "q")
+    focus_window()
+    if key is None:
+        process.send_signal(2)
+    else:
+        xdotool("key", key)
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 2
+    assert process.returncode == code
     assert len(err.strip().splitlines()) == 1
-    assert "keys reach the window, but pynput hears none: Wayland" in err
+    assert sentence in err
     assert not (tmp_path / "games").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
-def test_without_a_display_the_command_says_so_and_exits(tmp_path: Path) -> None:
-    kept = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
-    done = subprocess.run(
-        [COMMAND, "source=keyboard", "dataset=games"],
-        cwd=tmp_path, env=kept, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "there is no display (DISPLAY is not set)" in done.stderr.splitlines()[-1]
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("held", "frames", "outcome"), [(4, None, "fell"), (1, 3599, "stopped")])
@@ -157,3 +132,74 @@ def test_a_game_ends_by_a_fall_or_at_the_time_limit(held: int, frames: int | Non
     assert game.info["outcome"] == outcome
     assert frames is None or len(game.keys) == frames
     assert game.info["score"] == replay(game.keys).events[-1, 0]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
+@pytest.mark.parametrize(
+    ("display", "sentence"),
+    [
+        ({}, r"there is no display \(DISPLAY is not set\); run this on a desktop, or play on"),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "Wayland hides the keyboard from programs: log in to an Xorg"),
+        ({"DISPLAY": ":0"}, r"pip install 'qwop\[keyboard\]'"),
+    ],
+)
+def test_what_keeps_pynput_from_listening_is_named(
+    monkeypatch: pytest.MonkeyPatch, display: dict[str, str], sentence: str
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in display.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "pynput", None)
+    with pytest.raises(BadInput, match=sentence), listening():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "sentence"),
+    [
+        ("darwin", {}, "Input Monitoring and Accessibility"),
+        ("linux", {"XDG_SESSION_TYPE": "wayland", "DISPLAY": ":0"}, "log in to an Xorg"),
+        ("linux", {"DISPLAY": ":0"}, "click the window and press a key again"),
+        ("win32", {}, "click the window and press a key again"),
+    ],
+)
+def test_the_advice_depends_on_the_operating_system(platform: str, environment: dict[str, str], sentence: str) -> None:
+    assert sentence in advice(platform, environment)
+    assert "source=page" in advice(platform, environment)
+
+
+EVENTS = st.lists(st.tuples(st.sampled_from(["press", "release", "frame"]), st.sampled_from("qwopr")), max_size=60)
+
+
+@given(events=EVENTS)
+def test_no_press_is_lost_and_none_is_made_up(events: list[tuple[str, str]]) -> None:
+    """A chord is the keys that are down; a tap shorter than a frame is held for one; a repeat is no press."""
+    keyboard = HeldKeys()
+    down, since, presses = set[str](), set[str](), list[str]()
+    for event, key in events:
+        if event == "press":
+            keyboard.press(key)
+            presses += {key} - down
+            since |= {key} - down
+            down.add(key)
+        elif event == "release":
+            keyboard.release(key)
+            down.discard(key)
+        else:
+            names = [name for name in down | since if name in KEY_BITS]
+            assert keyboard.next_frame() == sum(KEY_BITS[name] for name in names)
+            since = set()
+    assert keyboard.presses == len(presses)
+    assert keyboard.other_presses() == [key for key in presses if key == "r"]
+    assert keyboard.other_presses() == []
+
+
+def test_keys_meant_for_another_window_are_forgotten() -> None:
+    keyboard = HeldKeys()
+    for key in "qr":
+        keyboard.press(key)
+    keyboard.forget()
+    assert (keyboard.next_frame(), keyboard.other_presses()) == (0, [])
+    keyboard.release("q")
+    assert keyboard.next_frame() == 0

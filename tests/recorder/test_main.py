@@ -79,7 +79,7 @@ REFUSED = [
     ("environment source.id=Pendulum-v1", r"expected Discrete\(n\)"),
     ("environment source.id=NoSuchThing-v0", "NoSuchThing"),
     ("environment source.id=no_such_module:CartPole-v1", "the module no_such_module cannot be imported"),
-    ("environment source.id=CartPole-v1 source.actions={{ArrowUp:2}}", "ArrowUp is 2, expected an action from 0 to 1"),
+    ("environment source.id=CartPole-v1 source.actions={{ArrowUp:2}}", r"is 2, expected an action of Discrete\(2\)"),
     ("environment source.id=CartPole-v1 source.actions={{Up:1}}", "Up is no key"),
     ("environment source.id=CartPole-v1 source.actions={{r:1}}", "r is a key of the page itself"),
     ("environment source.id=CartPole-v1 source.default_action=2", "default_action=2"),

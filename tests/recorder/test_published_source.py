@@ -1,3 +1,6 @@
+"""`source=import`: published recordings as episodes."""
+
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -5,110 +8,299 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, open_dataset
-from qwop.envs.spec import EnvironmentSpec
-from qwop.recorder.published_source import open_import
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.rewards import rewards_along
+from qwop.recorder.expert_file import ARRAYS, ExpertFile, read_expert_file
+from qwop.recorder.published_conversion import Converted, convert
+from qwop.recorder.published_source import find_files, open_import
 from qwop.recorder.settings import ImportSettings
-from qwop.recorder.source import Source
 
+DEMOS = Path(__file__).parents[2].parent / "shared" / "demos"
+TORSO_X = FEATURES.index("torso.position_x")
+
+MakeDemo = Callable[..., dict[str, Any]]
 FAST = [((3, 4) * 10, 10.0, 6.0), ((3, 3, 4) * 100, 28.0, -4.0)]
 SLOW = [((6, 7) * 10, 10.0, 6.0)]
 
 
+def saved(path: Path, arrays: dict[str, Any]) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
 @pytest.fixture
-def files(tmp_path: Path, make_demo: Callable[..., Any]) -> Path:
+def files(tmp_path: Path, make_demo: MakeDemo) -> Path:
     folder = tmp_path / "demos"
     folder.mkdir()
-    np.savez(folder / "relative.npz", **make_demo(FAST))
-    np.savez(folder / "absolute.npz", **make_demo(FAST, absolute=True, seed=1))
-    np.savez(folder / "slow.npz", **make_demo(SLOW))
+    saved(folder / "relative.npz", make_demo(FAST))
+    saved(folder / "absolute.npz", make_demo(FAST, absolute=True, seed=1))
+    saved(folder / "slow.npz", make_demo(SLOW))
     return folder
 
 
-def written(source: Source, folder: Path) -> Path:
-    writer = DatasetWriter(folder, source.info)
-    for episode in source.episodes:
-        writer.write(episode)
-    return folder
+@pytest.fixture
+def converted(tmp_path: Path) -> Callable[[dict[str, Any]], Converted]:
+    return lambda arrays: convert(read_expert_file(saved(tmp_path / "demo.npz", arrays)))
 
 
 def settings(files: Path, *names: str, **more: Any) -> ImportSettings:
     return ImportSettings(files=[str(files / name) for name in names], **more)
 
 
+def recorded(settings: ImportSettings, folder: Path) -> list[Episode]:
+    source = open_import(settings, folder)
+    writer = DatasetWriter(folder, source.info)
+    for episode in source.episodes:
+        writer.write(episode)
+    return [*open_dataset(folder)]
+
+
 def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> None:
-    source = open_import(settings(files, "relative.npz", "absolute.npz", player="kurodo"), tmp_path / "new")
+    both = settings(files, "relative.npz", "absolute.npz", player="kurodo", epsilon=0.1)
+    source = open_import(both, tmp_path / "new")
     assert source.total == 4
-    assert source.info.environment == EnvironmentSpec(
-        "QWOP-v1", {"frames_per_step": 3, "reward": "shaped", "observation_lag": 1}
-    )
-    episodes = list(open_dataset(written(source, tmp_path / "new")))
+    assert str(source.info.environment) == "QWOP-v1(frames_per_step=3, observation_lag=1, reward=shaped)"
+    for note in (
+        "relative.npz: x relative to the torso and shaped reward: both kept",
+        "absolute.npz: absolute x: made relative to the torso",
+        "a decision lasts 3.34 game frames on average",
+        "2 games, 320 decisions (fell 1, finished 1)",
+        "smoothed(0.1)",
+    ):
+        assert note in "\n".join(source.notes)
+    episodes = recorded(both, tmp_path / "new")
     assert [len(episode) for episode in episodes] == [20, 300, 20, 300]
     assert [episode.outcome for episode in episodes] == ["fell", "finished", "fell", "finished"]
-    assert {episode.player for episode in episodes} == {"kurodo"}
     assert [episode.source for episode in episodes] == ["relative.npz"] * 2 + ["absolute.npz"] * 2
     assert [episode.origin.game for episode in episodes] == [0, 1, 0, 1]
     for episode in episodes:
-        assert (episode.keys, episode.seed, episode.terminated, episode.truncated) == (None, None, True, False)
-        assert episode.mu == "smoothed(0.05)"
-        taken = episode.behaviour_probabilities[np.arange(len(episode)), episode.actions]
-        assert taken == pytest.approx(0.95 + 0.05 / 11)
-
-
-def test_notes_report_findings_and_changes(files: Path, tmp_path: Path) -> None:
-    notes = "\n".join(open_import(settings(files, "relative.npz", "absolute.npz"), tmp_path).notes)
-    for expected in (
-        "relative.npz: x relative to the torso and shaped reward: both kept",
-        "absolute.npz: absolute x: made relative to the torso",
-        "replaced by the shaped reward",
-        "a decision lasts 3.34 game frames on average (3: 66%, 4: 34%)",
-        "2 games, 320 decisions (fell 1, finished 1)",
-        "smoothed(0.05)",
-    ):
-        assert expected in notes
-
-
-def test_a_stopped_game_is_truncated(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
-    np.savez(tmp_path / "demo.npz", **make_demo([((3,) * 30, 10.0, -4.0)]))
-    (episode,) = open_import(settings(tmp_path, "demo.npz"), tmp_path).episodes
-    assert (episode.outcome, episode.terminated, episode.truncated) == ("stopped", False, True)
-
-
-def test_epsilon_is_a_setting(files: Path, tmp_path: Path) -> None:
-    source = open_import(settings(files, "relative.npz", epsilon=0.2), tmp_path)
-    episode = next(source.episodes)
-    assert episode.mu == "smoothed(0.2)"
-    assert episode.behaviour_probabilities.min() == pytest.approx(0.2 / 11)
-    with pytest.raises(BadInput, match=r"epsilon=0.0: expected"):
-        open_import(settings(files, "relative.npz", epsilon=0.0), tmp_path)
+        assert (episode.keys, episode.seed, episode.terminated, episode.player) == (None, None, True, "kurodo")
+        assert episode.mu == "smoothed(0.1)"
+        probabilities = episode.behaviour_probabilities[np.arange(len(episode)), episode.actions]
+        assert probabilities == pytest.approx(0.9 + 0.1 / 11)
 
 
 def test_recordings_of_another_pace_are_not_mixed(files: Path, tmp_path: Path) -> None:
     both = settings(files, "relative.npz", "slow.npz")
     with pytest.raises(BadInput, match=r"slow\.npz: its decisions last 6 game frames, those of relative\.npz 3"):
         open_import(both, tmp_path)
-    slow = open_import(settings(files, "slow.npz"), tmp_path)
-    assert slow.info.environment.settings["frames_per_step"] == 6
-    forced = open_import(settings(files, "relative.npz", "slow.npz", frames_per_step=4), tmp_path)
-    assert forced.info.environment.settings["frames_per_step"] == 4
-    with pytest.raises(BadInput, match=r"frames_per_step=0"):
-        open_import(settings(files, "slow.npz", frames_per_step=0), tmp_path)
+    for wanted, frames in ((settings(files, "slow.npz"), 6), (both.with_(frames_per_step=4), 4)):
+        assert open_import(wanted, tmp_path).info.environment.settings["frames_per_step"] == frames
 
 
-def test_a_recording_is_imported_once(files: Path, tmp_path: Path) -> None:
-    dataset = tmp_path / "dataset"
-    written(open_import(settings(files, "relative.npz"), dataset), dataset)
+def test_a_file_that_the_dataset_contains_is_refused_whatever_its_name(files: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    recorded(settings(files, "relative.npz"), folder)
     (files / "renamed.npz").write_bytes((files / "relative.npz").read_bytes())
     for name in ("relative.npz", "renamed.npz"):
         with pytest.raises(BadInput, match=f"{name}: .*dataset already contains it; remove it"):
-            open_import(settings(files, name), dataset)
+            open_import(settings(files, name), folder)
     with pytest.raises(BadInput, match=r"renamed\.npz: the same as .*relative\.npz"):
         open_import(settings(files, "relative.npz", "renamed.npz"), tmp_path / "new")
-    written(open_import(settings(files, "absolute.npz"), dataset), dataset)
-    assert len(open_dataset(dataset)) == 4
+    assert len(recorded(settings(files, "absolute.npz"), folder)) == 4
 
 
-def test_one_bad_file_stops_the_others(files: Path, tmp_path: Path) -> None:
-    (files / "bad.npz").write_text("text")
-    with pytest.raises(BadInput, match=r"bad\.npz: not an \.npz file"):
-        open_import(settings(files, "relative.npz", "bad.npz"), tmp_path)
+def test_the_digest_is_of_the_arrays(tmp_path: Path, make_demo: MakeDemo) -> None:
+    np.savez_compressed(tmp_path / "two.npz", **make_demo())
+    paths = saved(tmp_path / "one.npz", make_demo()), tmp_path / "two.npz", saved(tmp_path / "o.npz", make_demo(seed=1))
+    one, two, other = (read_expert_file(path).digest for path in paths)
+    assert one == two != other
+
+
+def changed(name: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda arrays: {**arrays, name: change(arrays[name])}
+
+
+def poked(row: Any, value: Any) -> Callable[[Any], Any]:
+    def poke(array: Any) -> Any:
+        copy = array.copy()
+        copy[row] = value
+        return copy
+
+    return poke
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: {name: arrays[name] for name in ("obs", "actions")}, "has actions, obs, but no rewards"),
+        (changed("obs", lambda a: a[:, :70]), r"obs are float64 \[31, 70\], expected numbers \[n, 71\]"),
+        (changed("obs", lambda a: a[:0]), r"obs are float64 \[0, 71\]"),
+        (changed("obs", lambda a: a.astype(str)), "obs are <U"),
+        (changed("obs", poked((7, 3), np.nan)), "obs hold NaN or infinity in row 7"),
+        (changed("obs", lambda a: a.astype(object)), "cannot be read"),
+        (changed("actions", lambda a: a[:-1]), r"actions are int64 \[30\], expected whole numbers \[31\]"),
+        (changed("actions", poked(3, 11)), "actions from 0 to 11, expected 0 … 10"),
+        (changed("actions", poked(3, -1)), "actions from -1 to"),
+        (changed("actions", lambda a: a + 0.5), "actions are float64 .*, expected whole numbers"),
+        (changed("rewards", poked(4, 50.0)), "but its rewards sum to"),
+        (changed("episode_starts", lambda a: a.astype(float)), "episode_starts are float64"),
+        (changed("episode_starts", poked(0, False)), "does not begin with a start"),
+        (changed("episode_starts", poked(9, True)), r"episode_returns are float64 \[1\], expected numbers \[2\]"),
+        (changed("rewards", lambda a: 2 * a), "the file is damaged"),
+    ],
+)
+def test_invalid_arrays_are_refused_by_name(
+    tmp_path: Path, make_demo: MakeDemo, change: Callable[[Any], Any], message: str
+) -> None:
+    with pytest.raises(BadInput, match=f"demo.npz: .*{message}"):
+        read_expert_file(saved(tmp_path / "demo.npz", change(make_demo())))
+
+
+def archive_of_texts(path: Path, whole: bytes) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ARRAYS:
+            archive.writestr(name, "no array")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path, whole: path.write_bytes(b""),
+        lambda path, whole: path.write_text("some text\n"),
+        lambda path, whole: path.write_bytes(b"\x80\x04K\x01."),
+        lambda path, whole: path.write_bytes(whole[: int(0.9 * len(whole))]),
+        lambda path, whole: path.write_bytes(whole[:3000] + bytes(40) + whole[3040:]),
+        lambda path, whole: path.unlink(),
+        archive_of_texts,
+    ],
+)
+def test_one_bad_file_stops_the_others(files: Path, tmp_path: Path, spoil: Callable[..., Any]) -> None:
+    bad = files / "bad.npz"
+    spoil(bad, (files / "absolute.npz").read_bytes())
+    with pytest.raises(BadInput, match=r"bad\.npz: ") as refused:
+        open_import(settings(files, "relative.npz", "bad.npz"), tmp_path / "new")
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_patterns_name_files_once_and_in_order(tmp_path: Path) -> None:
+    for name in ("b2.npz", "b1.npz", "a[1].npz", "c.txt"):
+        (tmp_path / name).touch()
+    paths = find_files([str(tmp_path / "b2.npz"), str(tmp_path / "*.npz"), str(tmp_path / "a[1].npz")])
+    assert [path.name for path in paths] == ["b2.npz", "a[1].npz", "b1.npz"]
+    assert find_files([f"{tmp_path.parent}/{tmp_path.name[:-1]}*/b1.npz"]) == [tmp_path / "b1.npz"]
+    for patterns, message in (([str(tmp_path / "x*.npz")], r"x\*\.npz: no file of such"), ([], "files is empty")):
+        with pytest.raises(BadInput, match=message):
+            find_files(patterns)
+
+
+@pytest.mark.parametrize(("speed", "seed"), [(3, 1), (10, 2), (25, 3)])
+def test_both_conventions_become_one(make_demo: MakeDemo, converted: Any, speed: float, seed: int) -> None:
+    """The same games, recorded with absolute x and score rewards or with relative x and shaped rewards."""
+    frames = [(3, 4, 3, 3, 4) * 3, (4,) * 20, (3,) * 5]
+    games = [(lengths, speed, 6.0) for lengths in frames]
+    arrays = make_demo(games, seed=seed)
+    relative, absolute = converted(arrays), converted(make_demo(games, absolute=True, seed=seed))
+    assert relative.notes[0].startswith("x relative")
+    assert absolute.notes[0].startswith("absolute x")
+    for one, other, lengths in zip(absolute.games, relative.games, frames, strict=True):
+        assert one.frames.tolist() == other.frames.tolist() == list(lengths)
+        assert one.times == pytest.approx(np.cumsum([0, *lengths]) / 30)
+        assert one.observations == pytest.approx(other.observations, abs=1e-5)
+        assert one.rewards == pytest.approx(other.rewards, abs=1e-5)
+        assert np.array_equal(one.actions, other.actions)
+        assert one.metres == pytest.approx(other.metres, abs=0.05)
+        assert not one.observations[:, TORSO_X].any()
+    first = relative.games[0]  # its last row is the final observation
+    assert np.array_equal(first.observations, arrays["obs"][:16].astype(np.float32))
+    assert np.array_equal(first.actions, arrays["actions"][:15, 0])
+    assert np.array_equal(first.rewards, arrays["rewards"][:15].astype(np.float32))
+
+
+def test_a_start_that_repeats_plays_no_frames(make_demo: MakeDemo, converted: Any) -> None:
+    arrays = make_demo([((3,) * 20, 10, 6.0)])
+    arrays["obs"][0, [name.split(".")[1].startswith("velocity") for name in FEATURES]] = 0
+    still = {name: np.concatenate([values[:1]] * 3 + [values]) for name, values in arrays.items()}
+    still["rewards"][:3] = 0
+    still |= {"episode_starts": np.arange(len(still["obs"])) == 0, "episode_returns": arrays["episode_returns"]}
+    result = converted(still)
+    assert result.games[0].frames[:3].tolist() == [0, 0, 0]
+    assert result.frames_per_decision == pytest.approx(3, abs=0.2)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+@pytest.mark.parametrize(
+    ("frames", "speed", "head", "outcome"),
+    [
+        (100, 10.0, 6.0, "fell"),
+        (100, 90.0, -4.0, "finished"),
+        (100, 90.0, 6.0, "fell"),
+        (100, 10.0, -4.0, "stopped"),
+        (1300, 7.0, -4.0, "stopped"),
+    ],
+)
+def test_the_outcome_follows_from_the_last_row(
+    make_demo: MakeDemo, tmp_path: Path, absolute: bool, frames: int, speed: float, head: float, outcome: str
+) -> None:
+    saved(tmp_path / "demo.npz", make_demo([((3,) * frames, speed, head)], absolute=absolute))
+    (game,) = open_import(settings(tmp_path, "demo.npz"), tmp_path).episodes
+    assert (game.outcome, game.terminated, game.truncated) == (outcome, outcome != "stopped", outcome == "stopped")
+
+
+def test_a_game_of_one_row_is_dropped(make_demo: MakeDemo, converted: Any) -> None:
+    result = converted(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)]))
+    assert [len(game.actions) for game in result.games] == [9, 5]
+    assert "1 of a single row dropped" in result.notes[-1]
+    with pytest.raises(BadInput, match="no game has two or more rows"):
+        converted(make_demo([((), 10, 6.0)]))
+
+
+@pytest.mark.parametrize(
+    ("absolute", "spoil"),
+    [
+        (False, lambda a: {**a, "rewards": 2 * a["rewards"], "episode_returns": 2 * a["episode_returns"]}),
+        (False, lambda a: {**a, "rewards": a["rewards"] - 3, "episode_returns": a["episode_returns"] - 3 * 41}),
+        (False, lambda a: {**a, "obs": a["obs"][:, ::-1]}),
+        (True, lambda a: {**a, "obs": a["obs"][:, ::-1]}),
+    ],
+    ids=["twice the reward", "another reward", "columns", "columns, absolute"],
+)
+def test_numbers_that_qwop_cannot_produce_are_refused(
+    make_demo: MakeDemo, converted: Any, absolute: bool, spoil: Callable[[Any], Any]
+) -> None:
+    arrays = make_demo([((3, 4) * 20, 10, 6.0)], absolute=absolute)
+    converted(arrays)
+    with pytest.raises(BadInput, match="differs from Δx by its velocities"):
+        converted(spoil(arrays))
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, seed: int) -> None:
+    """Real physics, contacts and falls, in the published form: 3 frames per decision, no row after the last action."""
+    actions = np.repeat(np.random.default_rng(seed).integers(11, size=60), 4)
+    played = replay(np.repeat(ACTION_KEYS[actions], 3))
+    states = played.states[:-1:3]
+    x, y = states[:, 0, 0], states[:, 0, 1]
+    observations = observe(states).astype(np.float64)
+    knee = observations[:, [FEATURES.index("joint.leftKnee"), FEATURES.index("joint.rightKnee")]].min(axis=1)
+    shaped = rewards_along("shaped", x, y, knee)
+    if absolute:
+        observations[:, [name.endswith("position_x") for name in FEATURES]] += x[:, None]
+    rewards = np.diff(played.events[:-1:3, EVENT_COLUMNS.index("score")]) if absolute else shaped
+    decisions = actions[: len(states)].astype(np.int16)
+    file = ExpertFile("sim.npz", "", observations, decisions, np.append(rewards, -1.0), (slice(0, len(states)),))
+    (game,) = convert(file).games
+    assert game.outcome == "fell"
+    assert game.rewards == pytest.approx(shaped, abs=1e-4)
+    assert game.observations == pytest.approx(observe(states), abs=1e-4)
+    assert game.metres == pytest.approx(x[-1] / 10, abs=0.1)
+    assert (game.frames == 3).mean() > 0.8
+
+
+@pytest.mark.skipif(not DEMOS.is_dir(), reason="the published recordings are not shared here (../shared/demos)")
+@pytest.mark.parametrize(("name", "relative", "frames"), [("kuro_try1", True, 3), ("human_try3", False, 6)])
+def test_the_published_files_are_told_apart(name: str, relative: bool, frames: int) -> None:
+    path = DEMOS / f"{name}.npz"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not shared here")
+    result = convert(read_expert_file(path))
+    assert result.notes[0].startswith("x relative" if relative else "absolute x")
+    assert round(result.frames_per_decision) == frames
+    assert len(result.games) == 10
+    lengths = np.concatenate([game.frames for game in result.games])
+    assert np.isin(lengths, [frames, frames + 1]).mean() > 0.85

@@ -1,12 +1,50 @@
-// Your game and a policy's: it plays, you take over, hand back and go back.
+// Correcting a policy on the page of QWOP: it plays, you take over, hand back and go back.
 
-import { Control, PERSON, POLICY } from "./control.js";
+import { Control, Light, PERSON, POLICY, welcome } from "./control.js";
+import { $, element } from "./elements.js";
 import { FRAMES_A_SECOND, POSE } from "./engine.js";
-import { choose, uniform } from "./draws.js";
 import { FRAME } from "./live_game.js";
 import { prove } from "./packed.js";
-import { ACTION_KEYS } from "./policy.js";
+import { ACTION_KEYS, Policy } from "./policy.js";
 import { Run } from "./run.js";
+import { MARKS } from "./splits.js";
+
+// The policy's draws: uniform numbers of a counter-based generator, so that the recorder can compute each of them again.
+const WORD = 64n;
+const MASK = (1n << WORD) - 1n;
+const [M0, M1] = [0xd2e7470ee14c6c93n, 0xca5a826395121157n];
+const [W0, W1] = [0x9e3779b97f4a7c15n, 0xbb67ae8584caa73bn];
+
+// The first number, in [0, 1), of NumPy's Philox 4×64-10 (Salmon et al. 2011) with this key, two whole numbers, and this
+// counter: [number, game], the lower words.
+export function uniform(key, [number, game]) {
+  let [k0, k1] = key.map(BigInt);
+  let [a, b, c, d] = [BigInt(number) + 1n, BigInt(game), 0n, 0n]; // NumPy counts before its first block
+  for (let round = 0; round < 10; round += 1) {
+    const [p, q] = [M0 * a, M1 * c];
+    [a, b, c, d] = [(q >> WORD) ^ b ^ k0, q & MASK, (p >> WORD) ^ d ^ k1, p & MASK];
+    [k0, k1] = [(k0 + W0) & MASK, (k1 + W1) & MASK];
+  }
+  return Number(a >> 11n) / 2 ** 53;
+}
+
+const real = new Float64Array(1);
+const bits = new BigUint64Array(real.buffer);
+
+// The largest number below a positive one.
+function below(value) {
+  real[0] = value;
+  bits[0] -= 1n;
+  return real[0];
+}
+
+// The action of a distribution, float32 [A], by inversion of its distribution function; see `policies.policy.choose`.
+export function choose(probabilities, number) {
+  let total = 0;
+  const cumulative = Array.from(probabilities, (one) => { total += one; return total; });
+  const point = Math.min(number * total, below(total));
+  return cumulative.filter((sum) => sum <= point).length;
+}
 
 // A game, and the lines that it leaves by going back. A decision lasts as long as the policy's do, or until control changes,
 // so that each belongs to one side. It is [frame, actor, action, number, probabilities]: the policy's action and the number
@@ -139,4 +177,52 @@ export class CoachedRun extends Run {
 }
 
 // The marks that a row has passed.
-export const passedIn = (row, marks) => marks.filter((mark) => row[POSE] >= mark && row[POSE + 1]).length;
+const passedIn = (row, marks) => marks.filter((mark) => row[POSE] >= mark && row[POSE + 1]).length;
+
+export class Coach {
+  // settings: policy (its name), release, back (seconds), greedy, idle (frames), key (of the draws), news.
+  static async load(settings) {
+    const file = await fetch("policy.safetensors");
+    return new Coach(settings, new Policy(await file.arrayBuffer(), settings.policy));
+  }
+
+  constructor(settings, policy) {
+    Object.assign(this, { settings, policy, count: 0, current: null, light: new Light(settings, "S") });
+    document.head.append(element("link", "", { rel: "stylesheet", href: "coach.css" }));
+  }
+
+  get welcome() { return welcome(this.settings); }
+
+  // See `Run`. The draws of each game of this page are its own.
+  run(...given) {
+    const { settings, policy, count, light } = this;
+    this.count += 1;
+    light.at(1);
+    this.current = new CoachedRun(...given, { ...settings, policy, count, light: (control) => light.show(control) });
+    return this.current;
+  }
+
+  // The page's actions; race: in which they are. Those that do nothing now return.
+  actions(race) {
+    const is = (...states) => this.current && race.run === this.current && states.includes(race.state) && !$("drawer").open;
+    return {
+      back: () => { if (is("playing", "paused") || (is("over") && !race.over.discarded)) this.goBack(race); },
+      handOver: () => { if (is("playing") && !this.current.over) this.current.handOver(); },
+      slow: () => { if (is("playing", "paused")) this.current.setSpeed(performance.now(), this.light.slow()); },
+    };
+  }
+
+  // The line that is left is kept first, unless it is already.
+  goBack(race) {
+    const now = performance.now();
+    if (this.current.played) race.keep();
+    this.current.goBack(now);
+    this.light.show(this.current.control);
+    race.goOn(passedIn(this.current.live.rows.at(-1), MARKS.slice(0, -1)));
+  }
+
+  // More buttons of the card of a game that has ended.
+  choices(race, game) {
+    return this.current === race.run && !race.over?.discarded && race.over?.game === game ? [["Go back (Backspace)", () => this.goBack(race)]] : [];
+  }
+}

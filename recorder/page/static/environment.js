@@ -1,11 +1,10 @@
 // Games of any Gymnasium environment: the recorder plays them, and this page shows its pictures at a speed that suits a person.
 
 import { Connection } from "./connection.js";
-import { Control, PERSON, POLICY } from "./control.js";
+import { Control, Light, PERSON, POLICY, welcome } from "./control.js";
 import { bind } from "./controls.js";
 import { $, element, numberOf } from "./elements.js";
 import { Keyboard } from "./keyboard.js";
-import { Light, welcome } from "./light.js";
 import { dayOf, List } from "./list.js";
 import { LiveGame, MOST_AHEAD } from "./live_game.js";
 import { View } from "./view.js";

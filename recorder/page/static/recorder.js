@@ -1,38 +1,225 @@
-// The page's view of its recorder: your name, the dataset's folder, the connection, and the next command.
+// The page's games with a recorder, which keeps them: every frame is sent to it as it is played.
 
-import { Coach } from "./coach.js";
-import { $, button, element } from "./elements.js";
-import { RecordedGames } from "./recorded_games.js";
+import { Coach } from "./coached.js";
+import { Connection } from "./connection.js";
+import { Sha256 } from "./digest.js";
+import { $, button, element, numberOf } from "./elements.js";
+import { keepName, keptName, shortName } from "./games.js";
+import { dayOf, today } from "./list.js";
+import { apart, Outbox } from "./outbox.js";
+import { play, prove } from "./packed.js";
+import { bestOf, better } from "./ranking.js";
+import { cut } from "./texts.js";
+
+const UNNAMED = "me"; // the default of source.player
+const NOTE = 500; // ms between two notes of the game under way
+const LONGEST_FILE_NAME = 100; // characters that the recorder takes
 
 // changed(): called when your list has changed.
 export async function open(module, view, changed) {
   const settings = JSON.parse(document.querySelector("meta[name=recorder]").content);
-  const into = `recording into ${settings.folder}`;
-  const where = element("span", into, { className: "where", title: into });
-  document.querySelector("footer").append(where);
   $("options").prepend($("name").closest("label"));
   $("nothing").textContent = "No games yet: each is recorded as you play.";
+  const games = new RecordedGames(module, settings, settings.coach ? await Coach.load(settings.coach) : null, view, changed);
+  await games.refresh();
+  games.connect();
+  return games;
+}
 
-  const next = element("p", "", { className: "next-command", hidden: true });
-  $("choices").after(next);
-  const name = (command) => {
-    next.hidden = false;
+class RecordedGames {
+  // settings: player, folder, dataset, ghost and next. coach: where a policy is corrected, else null.
+  constructor(module, settings, coach, view, changed) {
+    Object.assign(this, { module, settings, coach, view, changed, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
+    this.into = `recording into ${settings.folder}`;
+    this.where = element("span", this.into, { className: "where", title: this.into });
+    document.querySelector("footer").append(this.where);
+    this.next = element("p", "", { className: "next-command", hidden: true });
+    $("choices").after(this.next);
+    if (settings.next) this.learn(settings.next);
+  }
+
+  connect() {
+    this.connection = new Connection(
+      () => { this.connected(true); this.resend(); },
+      (message) => this.receive(message),
+      ({ stopped }) => {
+        this.connected(false);
+        if (stopped) this.view.toast("The recorder has stopped. Games that you play now stay in this browser. Start it again and open the address that it prints.");
+      },
+    );
+    this.outbox = new Outbox(this.connection, this.settings.dataset);
+  }
+
+  connected(now) {
+    document.body.dataset.recorder = now ? "connected" : "lost";
+    this.where.textContent = now ? this.into : "no recorder: games stay in this browser";
+  }
+
+  // Names the command that learns from the games.
+  learn(command) {
     const copy = button("Copy", () => {
       navigator.clipboard?.writeText(command).catch(() => {}); // else it is selected by hand
     });
-    next.replaceChildren("Enough to learn from: ", element("code", command), " ", copy);
-  };
-  if (settings.next) name(settings.next);
+    this.next.replaceChildren("Enough to learn from: ", element("code", command), " ", copy);
+    this.next.hidden = false;
+  }
 
-  const coach = settings.coach ? await Coach.load(settings.coach) : null;
-  const games = new RecordedGames(module, settings, coach, (shown) => {
-    if (shown.said) view.toast(shown.said);
-    if (shown.next) name(shown.next);
-    if (shown.changed) changed();
-    if (shown.connected !== undefined) {
-      document.body.dataset.recorder = shown.connected ? "connected" : "lost";
-      where.textContent = shown.connected ? into : "no recorder: games stay in this browser";
+  // The runner beside you at first; null leaves the choice to the page.
+  get ghost() {
+    const { ghost } = this.settings;
+    if (ghost === "other") return bestOf(this.others);
+    return ghost === "embedded" ? null : ghost;
+  }
+
+  // The first words of the page, and a run in which a policy is corrected; none of either where you play alone.
+  get welcome() { return this.coach?.welcome; }
+
+  run(...given) { return this.coach?.run(...given); }
+
+  async resend() {
+    const close = ({ frames }) => prove(this.module, frames);
+    const waiting = await this.outbox.resend(close, () => this.running);
+    if (waiting.length) this.view.toast(`Games that were not sent wait here for the recorder of ${waiting.join(", ")}.`);
+  }
+
+  // --- the list ---
+
+  // Where it cannot be loaded, the list that was loaded before stays.
+  async refresh() {
+    try {
+      this.show((await (await fetch("games.json")).json()).games);
+    } catch (error) {
+      console.warn("the list of games cannot be loaded", error);
     }
-  });
-  return games.open();
+    const best = bestOf(this.list);
+    if (best) await this.load(best).catch(() => {});
+    this.best = best && (best.keys || best.rows) ? best : null;
+  }
+
+  show(games) {
+    const known = new Map(this.list.map((entry) => [entry.file, entry]));
+    const entries = games.reverse().map((game) => known.get(game.name) ?? {
+      collection: game.collection, file: game.name, name: game.player, outcome: game.outcome, metres: game.metres,
+      seconds: game.seconds, day: dayOf(Date.parse(game.created)),
+    });
+    const pending = this.list.filter(({ file }) => !file);
+    const listed = new Set(pending.map(({ id }) => id));
+    const refused = apart().filter(([id]) => !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
+      ...play(this.module, frames), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: String(reason),
+    }));
+    const own = entries.filter(({ collection }) => collection === "own");
+    for (const entry of own) entry.number = numberOf(entry.file);
+    this.list = [...own, ...refused, ...pending];
+    this.others = entries.filter(({ collection }) => collection !== "own");
+  }
+
+  // Fetches what playing an entry back takes.
+  async load(entry) {
+    if (!entry?.file || entry.keys || entry.rows) return;
+    const path = `games/${entry.collection}/${entry.file}`;
+    const { keys } = await (await fetch(`${path}.json`)).json();
+    if (keys) entry.keys = keys;
+    else entry.rows = new Float32Array(await (await fetch(`${path}.bin`)).arrayBuffer());
+  }
+
+  // --- the game under way ---
+
+  follow(run, now) {
+    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, null, undefined, run.place);
+    else if (run.game.keys.length === this.followed && now !== Infinity) return;
+    const played = { frames: run.game.keys, decisions: run.decisions };
+    this.followed = played.frames.length;
+    this.outbox.send(this.running, played);
+    if (now - this.noted < NOTE) return;
+    this.noted = performance.now();
+    this.outbox.note(this.running, played);
+  }
+
+  add(result, rows) {
+    const id = this.running ?? this.outbox.begin(this.name, result.tempo, null, undefined, result.place);
+    this.running = null;
+    const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
+    this.list = [...this.list, entry];
+    if (!this.best || better(entry, this.best)) this.best = entry;
+    this.kept = this.outbox.end(id, { frames: result.keys, decisions: result.decisions }, result.sha256) || this.connection.open;
+    return entry;
+  }
+
+  // A game from a file is recorded, too, where you play alone; one that was recorded before is not again.
+  take(entry, file) {
+    if (this.coach) return;
+    const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
+    this.outbox.begin(shortName(entry.name) || UNNAMED, 1, cut(file, LONGEST_FILE_NAME) || "a file", game);
+    this.outbox.end(game, { frames: entry.keys }, prove(this.module, entry.keys));
+  }
+
+  close(run) { this.follow(run, Infinity); }
+
+  takeRunning() { return []; } // what was under way is sent with the next connection
+
+  said(game, isBest) {
+    if (game.problem) return `Not in the dataset: ${game.problem}.`;
+    if (!game.file) return this.connection.open ? "Being recorded …" : "Kept in this browser until the recorder is back.";
+    return isBest ? `Your best so far, recorded as game ${game.number}.` : `Recorded as game ${game.number}.`;
+  }
+
+  // --- the recorder ---
+
+  // A game that the recorder refuses stays in this browser.
+  setApart(game, reason) {
+    this.outbox.refuse(game, reason, this.running);
+    const entry = this.list.find(({ id }) => id === game);
+    if (entry) entry.problem = reason;
+    this.view.toast(`A game is set apart: the recorder refuses it (${reason}). It stays in this browser and in the list; save it as a file.`);
+  }
+
+  async receive(message) {
+    if (message.type === "refused") {
+      this.setApart(message.game, message.reason);
+      await this.refresh();
+    } else if (message.type === "recorded") {
+      this.outbox.answered(message.game, Boolean(message.name || message.problem));
+      const entry = this.list.find(({ id }) => id === message.game);
+      if (entry && message.name) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
+      if (entry && message.problem) entry.problem = message.problem;
+      if (message.next) this.learn(message.next);
+      if (message.problem) this.view.toast(`A game is not in the dataset: ${message.problem}.`);
+      await this.refresh();
+    } else if (message.type === "discarded") {
+      this.list = this.list.filter(({ file }) => file !== message.name);
+      await this.refresh();
+    } else if (message.type === "not discarded") {
+      this.view.toast(`It stays in the dataset: ${message.reason}.`);
+      await this.refresh();
+    }
+    this.changed();
+  }
+
+  remove(entry) {
+    if (!entry.file) return false;
+    if (!this.connection.send({ type: "discard", name: entry.file })) return false;
+    this.list = this.list.filter((game) => game !== entry);
+    this.best = bestOf(this.list.filter(({ keys, rows }) => keys || rows));
+    return true;
+  }
+
+  // A game that was discarded is recorded anew; a coached one that this page has not played stays in the folder aside.
+  restore(entry) {
+    if (this.coach && !entry.decisions) {
+      this.view.toast("It stays discarded: it lies in the folder aside of the dataset.");
+      return;
+    }
+    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, null, undefined, entry.place);
+    delete entry.file;
+    this.list = [...this.list, entry];
+    this.outbox.end(entry.id, { frames: entry.keys, decisions: entry.decisions }, prove(this.module, entry.keys));
+  }
+
+  // A name that the command gives counts; else the one that was entered last.
+  get name() { return this.entered ?? (this.settings.player === UNNAMED ? keptName(UNNAMED) : this.settings.player); }
+
+  set name(name) {
+    this.entered = shortName(name) || this.settings.player;
+    if (this.settings.player === UNNAMED) keepName(this.entered);
+  }
 }

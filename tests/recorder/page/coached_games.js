@@ -1,8 +1,7 @@
 // Coached games as the page plays them, without a browser, for tests.
 
-import { CoachedRun } from "./coached.js";
+import { choose, CoachedRun, uniform } from "./coached.js";
 import { Control } from "./control.js";
-import { choose, uniform } from "./draws.js";
 import { Policy } from "./policy.js";
 
 const FRAME = 1000 / 30;

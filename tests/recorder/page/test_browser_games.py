@@ -12,7 +12,8 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.recorder.game_writer import GameWriter
-from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame, RecordedGame
+from qwop.recorder.page.browser_games import BrowserGames, ReceivedGame
+from qwop.recorder.page.messages import Begin
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 KEYS = [0] * 5 + [5] * 20 + [10] * 15
@@ -35,17 +36,18 @@ class Receiver(BrowserGames):
         super().__init__(INFO, 0.05, folder, said.append)
         self._writer = GameWriter(DatasetWriter(folder, INFO))
 
-    def keep(self, game: ReceivedGame, sha256: str | None = None) -> RecordedGame:
+    def keep(self, game: ReceivedGame, sha256: str | None = None) -> dict[str, str]:
         return self.record(game, self._writer, sha256)
 
 
-def received(game: Any, frames: int | None = None, **more: Any) -> ReceivedGame:
-    return ReceivedGame(game.game, "ada", frames=bytearray(game.frames[:frames]), **more)
+def received(game: Any, frames: int | None = None, tempo: float = 1, file: str | None = None) -> ReceivedGame:
+    begin = Begin(type="begin", game=game.game, player="ada", tempo=tempo, file=file)
+    return ReceivedGame(begin, bytearray(game.frames[:frames]))
 
 
 def test_a_game_is_recorded_with_its_keys(receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]) -> None:
     game = game_of(KEYS)
-    assert receiver.keep(received(game, tempo=0.5), game.sha256).name[:14] == "episode-000000"
+    assert receiver.keep(received(game, tempo=0.5), game.sha256)["name"][:14] == "episode-000000"
     (episode,) = open_dataset(tmp_path)
     np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
     assert (episode.player, episode.source, episode.outcome) == ("ada", "page at 0.5 times the pace", "stopped")
@@ -59,7 +61,7 @@ def test_a_game_that_is_sent_again_is_recorded_once(
     for _ in range(2):  # the second receiver finds the game in the dataset
         receiver = Receiver(tmp_path, [])
         for frames in (None, 20, None):
-            assert receiver.keep(received(game, frames, file=file)).name[:14] == "episode-000000"
+            assert receiver.keep(received(game, frames, file=file))["name"][:14] == "episode-000000"
     assert len(open_dataset(tmp_path)) == 1
 
 
@@ -67,8 +69,8 @@ def test_more_of_a_game_takes_the_place_of_its_beginning(
     receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
     game = game_of(KEYS)
-    assert receiver.keep(received(game, 20)).name[:14] == "episode-000000"
-    assert receiver.keep(received(game), game.sha256).name[:14] == "episode-000001"
+    assert receiver.keep(received(game, 20))["name"][:14] == "episode-000000"
+    assert receiver.keep(received(game), game.sha256)["name"][:14] == "episode-000001"
     (episode,) = open_dataset(tmp_path)
     np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
     assert len(list((tmp_path / ASIDE).glob("episode-*-discarded.aside"))) == 1  # nothing recorded is deleted
@@ -83,14 +85,14 @@ def test_other_games_with_the_same_keys_are_other_games(
 
 
 def test_a_game_without_a_key_is_not_recorded(receiver: Receiver, game_of: Callable[..., Any]) -> None:
-    assert receiver.keep(received(game_of([0] * 9))).name is None
+    assert receiver.keep(received(game_of([0] * 9))) == {}
 
 
 def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
     receiver: Receiver, said: list[str], tmp_path: Path, game_of: Callable[..., Any]
 ) -> None:
-    found = receiver.keep(received(game_of(KEYS)), "0" * 64)
-    assert (found.name, found.problem) == (None, "the browser played it otherwise than the simulator does")
+    answer = receiver.keep(received(game_of(KEYS)), "0" * 64)
+    assert answer == {"problem": "the browser played it otherwise than the simulator does"}
     assert list(tmp_path.glob("*.parquet")) == []
     (path,) = (tmp_path / ASIDE).glob("differing-*")
     assert path.name == "differing-000000000001.txt"
@@ -103,12 +105,12 @@ def test_a_game_that_went_on_in_the_browser_after_its_end_is_kept_apart(
 ) -> None:
     game = received(game_of([4] * 200))  # falls
     game.frames += b"\4\4"
-    assert receiver.keep(game).problem is not None
+    assert "problem" in receiver.keep(game)
 
 
 def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_of: Callable[..., Any]) -> None:
     game = game_of(KEYS)
-    whole = ReceivedGame(game.game, "ada")
+    whole = received(game, 0)
     for start, end in ((0, 10), (5, 20), (0, 3), (20, None)):
         assert whole.add(start, bytes(game.frames[start:end]))
     assert whole.frames == bytes(game.frames)
@@ -120,7 +122,7 @@ def test_a_copy_of_a_game_under_way_has_its_frames_so_far(receiver: Receiver, ga
     copied = receiver.so_far(game)
     assert copied is not None
     np.testing.assert_array_equal(copied.keys_of_frames, KEYS[:20])
-    assert copied.origin.page_game == game.game
+    assert copied.origin.page_game == game.begin.game
     assert receiver.so_far(received(game_of(KEYS), 5)) is None  # no key yet
     fallen = received(game_of([4] * 200))
     fallen.frames += b"\4\4"  # after its end

@@ -23,8 +23,7 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.main import open_source
-from qwop.recorder.page.environment_game import Coach, EnvironmentGame
-from qwop.recorder.page.environment_play import repeats_games
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame, repeats_games
 from qwop.recorder.page.messages import NOBODY
 from qwop.recorder.page.messages import POLICY_ACTS as ACTS
 from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
