@@ -5,7 +5,7 @@ import gymnasium
 import pytest
 from qwop.envs.spec import EnvironmentSpec
 
-from .odd import Odd
+from ..fakes import Odd
 
 Make = Callable[..., EnvironmentSpec]
 

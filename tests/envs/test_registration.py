@@ -30,17 +30,19 @@ print(type(gymnasium.make("QWOP-v1").unwrapped).__name__)
 """
 
 
-def said_by(code: str, folder: Path) -> list[str]:
+def output(code: str, folder: Path) -> list[str]:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def test_an_environment_is_made_without_an_import(tmp_path: Path) -> None:
-    code = "import gymnasium; env = gymnasium.make('qwop:QWOP-v1'); print(type(env.unwrapped).__module__)"
-    assert said_by(code, tmp_path) == ["qwop.envs.qwop.env"]
-    code = "import gymnasium; env = gymnasium.make_vec('qwop:QWOP-v1', num_envs=2); print(type(env).__name__)"
-    assert said_by(code, tmp_path) == ["QWOPVectorEnv"]
+    code = """
+import gymnasium
+print(type(gymnasium.make("qwop:QWOP-v1").unwrapped).__module__)
+print(type(gymnasium.make_vec("qwop:QWOP-v1", num_envs=2)).__name__)
+"""
+    assert output(code, tmp_path) == ["qwop.envs.qwop.env", "QWOPVectorEnv"]
 
 
 @pytest.mark.parametrize(
@@ -51,17 +53,12 @@ def test_an_environment_is_made_without_an_import(tmp_path: Path) -> None:
 def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
     imports: str, short_name: str, tmp_path: Path
 ) -> None:
-    said = said_by(f"import gymnasium\n{imports}{OURS}", tmp_path)
-    assert said == ["QWOPEnv QWOPVectorEnv QWOP-v1"] * 2 + ["QWOPEnv", short_name]
-
-
-def test_the_return_that_counts_as_solved_is_that_of_the_registration() -> None:
-    assert EnvironmentSpec("CartPole-v1").open().reward_threshold == 475
-    assert EnvironmentSpec("Blackjack-v1").open().reward_threshold is None
+    lines = output(f"import gymnasium\n{imports}{OURS}", tmp_path)
+    assert lines == ["QWOPEnv QWOPVectorEnv QWOP-v1"] * 2 + ["QWOPEnv", short_name]
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:
-    threshold = gymnasium.spec("QWOP-v1").reward_threshold
+    threshold = EnvironmentSpec("QWOP-v1").open().reward_threshold
     assert threshold is not None
     game = replay(read_keys(keys_path("champion")))
     x, y = game.states[::3, 0, 0], game.states[::3, 0, 1]
@@ -70,17 +67,10 @@ def test_a_finished_game_reaches_the_reward_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("given", "stored"),
-    [
-        ("CartPole", "CartPole-v1"),
-        ("CartPole-v0", "CartPole-v0"),
-        ("gymnasium:CartPole", "CartPole-v1"),
-        ("QWOP", "QWOP-v1"),
-        ("qwop/QWOP", "QWOP-v1"),
-        ("qwop:QWOP", "QWOP-v1"),
-        ("tests/Bare", "tests/Bare"),
-        ("Unheard", "Unheard"),
-    ],
-)
+    [("CartPole", "CartPole-v1"), ("CartPole-v0", "CartPole-v0"), ("gymnasium:CartPole", "CartPole-v1"),
+     ("QWOP", "QWOP-v1"), ("qwop/QWOP", "QWOP-v1"), ("qwop:QWOP", "QWOP-v1"), ("tests/Bare", "tests/Bare"),
+     ("Unheard", "Unheard"), pytest.param("ALE/Pong", "ALE/Pong-v5", marks=pytest.mark.needs(module="ale_py"))],
+)  # fmt: skip
 def test_an_environment_is_stored_with_its_version(given: str, stored: str) -> None:
     bare = "tests/Bare"  # registered without a version
     gymnasium.register(bare, "gymnasium.envs.classic_control:CartPoleEnv")
@@ -90,11 +80,6 @@ def test_an_environment_is_stored_with_its_version(given: str, stored: str) -> N
         assert EnvironmentSpec.from_json({"id": given.rpartition(":")[2], "settings": {}}) == spec
     finally:
         del gymnasium.registry[bare]
-
-
-def test_a_game_of_atari_is_stored_with_its_version() -> None:
-    pytest.importorskip("ale_py")
-    assert EnvironmentSpec("ALE/Pong").to_json()["id"] == "ALE/Pong-v5"
 
 
 def test_minigrid_is_found_by_its_ids_alone() -> None:
@@ -160,14 +145,12 @@ def test_an_id_that_could_not_be_read_again_is_refused_before_it_is_written(id: 
         EnvironmentSpec(id)
 
 
-@pytest.mark.parametrize(
-    "name", ["browser", "folder", "url", "headless", "live", "fresh_page", "timeout", "render_mode"]
-)
 @pytest.mark.parametrize("id", [*REGISTERED])
-def test_the_originals_page_is_the_command_lines_alone(id: str, name: str) -> None:
-    for value in ("xterm", "/bin/sh", True, 1, None):
-        with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set .*frames_per_step"):
-            read(id, **{name: value})
+def test_the_originals_page_is_the_command_lines_alone(id: str) -> None:
+    for name in ("browser", "folder", "url", "headless", "live", "fresh_page", "timeout", "render_mode"):
+        for value in ("xterm", True, 1, None):
+            with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set .*frames_per_step"):
+                read(id, **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -196,30 +179,33 @@ def test_our_own_tasks_settings_are_checked_when_they_are_read(settings: dict[st
         read("QWOP-v1", **settings)
 
 
-@pytest.mark.parametrize("data", [None, [], "QWOP-v1", {}, {"id": "QWOP-v1"}, {"id": "QWOP-v1", "settings": [1]}])
+MANY = {f"a{number}": 1 for number in range(65)}
+
+
+@pytest.mark.parametrize("data", [None, [], "QWOP-v1", {}, {"id": "QWOP-v1"}, {"id": "QWOP-v1", "settings": [1]},
+                                  {"id": "CartPole-v1", "settings": MANY}])  # fmt: skip
 def test_anything_else_is_refused(data: Any) -> None:
     with pytest.raises(BadInput, match="expected"):
         EnvironmentSpec.from_json(data)
 
 
-def test_too_many_settings_are_refused() -> None:
-    with pytest.raises(BadInput, match="1,000 settings, expected at most 64"):
-        read("CartPole-v1", **{f"a{number}": 1 for number in range(1000)})
-
-
-def test_settings_given_elsewhere_are_taken_from_the_file_where_it_may_set_them() -> None:
-    data = {"id": "QWOP-v1", "settings": {"observation": "full", "frames_per_step": 2}}
-    assert EnvironmentSpec.from_json(data, given=["observation", "frames_per_step"]).settings == data["settings"]
-
-
-def test_settings_given_elsewhere_that_a_file_may_not_set_are_left_out() -> None:
-    data = {"id": "QWOPOriginal-v1", "settings": {"folder": "/theirs", "frames_per_step": 4}}
-    assert EnvironmentSpec.from_json(data, given=["folder"]).settings == {"frames_per_step": 4}
+@pytest.mark.parametrize(
+    ("id", "settings", "read"),
+    [
+        ("QWOP-v1", {"observation": "full", "frames_per_step": 2}, {"observation": "full", "frames_per_step": 2}),
+        ("QWOPOriginal-v1", {"folder": "/theirs", "frames_per_step": 4}, {"frames_per_step": 4}),
+    ],
+)
+def test_of_settings_given_elsewhere_a_file_has_those_that_it_may_set(
+    id: str, settings: dict[str, Any], read: dict[str, Any]
+) -> None:
+    given = ["observation", "frames_per_step", "folder"]
+    assert EnvironmentSpec.from_json({"id": id, "settings": settings}, given=given).settings == read
 
 
 def test_the_place_of_the_originals_page_is_not_stored() -> None:
     spec = EnvironmentSpec("QWOPOriginal-v1", {"folder": "/ours", "browser": "chromium", "frames_per_step": 4})
-    assert EnvironmentSpec.from_json(spec.to_json()).settings == {"frames_per_step": 4}
+    assert spec.to_json()["settings"] == {"frames_per_step": 4}
 
 
 def test_reading_imports_nothing_that_the_file_names(tmp_path: Path) -> None:
@@ -254,7 +240,3 @@ def test_an_environments_own_refusal_of_a_setting_is_one_line(id: str, settings:
     with pytest.raises(BadInput, match=said) as raised:
         read(id, **settings).make()
     assert "\n" not in str(raised.value)
-
-
-def test_an_environments_own_setting_that_it_accepts_makes_it() -> None:
-    assert isinstance(read("FrozenLake-v1", map_name="8x8").make(), gymnasium.Env)

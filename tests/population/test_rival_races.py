@@ -69,6 +69,21 @@ def test_a_new_race_is_against_the_next_of_the_schedule() -> None:
     assert env.take_ends() == []
 
 
+def test_a_rival_begins_each_race_without_a_memory_of_the_last_one() -> None:
+    """Races against the same rival that end apart, at its fall or the time limit; its memory counts its decisions."""
+    env = races({0: Always(7)}, [0])
+    env.reset(seed=0)
+    actions, decided = np.array([7, 2, 10, 10]), np.zeros(4)
+    apart = False
+    for _ in range(130):
+        _, _, terminated, truncated, _ = env.step(actions)
+        decided = np.where(terminated | truncated, 0, decided + 1)
+        assert env.get_state()["rivals"]["0"][0][:, 0].tolist() == decided.tolist()
+        apart |= len({*decided}) > 1
+    assert apart
+    assert decided.max() < 130
+
+
 def test_rivals_see_and_are_fed_what_is_theirs() -> None:
     theirs = Always(5)
     env = races({0: theirs}, [0], num_races=3)

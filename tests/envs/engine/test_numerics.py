@@ -90,48 +90,23 @@ def test_the_table_is_the_originals() -> None:
     assert hashlib.sha256(trigonometry._TABLE[:110].tobytes()).hexdigest() == ORIGINAL_TABLE
 
 
-def test_the_table_holds_sines_and_cosines_to_a_hundred_bits() -> None:
-    for k in range(0, 128, 9):
-        terms = [(-1) ** (n // 2) * Fraction(k, 128) ** n / math.factorial(n) for n in range(30)]
-        for exact, column in ((sum(terms[1::2]), 0), (sum(terms[::2]), 2)):
-            high, low = trigonometry._TABLE[k, column : column + 2].tolist()
-            assert high == float(exact)
-            assert abs(exact - Fraction(high) - Fraction(low)) < Fraction(1, 2**100)
-
-
 @pytest.mark.skipif(
     digest(of_the_c_library(np.linspace(-20, 20, 4001))) != RECORDED,
     reason="this C library's sine and cosine have other last bits than the original's",
 )
-@pytest.mark.parametrize("most", [0.13, 0.86, 2.5, 7.0, 50.0, 1e4, 1e8])
-def test_the_c_library_agrees_to_the_bit(most: float) -> None:
-    x = np.random.default_rng(0).uniform(-most, most, 60_000)
+def test_the_c_library_agrees_to_the_bit() -> None:
+    draws = [np.random.default_rng(0).uniform(-most, most, 20_000) for most in (0.13, 0.86, 2.5, 7.0, 50.0, 1e4, 1e8)]
+    x = np.concatenate([*draws, SPECIAL])
     assert_same_bits(calculated(x), of_the_c_library(x))
-    assert_same_bits(calculated(SPECIAL), of_the_c_library(SPECIAL))
 
 
-@given(st.lists(st.floats(-1e8, 1e8), min_size=1, max_size=16))
+@given(st.lists(st.one_of(st.floats(-1e8, 1e8), st.sampled_from(SPECIAL)), min_size=1, max_size=16))
 @settings(deadline=None, max_examples=300)
 def test_every_lane_is_as_if_alone_and_near_the_truth(x: list[float]) -> None:
     together = calculated(x)
     assert_same_bits(together, calculated(x, ONE_LANE))
     assert_same_bits(together, calculated(x, EIGHT_LANES))
     np.testing.assert_allclose(together, of_the_c_library(x), rtol=3e-16, atol=0)
-
-
-@given(st.floats(0, 1e8))
-@settings(deadline=None, max_examples=200)
-def test_the_sine_is_odd_and_the_cosine_even(x: float) -> None:
-    (sine, cosine), (negative_sine, same_cosine) = calculated([x]).T[0], calculated([-x]).T[0]
-    assert negative_sine == -sine
-    assert math.copysign(1, negative_sine) == -math.copysign(1, sine)
-    assert same_cosine == cosine
-
-
-def test_special_arguments_are_the_same_in_every_lane() -> None:
-    for turn in range(8):
-        x = np.roll(SPECIAL, turn)
-        assert_same_bits(calculated(x), calculated(x, ONE_LANE))
 
 
 OF_V8 = "8dc88c609925bd1619afa05bf1972323ae678845018506880915d1945fb1ee16"
@@ -159,24 +134,6 @@ FDLIBM = (0.0,) * 4
 @pytest.mark.parametrize("lanes", [FDLIBM, FDLIBM[:1]], ids=len)
 def test_every_value_of_fdlibm_is_v8s(lanes: tuple[float, ...]) -> None:
     assert hashlib.sha256(calculated(ARGUMENTS, lanes).copy().tobytes()).hexdigest() == OF_V8
-
-
-def test_the_signs_of_zero_are_kept() -> None:
-    sine, cosine = calculated([0.0, -0.0], FDLIBM)
-    assert np.signbit(sine).tolist() == [False, True]
-    assert cosine.tolist() == [1.0, 1.0]
-
-
-def test_fdlibm_differs_from_todays_in_the_last_bit_of_some() -> None:
-    then, now = calculated(ARGUMENTS, FDLIBM), calculated(ARGUMENTS)
-    differing = (then != now).mean()
-    assert 0.01 < differing < 0.1
-    np.testing.assert_allclose(then, now, rtol=0, atol=2.3e-16)
-
-
-def test_kernels_alone_call_it() -> None:
-    with pytest.raises(NotImplementedError, match="kernels"):
-        sine_and_cosine((0,), 1.0)
 
 
 Fused = Callable[[float, float, float], float]
@@ -224,18 +181,6 @@ def rounded_once(request: pytest.FixtureRequest) -> Fused:
 def test_a_product_and_a_sum_are_rounded_once(rounded_once: Fused, a: float, b: float, c: float) -> None:
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     assert rounded_once(a, b, c) == float(exact)
-
-
-@given(a=CLOSE, b=CLOSE)
-@settings(max_examples=200, deadline=None)
-def test_the_error_of_a_product_comes_out(rounded_once: Fused, a: float, b: float) -> None:
-    assert rounded_once(a, b, -(a * b)) == float(Fraction(a) * Fraction(b) - Fraction(a * b))
-
-
-def test_rounding_twice_would_show(rounded_once: Fused) -> None:
-    a, c = 1 + 2.0**-30, -(1 + 2.0**-29)
-    assert a * a + c == 0
-    assert rounded_once(a, a, c) == 2.0**-60
 
 
 RESULTS = 25
@@ -292,13 +237,7 @@ def test_operations_are_pythons() -> None:
         b, 0.0, c, a, math.nan, math.sqrt(a), -a, a + (a + b), b - (b + c), 3 + a, 128.0, 129.0, 130.0 + 131.0,
         float(np.float64(a).view(np.int64) & 1),
     ]  # fmt: skip
-    expected[15] = results[15, 0]  # Python below 3.13 has no fused operation; see the next test
+    expected[15] = results[15, 0]  # Python below 3.13 has no fused operation
     np.testing.assert_array_equal(results[:, 0], expected)
-
-
-@pytest.mark.parametrize("lanes", [ONE_LANE, FOUR_LANES, EIGHT_LANES])
-def test_a_fused_operation_rounds_once(lanes: tuple[int, ...]) -> None:
-    a, b = 1 + 2.0**-30, 1 - 2.0**-30
-    results, _ = calculated_lanes(lanes, *(np.full(len(lanes), number) for number in (a, b, -1.0)))
-    assert a * b - 1.0 == 0.0
-    assert (results[15] == -(2.0**-60)).all()
+    results, _ = calculated_lanes(ONE_LANE, [1 + 2.0**-30], [1 - 2.0**-30], [-1.0])
+    assert results[15, 0] == -(2.0**-60)

@@ -27,19 +27,14 @@ def drawing() -> Drawing:
     return Drawing()
 
 
-def test_a_picture_has_the_size_asked_for() -> None:
-    state = replay([]).states[0]
-    for width, height in ((640, 400), (320, 200), (960, 540)):
-        picture = Drawing(width, height).picture(state, metres=0.3, seconds=0.0)
-        assert picture.shape == (height, width, 3)
-        assert picture.dtype == np.uint8
-
-
-def test_the_same_state_gives_the_same_picture(drawing: Drawing) -> None:
+def test_the_same_state_gives_the_same_picture_of_the_size_asked_for(drawing: Drawing) -> None:
     state = replay(KEYS).states[-1]
     one = drawing.picture(state, metres=1.0, seconds=2.0, keys=KEY_Q)
     drawing.picture(replay(KEYS).states[10], metres=7.0, seconds=1.0, keys=KEY_P)
     np.testing.assert_array_equal(drawing.picture(state, metres=1.0, seconds=2.0, keys=KEY_Q), one)
+    for x in (0.0, -400.0, 1e6):  # far out of the ordinary, too
+        state[:12, 0] = x
+        assert Drawing(320, 200).picture(state, metres=x, seconds=0.0).shape == (200, 320, 3)
 
 
 def test_a_key_that_is_down_is_lit_and_the_others_are_not(drawing: Drawing) -> None:
@@ -69,14 +64,6 @@ def test_nothing_of_the_runner_is_lost_high_above_the_track(drawing: Drawing) ->
     for picture in (drawing.picture(s, metres=0.0, seconds=0.0).astype(int) for s in (state, high)):
         shirt = (abs(picture - np.array([38, 94, 168])).sum(axis=2) < 12).sum()
         assert shirt > 400
-
-
-def test_states_far_out_of_the_ordinary_are_drawn_too(drawing: Drawing) -> None:
-    state = replay([]).states[0]
-    for x in (-400.0, 1e6):
-        moved = state.copy()
-        moved[:12, 0] += x
-        assert drawing.picture(moved, metres=x, seconds=0.0).shape == (400, 640, 3)
 
 
 @pytest.mark.parametrize("left", [-300, 0, 4321])
@@ -111,11 +98,6 @@ def test_a_metre_of_track_is_a_metre_wide_at_any_scale(scale: float) -> None:
 
 
 KEYS_VIDEO = np.array([0, 0, 5, 5, 0, 10, 10], np.uint8)
-
-
-def test_running_time_starts_with_the_first_key() -> None:
-    np.testing.assert_allclose(seconds_from_first_key(KEYS_VIDEO) * 30, [0, 0, 0, 1, 2, 3, 4, 5])
-    np.testing.assert_array_equal(seconds_from_first_key(np.zeros(3)), np.zeros(4))
 
 
 def test_a_film_has_a_picture_for_every_state_and_rests_on_the_last(tmp_path: Path) -> None:
@@ -167,8 +149,9 @@ def test_a_row_is_the_pose_the_figures_and_the_keys() -> None:
     rows = rows_of_game(keys)
     game = replay(keys)
     np.testing.assert_array_equal(rows[:, :POSE], game.states[:, :, :3].reshape(6, POSE).astype(np.float32))
-    np.testing.assert_allclose(rows[:, POSE + 1] * 30, [0, 0, 0, 1, 2, 3], rtol=1e-6)
+    np.testing.assert_allclose(rows[:, POSE + 1] * 30, [0, 0, 0, 1, 2, 3], rtol=1e-6)  # from the first key
     np.testing.assert_array_equal(rows[:, POSE + 2], [0, 0, 0, 5, 5, 10])
+    np.testing.assert_array_equal(seconds_from_first_key(np.zeros(3)), np.zeros(4))
 
 
 @pytest.fixture(scope="module")
@@ -200,23 +183,14 @@ def test_the_page_needs_nothing_else(html: str) -> None:
 @pytest.mark.slow
 @pytest.mark.needs(module="selenium")
 def test_the_page_plays_in_a_browser(html: str, tmp_path: Path) -> None:
-    import selenium.webdriver
-    from selenium.common.exceptions import WebDriverException
-    from selenium.webdriver.support.ui import WebDriverWait
+    from ...play.page import Page, open_browser
 
     (tmp_path / "page.html").write_text(html)
-    options = selenium.webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox"):
-        options.add_argument(argument)
-    try:
-        driver = selenium.webdriver.Chrome(options=options)
-    except WebDriverException as error:
-        pytest.skip(f"there is no Chrome or Chromium here: {error.msg}")
+    driver = open_browser()
     try:
         driver.get((tmp_path / "page.html").as_uri())
-        seconds = lambda: float(driver.find_element("css selector", ".seconds").text.split()[0])  # noqa: E731
-        WebDriverWait(driver, 60).until(lambda _: driver.find_element("css selector", ".seconds").text)
-        WebDriverWait(driver, 60).until(lambda _: seconds() > 1)
+        text = lambda: driver.find_element("css selector", ".seconds").text  # noqa: E731
+        Page(driver, "").wait_until(lambda: text() and float(text().split()[0]) > 1, "playing")
         assert driver.get_log("browser") == []
     finally:
         driver.quit()

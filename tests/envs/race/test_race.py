@@ -78,26 +78,23 @@ def test_a_runner_sees_the_others_distance_speed_and_whether_they_are_down() -> 
     assert fell.tolist() == [True, False]
 
 
-def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins() -> None:
-    env = QWOPRaceVectorEnv(2, autoreset_mode="Disabled")
+def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins_once() -> None:
+    env = QWOPRaceVectorEnv(2, autoreset_mode="NextStep")
     env.reset(seed=0)
-    rewards = np.zeros(2)
-    ended: list[int] = []
-    for _ in range(100):
+    rewards, down, terminated = np.zeros(2), [0], np.zeros(2, bool)
+    while not terminated.any():
         _, reward, terminated, truncated, infos = env.step(np.array([FALL, FALL_FARTHER]))
         rewards += reward
-        ended.append(int((infos["outcome"] != 0).sum()))
-        if terminated.any():
-            break
+        down.append(int((infos["outcome"] != 0).sum()))
     assert terminated.all()
     assert not truncated.any()
-    assert 1 in ended
-    assert ended[-1] == 2
+    assert {*down} == {0, 1, 2}
     assert infos["distance"][1] > infos["distance"][0] + 0.5
     assert infos["result"].tolist() == [0.0, 1.0]
     assert rewards.tolist() == [-1.0, 1.0]
-    with pytest.raises(gymnasium.error.ResetNeeded, match="races \\[0\\] have ended"):
-        env.step(np.array([0, 0]))
+    _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))  # begins the next one
+    assert rewards.tolist() == [0.0, 0.0]
+    assert infos["result"].tolist() == [0.5, 0.5]
 
 
 def test_a_race_is_stopped_at_its_time_limit() -> None:
@@ -276,92 +273,51 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
     assert infos["result"].tolist() == [0.5, 0.5]
 
 
-def test_a_race_is_won_once_and_the_step_that_begins_the_next_one_earns_nothing() -> None:
-    env = QWOPRaceVectorEnv(2, autoreset_mode="NextStep")
-    env.reset(seed=0)
-    over = np.zeros(2, dtype=np.bool_)
-    while not over.any():
-        _, rewards, terminated, truncated, _ = env.step(np.array([FALL, FALL_FARTHER]))
-        over = terminated | truncated
-    assert sorted(rewards.tolist()) == [-1.0, 1.0]
-    _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))
-    assert rewards.tolist() == [0.0, 0.0]
-    assert infos["result"].tolist() == [0.5, 0.5]
-
-
-def race(*runners: tuple[bool, int, float]) -> list[float]:
-    """The results of one race of runners (finished, frames, metres)."""
-    finished, frames, metres = (np.array([column]) for column in zip(*runners, strict=True))
-    return results(finished, frames, metres)[0].tolist()
+FELL, SOON, LATE = (False, 300), (False, 9), (False, 900)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "result"),
+    ("runners", "expected"),
     [
-        ((True, 1500, 101.0), (False, 300, 60.0), 1.0),  # finishing alone
-        ((True, 1500, 101.0), (True, 1502, 101.0), 1.0),  # two frames earlier
-        ((True, 1500, 101.0), (True, 1501, 101.0), 0.5),  # one frame is a tie
-        ((False, 300, 30.6), (False, 900, 30.0), 1.0),  # the farther fall, sooner or later
-        ((False, 300, 30.5), (False, 900, 30.0), 0.5),
-        ((False, 300, -1.0), (False, 300, 2.0), 0.0),
+        ([(True, 1500, 101.0), (*FELL, 60.0)], [1, 0]),  # finishing alone
+        ([(True, 1500, 101.0), (True, 1502, 101.0)], [1, 0]),  # two frames earlier
+        ([(True, 1500, 101.0), (True, 1501, 101.0)], [0.5, 0.5]),  # one frame is a tie
+        ([(*FELL, 30.6), (*LATE, 30.0)], [1, 0]),  # the farther fall, sooner or later
+        ([(*FELL, 30.5), (*LATE, 30.0)], [0.5, 0.5]),
+        ([(*FELL, -1.0), (*FELL, 2.0)], [0, 1]),
+        ([(*SOON, 5.0), (*SOON, 9.0), (*SOON, 8.0)], [0, 1, 0]),  # only one wins, and the beaten lose
+        ([(*SOON, 5.0), (*SOON, 9.0), (*SOON, 8.8)], [0, 0.5, 0.5]),
+        ([(True, 1500, 101.0)], [0.5]),  # a lone runner
     ],
 )
 def test_the_faster_finish_or_else_the_farther_fall_wins(
-    one: tuple[bool, int, float], other: tuple[bool, int, float], result: float
+    runners: list[tuple[bool, int, float]], expected: list[float]
 ) -> None:
-    assert race(one, other) == [result, 1.0 - result]
-    assert race(other, one) == [1.0 - result, result]
+    for order in (1, -1):  # of two races, which are judged apart
+        finished, frames, metres = (np.array([column, column[::-1]]) for column in zip(*runners[::order], strict=True))
+        assert results(finished, frames, metres).tolist() == [expected[::order], expected[::-order]]
 
 
-def test_only_one_of_three_wins_and_the_beaten_lose() -> None:
-    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.0)) == [0.0, 1.0, 0.0]
-    assert race((False, 9, 5.0), (False, 9, 9.0), (False, 9, 8.8)) == [0.0, 0.5, 0.5]
-
-
-def test_races_are_judged_apart() -> None:
-    metres = np.array([[1.0, 2.0], [4.0, 3.0]])
-    finished, frames = np.zeros((2, 2), dtype=np.bool_), np.full((2, 2), 9)
-    assert results(finished, frames, metres).tolist() == [[0.0, 1.0], [1.0, 0.0]]
-
-
-def test_a_lone_runner_neither_wins_nor_loses() -> None:
-    assert race((True, 1500, 101.0)) == [0.5]
-
-
+LEFT, RIGHT = 1 << at.LEFT_FOOT, 1 << at.RIGHT_FOOT
+KNEES, TRUNK = 1 << at.LEFT_CALF | 1 << at.RIGHT_CALF, 1 << at.TORSO | 1 << at.HEAD
 COLUMNS = np.full(at.MOVING, -1)
 COLUMNS[[at.LEFT_FOOT, at.RIGHT_FOOT, at.LEFT_CALF, at.RIGHT_CALF]] = [0, 1, 2, 2]
-OTHER_FOOT, HURDLE_HIT = 3, 4
 
 
-def counted(
-    began: list[int], hits: list[int], foot: list[int], playing: list[bool]
-) -> tuple[list[list[float]], list[int]]:
-    counts, feet = np.zeros((len(foot), 5)), np.array(foot)
-    native.call(
-        "count_touchdowns", np.array(playing), np.array(began), np.array(hits), COLUMNS, OTHER_FOOT, HURDLE_HIT,
-        feet, counts,
-    )  # fmt: skip
-    return counts.tolist(), feet.tolist()
-
-
-def test_each_foot_counts_and_the_other_one_alternates() -> None:
-    left, right = 1 << at.LEFT_FOOT, 1 << at.RIGHT_FOOT
-    counts, feet = counted(
-        [left, right, left, right, right], [0] * 5, [NO_FOOT, NO_FOOT, RIGHT_DOWN, LEFT_DOWN, RIGHT_DOWN], [True] * 5
-    )
-    assert counts == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 1, 0, 0, 0]]
-    assert feet == [LEFT_DOWN, RIGHT_DOWN, LEFT_DOWN, RIGHT_DOWN, RIGHT_DOWN]
-
-
-def test_bodies_share_columns_and_hits_of_the_hurdle_are_counted_apart() -> None:
-    knees = 1 << at.LEFT_CALF | 1 << at.RIGHT_CALF
-    counts, feet = counted(
-        [knees, 1 << at.HEAD], [1 << at.LEFT_FOOT, 1 << at.TORSO | 1 << at.HEAD], [LEFT_DOWN, LEFT_DOWN], [True] * 2
-    )
-    assert counts == [[0, 0, 2, 0, 1], [0, 0, 0, 0, 2]]
-    assert feet == [LEFT_DOWN, LEFT_DOWN]
-
-
-def test_nothing_is_counted_of_those_who_do_not_play() -> None:
-    counts, feet = counted([1 << at.RIGHT_FOOT], [1 << at.TORSO], [LEFT_DOWN], [False])
-    assert (counts, feet) == ([[0] * 5], [LEFT_DOWN])
+def test_the_kernel_counts_feet_that_alternate_shared_columns_and_hits_of_those_who_play() -> None:
+    """Rows of bodies that came down, of those that hit the hurdle, and the foot before and after."""
+    rows: list[tuple[int, int, int, bool, list[int], int]] = [
+        (LEFT, 0, NO_FOOT, True, [1, 0, 0, 0, 0], LEFT_DOWN),
+        (RIGHT, 0, NO_FOOT, True, [0, 1, 0, 0, 0], RIGHT_DOWN),
+        (LEFT, 0, RIGHT_DOWN, True, [1, 0, 0, 1, 0], LEFT_DOWN),
+        (RIGHT, 0, LEFT_DOWN, True, [0, 1, 0, 1, 0], RIGHT_DOWN),
+        (RIGHT, 0, RIGHT_DOWN, True, [0, 1, 0, 0, 0], RIGHT_DOWN),
+        (KNEES, LEFT, LEFT_DOWN, True, [0, 0, 2, 0, 1], LEFT_DOWN),
+        (1 << at.HEAD, TRUNK, LEFT_DOWN, True, [0, 0, 0, 0, 2], LEFT_DOWN),
+        (RIGHT, 1 << at.TORSO, LEFT_DOWN, False, [0, 0, 0, 0, 0], LEFT_DOWN),
+    ]
+    began, hits, feet, playing, expected, after = (np.array(column) for column in zip(*rows, strict=True))
+    counts = np.zeros((len(rows), 5))
+    native.call("count_touchdowns", playing, began, hits, COLUMNS, 3, 4, feet, counts)
+    assert counts.tolist() == expected.tolist()
+    assert feet.tolist() == after.tolist()

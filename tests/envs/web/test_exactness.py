@@ -1,13 +1,20 @@
 """Games in Node, Chromium and Firefox, against the simulator."""
 
+import base64
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import observe_as, observe_start
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+from qwop.play.site import SCRIPTS
+from qwop.policies.champion import keys_path, policy_path
+from qwop.policies.files import load_policy
+from qwop.policies.rollout import play
 
 from .runners import NODE, PROGRAMS, RUNNERS, call, program_of
 
@@ -27,14 +34,13 @@ def random_keys(seed: int, frames: int, longest: int = 12) -> NDArray[np.uint8]:
 
 @pytest.fixture(scope="module")
 def champion() -> NDArray[np.uint8]:
-    from qwop.envs.qwop.keys_file import read_keys
-    from qwop.policies.champion import keys_path
-
     return read_keys(keys_path("champion"))
 
 
-@pytest.fixture(scope="module")
-def sessions(champion: NDArray[np.uint8]) -> list[list[tuple[NDArray[np.uint8], Opening]]]:
+Session = list[tuple[NDArray[np.uint8], Opening]]
+
+
+def some_sessions(champion: NDArray[np.uint8]) -> list[Session]:
     """Random games; a run to the end, after the first and the second reset; one that falls beyond the hurdle; eight on
     one page, of which some carry the hurdle's place and the tree on to the next."""
     beyond = np.concatenate([champion[:640], random_keys(1, 200)])
@@ -48,14 +54,36 @@ def sessions(champion: NDArray[np.uint8]) -> list[list[tuple[NDArray[np.uint8], 
     ]
 
 
-@pytest.mark.parametrize("runner", RUNNERS)
-def test_every_state_of_every_game_is_the_same_to_the_bit(runner: str, sessions: Any) -> None:
+def thousand_games(champion: NDArray[np.uint8]) -> list[Session]:
+    """Sessions of one game or eight: random keys, held or quick; runs after idle frames unseen in training; and runs
+    that are disturbed on their way or beyond the hurdle, which stands at half of it."""
+    draw = np.random.default_rng(0)
+    sessions: list[Session] = []
+    while sum(map(len, sessions)) < 1000:
+        session: Session = []
+        for _ in range(8 if draw.random() < 0.1 else 1):
+            kind, seed = draw.integers(4), int(draw.integers(2**31))
+            keys = random_keys(seed, int(draw.integers(30, 900)), int(draw.choice([4, 9, 25])))
+            if kind == 1:
+                keys = np.concatenate([np.zeros(draw.integers(3), np.uint8), champion])
+            elif kind > 1:
+                at = int(draw.integers(30, 540) if kind == 2 else draw.integers(560, 1080))
+                keys = np.concatenate([champion[:at], keys[:4], champion[at + 4 :], keys[4:200]])
+            session.append((keys, Opening(resets=int(draw.integers(1, 3)))))
+        sessions.append(session)
+    return sessions
+
+
+def assert_same_everywhere(runner: str, sessions: list[Session]) -> list[list[Any]]:
+    """The games as the runner plays them, a hundred sessions in a call."""
     require(runner)
-    asked = [
+    words = [
         [{"keys": keys.tolist(), "resets": opening.resets, "held": opening.held} for keys, opening in session]
         for session in sessions
     ]
-    played = call(runner, "exactness.js", "playSessions", [asked], timeout=240)
+    played: list[list[Any]] = []
+    for first in range(0, len(words), 100):
+        played += call(runner, "exactness.js", "playSessions", [words[first : first + 100]])
     for session, games in zip(sessions, played, strict=True):
         before: tuple[PlayedGame, ...] = ()
         for (keys, opening), game in zip(session, games, strict=True):
@@ -64,10 +92,29 @@ def test_every_state_of_every_game_is_the_same_to_the_bit(runner: str, sessions:
             assert game["sha256"] == wanted.sha256
             assert game["metres"] == wanted.events[-1, 0]
             before = (*before, PlayedGame(keys, opening))
+    return played
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_every_state_of_every_game_is_the_same_to_the_bit(runner: str, champion: NDArray[np.uint8]) -> None:
+    played = assert_same_everywhere(runner, some_sessions(champion))
     outcomes = [games[-1]["outcome"] for games in played]
     assert outcomes[1] == "finished"
     assert outcomes[3] == "fell"
     assert played[3][0]["metres"] > 55  # beyond the hurdle
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_thousand_games_and_the_champions_301_are_the_same(runner: str, champion: NDArray[np.uint8]) -> None:
+    assert_same_everywhere(runner, thousand_games(champion))
+    file = base64.b64encode(policy_path("champion").read_bytes()).decode()
+    scripts = [*SCRIPTS.iterdir(), Path(__file__).parents[2] / "play" / "decisions.js"]
+    files = {script.name: script for script in scripts}
+    games = play(load_policy("champion"), episodes=301, seed=0, greedy=True, num_envs=64, idle_frames=range(301))
+    keys = call(runner, "decisions.js", "gamesOf", [file, list(range(301)), 3000], files, 3600)
+    assert keys == [np.concatenate(game.keys or ()).tolist() for game in games]
 
 
 def test_the_digest_is_of_the_bytes_of_all_states() -> None:

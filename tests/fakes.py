@@ -1,4 +1,4 @@
-"""An environment of another package that gives what a test puts into it."""
+"""Fakes that the tests of several rooms share."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
 
 class Odd(gymnasium.Env[Any, Any]):
-    """Three decisions; notes the actions that it was given.
+    """An environment of another package that gives what a test puts into it: three decisions; notes its actions.
 
     see, pay, tell: functions of n, the observation, reward and info after n decisions. end: of the truth that the game
-    is over.
+    is over. length: decisions of a game.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
@@ -28,10 +28,11 @@ class Odd(gymnasium.Env[Any, Any]):
         pay: Any = lambda count: 1.0,
         tell: Any = lambda count: {},
         end: Any = bool,
+        length: int = 3,
         render_mode: str | None = None,
     ) -> None:
         self.action_space, self.observation_space = actions or spaces.Discrete(2), observations
-        self.see, self.pay, self.tell, self.end = see, pay, tell, end
+        self.see, self.pay, self.tell, self.end, self.length = see, pay, tell, end, length
         self.taken: list[Any] = []
 
     def look(self) -> Any:
@@ -47,7 +48,7 @@ class Odd(gymnasium.Env[Any, Any]):
         assert self.action_space.contains(action), action
         self.taken.append(action)
         count = len(self.taken)
-        return self.look(), self.pay(count), self.end(count == 3), False, self.tell(count)
+        return self.look(), self.pay(count), self.end(count == self.length), False, self.tell(count)
 
     def render(self) -> Any:
         if self.pictures is None:
