@@ -98,9 +98,7 @@ class Command(Generic[S]):
 
     def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        settings = self.validate(self.compose(words), words)
-        settings.__dict__["words"] = tuple(words)  # in the place of the cached property
-        return settings
+        return self.validate(self.compose(words), words).typed(words)
 
     def validate(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
         """The settings that were composed of a command line; BadInput for wrong ones."""

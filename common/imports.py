@@ -1,8 +1,8 @@
 """Modules that register environments, imported because the user names them.
 
 `imports=[my_package.envs]` may be given to every command, an id may have its module in front
-(`my_package.envs:Walk-v0`), and the variable `QWOP_IMPORTS` (names with commas between) holds for a whole shell. Files
-never name modules: what is written has ids without them.
+(`my_package.envs:Walk-v0`), and the variable `QWOP_IMPORTS` (names with commas between) holds for a whole shell.
+Settings in files never name modules: what is written has ids without them.
 """
 
 import importlib

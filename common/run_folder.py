@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
@@ -13,7 +13,6 @@ from .errors import BadInput, quoted
 from .files import own_name, write_atomic
 from .imports import SETTING, imported
 from .reading import MEGABYTE, parse_yaml, read_text
-from .schema import Files, dotted, schema
 from .settings import Settings, to_plain
 
 CONFIGURATION = "config.yaml"
@@ -30,9 +29,10 @@ _PLAIN = re.compile(r"(?!(true|false|null|nan|inf)$)[A-Za-z][\w./-]*$", re.IGNOR
 
 
 def write_configuration(settings: Settings, out: Path) -> Path:
-    """Make a run's folder and write the resolved settings into it; BadInput if those of another command are there."""
+    """Make a run's folder and write the resolved settings into it, below the words that were typed; BadInput if those
+    of another command are there."""
     require_no_other_run(out, type(settings))
-    write_atomic(out / CONFIGURATION, to_yaml(settings))
+    write_atomic(out / CONFIGURATION, f"# {json.dumps(settings.words)}\n{to_yaml(settings)}")
     return out
 
 
@@ -71,18 +71,22 @@ def to_yaml(settings: Settings) -> str:
     return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False))
 
 
-def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
-    """The command line that gives these settings: the one that was typed, or one without defaults.
+def words_of(path: Path) -> list[str]:
+    """The words of the command line that wrote the settings of a run; none where they have another origin."""
+    first = read_text(path, MEGABYTE, "expected the settings of a run").partition("\n")[0]
+    try:
+        return [str(word) for word in json.loads(first.removeprefix("# "))]
+    except (ValueError, TypeError):
+        return []
 
-    first: a setting that the program takes without its name, in front of the others. without: settings to leave out,
-    such as resume.
-    """
-    words = list(settings.words) if settings.words is not None else [*_words(settings, settings.changes())]
-    line = [word for word in words if _name(word) not in (*without, first)]
-    in_front = [str(getattr(settings, first))] if first else []
+
+def command_line(program: str, words: Sequence[str], *, without: Sequence[str] = ()) -> str:
+    """The command line with these words, and with the modules that are imported. without: settings to leave out, such
+    as resume."""
+    line = [word for word in words if _name(word) not in without]
     if imported() and SETTING not in map(_name, line):
         line.append(override(SETTING, imported()))
-    return shlex.join([*program.split(), *in_front, *line])
+    return shlex.join([*program.split(), *line])
 
 
 def next_command(program: str, **settings: object) -> str:
@@ -115,16 +119,4 @@ def unused(folder: Path) -> Path:
 
 
 def _name(word: str) -> str:
-    return word.lstrip("+~").partition("=")[0]
-
-
-def _words(settings: Settings, values: Mapping[str, Any], place: str = "") -> Iterator[str]:
-    """Words that turn the defaults of this class into these settings."""
-    for name, value in values.items():
-        one, here, inner = schema(type(settings))[name], dotted(place, name), getattr(settings, name)
-        if one.tag and not place and name not in settings.leaders:
-            yield f"{here}={one.option(inner)}"
-        if isinstance(inner, Settings) and not one.of(Files):
-            yield from _words(inner, {key: each for key, each in value.items() if key != one.tag}, here)
-        else:
-            yield override(here, value)
+    return word.lstrip("+").partition("=")[0]

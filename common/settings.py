@@ -104,20 +104,22 @@ class Settings(BaseModel):
         return {**node, **more}
 
     @cached_property
-    def words(self) -> tuple[str, ...] | None:
-        """The words of the command line that gave these settings; None where none did."""
-        return None
-
-    def changes(self) -> dict[str, Any]:
-        """Plain data of these settings, as a command line has to give them."""
-        return changes(self)
+    def words(self) -> tuple[str, ...]:
+        """The words of the command line that gave these settings, before changes; none where none did."""
+        return ()
 
     def check(self) -> None:
         """Raise BadInput for settings that do not fit together; its message begins with the name of one of them."""
 
     def with_(self, **changes: Any) -> Self:
         """The settings with these changes, built and checked anew."""
-        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+        other = type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+        return other.typed(self.words)
+
+    def typed(self, words: Sequence[str]) -> Self:
+        """These settings, with the words of the command line that gave them."""
+        self.__dict__["words"] = tuple(words)  # in the place of the cached property
+        return self
 
     def part(self, cls: "type[S]") -> "S":
         """The settings of a class that these settings have, too."""
@@ -216,15 +218,6 @@ def to_plain(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(mode="json")
 
 
-def changes(settings: Settings) -> dict[str, Any]:
-    """The settings that are not the default, as plain data; `read` makes an equal object of it."""
-    plain = settings.model_dump(mode="json", exclude_defaults=True)
-    for name, one in schema(type(settings)).items():
-        if one.tag and name in plain and name not in settings.leaders:
-            plain[name] = {one.tag: one.option(getattr(settings, name)), **plain[name]}
-    return plain
-
-
 def read_entries(cls: type[S], node: Any, words: str, place: str = "") -> tuple[S, ...]:
     """Settings by name (name → settings) as a tuple, each with its name; a tuple of them stays as it is."""
     if isinstance(node, Sequence) and node and all(isinstance(one, cls) for one in node):
@@ -241,5 +234,5 @@ def read_entries(cls: type[S], node: Any, words: str, place: str = "") -> tuple[
 
 def plain_entries(entries: Sequence[Settings]) -> dict[str, Any]:
     """The reverse of `read_entries`: only settings that differ from their defaults."""
-    plain = [changes(one) for one in entries]
+    plain = [one.model_dump(mode="json", exclude_defaults=True) for one in entries]
     return {str(one.pop("name")): one for one in plain}

@@ -80,7 +80,7 @@ def finetune(settings: FinetuneSettings) -> None:
     if settings.seeds == 1:
         train(settings)
         return
-    line = command_line("qwop-finetune", settings, without=("seeds", "seed", "out", "resume"))
+    line = command_line("qwop-finetune", settings.words, without=("seeds", "seed", "out", "resume"))
     seeds = [*range(settings.seed, settings.seed + settings.seeds)]
     run(CompareSettings(out=settings.out, jobs=cores(), row={"run": {"command": line, "seeds": seeds}}))
 

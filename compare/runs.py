@@ -8,10 +8,9 @@ from typing import Any
 
 from ..commands import evaluate, finetune, pretrain
 from ..common.command import Command
-from ..common.errors import BadInput, naming
+from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_json
-from ..common.run_folder import CONFIGURATION, REPORT, command_line, read_settings
-from ..common.settings import read
+from ..common.run_folder import CONFIGURATION, REPORT, command_line, read_settings, words_of
 from ..finetune.figures import best_policy, read_evaluation
 from ..finetune.log import METRICS, read_metrics
 
@@ -94,8 +93,7 @@ def read_run(folder: Path) -> Run:
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
     note, path = read_note(folder), folder / CONFIGURATION
     settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
-    with naming(path):
-        line = "" if note else command_line(command.program, read(command.settings, settings), without=OWN)
+    line = command_line(command.program, words_of(path) if path.exists() else (), without=OWN)
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(

@@ -52,7 +52,7 @@ def run(settings: ReportSettings) -> None:
     """Write the page."""
     folder = Path(settings.dataset).resolve()
     file = Path(settings.out) if settings.out is not None else folder.with_name(f"{folder.name}-report.html")
-    made_by = command_line("qwop-dataset report", settings, "dataset")
+    made_by = command_line("qwop-dataset report", settings.words)
     text = document(open_dataset(settings.dataset), settings.games, origin(made_by, to_yaml(settings)))
     write_atomic(file, text)
     console = plain_console()

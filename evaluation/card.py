@@ -42,7 +42,8 @@ def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "Ev
 
 def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:
     environment = evaluation.environment
-    verify = command_line("qwop-evaluate", settings.with_(policy=POLICY, out=None, card=False, video=False))
+    without = ("policy", "out", "card", "video")
+    verify = command_line(f"qwop-evaluate policy={POLICY} video=false", settings.words, without=without)
     numbers = _numbers(evaluation.summary())
     rows = [f"| {figure.replace('_', ' ')} | {number} |" for figure, number in numbers.items()]
     return "\n".join(

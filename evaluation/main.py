@@ -114,7 +114,7 @@ def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
 
 def _origin(settings: EvaluateSettings) -> tuple[str, str]:
     """The command line that repeats this evaluation, and all settings."""
-    return command_line("qwop-evaluate", settings), to_yaml(settings)
+    return command_line("qwop-evaluate", settings.words), to_yaml(settings)
 
 
 def _print_report(page: Path, console: Console) -> None:

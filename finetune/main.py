@@ -194,7 +194,7 @@ class Training:
         why_not: str | None = "the schedule was over already; add a phase to continue"
         if not over:
             why_not = evaluations.film_best() if self._settings.video else "video=false"
-        command = command_line("qwop-finetune", self._settings, without=("resume",))
+        command = command_line("qwop-finetune", self._settings.words, without=("resume",))
         report = write_report(out, f"qwop-finetune: {out}", command, None if best is None else best.evaluation.stem)
         say(f"policy: {out / POLICY}\nreport: {report}")
         say(f"no film: {why_not}" if why_not else f"film of its best game: {out / FILM}")

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..common.command import option_settings
 from ..common.errors import BadInput, naming, one_of, quoted
 from ..common.schema import Files, schema
-from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, changes, read, to_plain
+from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
 from ..common.words import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
@@ -206,15 +206,6 @@ class FinetuneSettings(Settings):
         plain, falls = to_plain(self), {**self.schedule.falls}
         first = {group: falls.pop(group, plain[group]) for group in ("algorithm", "loop")}
         return read(FinetuneSettings, {**plain, **first, "schedule": {**plain["schedule"], **falls, "falls": {}}})
-
-    def changes(self) -> dict[str, Any]:
-        """As a command line gives them: settings of the first algorithm alone belong to the schedule."""
-        settings = changes(self) | {"schedule": to_plain(self.schedule)}
-        if not any(phase.algorithm or phase.loop for phase in self.phases):
-            return settings
-        first = {group: settings.pop(group, {}) for group in ("algorithm", "loop")}
-        first["algorithm"]["name"] = option_of(self.algorithm)
-        return settings | {"schedule": {**settings["schedule"], **first}}
 
     def check(self) -> None:
         assert self.trained_by

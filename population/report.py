@@ -53,7 +53,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Rows, evaluat
         for group, (heading, about) in SECTIONS.items():
             if names := _varied(rows, group):
                 parts += [f"<h2>{heading}</h2>", _note(about), _grid([_chart(rows, one, group) for one in names])]
-    parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
+    parts.append(origin(command_line("qwop-population", settings.words, without=("resume",)), to_yaml(settings)))
     return write_atomic(folder / REPORT, page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 

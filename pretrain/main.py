@@ -111,7 +111,7 @@ def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy
         raise
     greedy = runs_greedily(evaluations, policy)
     save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}, greedy=greedy))
-    command = command_line("qwop-pretrain", settings)
+    command = command_line("qwop-pretrain", settings.words)
     page = pretraining_page(str(dataset.folder), splits, passes, evaluations, command, to_yaml(settings))
     write_atomic(out / REPORT, page)
     write_json(out / MEASURES, str(dataset.folder), splits, evaluations)
@@ -144,7 +144,7 @@ def _require_new(settings: PretrainSettings, out: Path) -> None:
         return
     with suppress(OSError, UnicodeDecodeError):
         interrupted = not (out / MEASURES).exists()
-        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(settings):
+        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8").endswith(f"\n{to_yaml(settings)}"):
             return
     raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 

@@ -201,7 +201,7 @@ def preload() -> None:
     importlib.import_module("qwop.finetune.main")
     torch.set_num_threads(1)
     platform.processor()  # starts a program once, and libraries ask for it
-    command_line("qwop-finetune", main_of("finetune").read(["schedule=kurodo"]))
+    command_line("qwop-finetune", main_of("finetune").read(["schedule=kurodo"]).words)
     player([])
     replay(np.full(30, 5, np.uint8))
     tree = SumTree(4)

@@ -1,7 +1,6 @@
 """A command around its settings: overrides, errors, exit codes, signals and the written configuration."""
 
 import os
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +12,7 @@ from qwop.commands import finetune
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.reading import parse_yaml
-from qwop.common.run_folder import command_line, require_no_other_run, to_yaml, write_configuration
+from qwop.common.run_folder import override, require_no_other_run, to_yaml, write_configuration
 from qwop.common.settings import Count, HomePath, OutFolder, Positive, Settings, Several, read
 from qwop.finetune.agents.ppo.settings import PpoSettings
 
@@ -152,7 +151,8 @@ def test_a_text_is_taken_as_it_is_typed_and_comes_back(text: str, tmp_path: Path
     settings = WALK.read([f"note={text}", "pet=cat", f"++pet.name={text}"])
     assert (settings.note, settings.pet.name) == (text, text)
     assert read(Walk, parse_yaml(to_yaml(settings))) == settings
-    _, *words = shlex.split(command_line("walk", settings.with_(names=(text, "b"), free={text: [text]})))
+    values = {"note": text, "pet.name": text, "names": [text, "b"], "free": {text: [text]}}
+    words = ["pet=cat", *(override(name, value) for name, value in values.items())]
     assert WALK.read(words) == settings.with_(names=(text, "b"), free={text: [text]})
 
 

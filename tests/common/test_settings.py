@@ -19,7 +19,6 @@ from qwop.common.settings import (
     Positive,
     Settings,
     Several,
-    changes,
     plain_entries,
     read,
     read_entries,
@@ -108,7 +107,6 @@ def test_plain_data_become_the_object_and_come_back() -> None:
 
 def test_what_is_missing_takes_its_default_and_a_group_without_a_name_its_default_option() -> None:
     assert read(Example, {"file": "x", "method": {"rate": 2}}) == Example(file="x", method=Slow(rate=2.0))
-    assert changes(Example(file="x", method=Fast(rate=2))) == {"file": "x", "method": {"name": "fast", "rate": 2.0}}
 
 
 def test_settings_stay_frozen_and_are_checked_again_when_they_change() -> None:

@@ -166,7 +166,7 @@ def test_a_card_has_the_figures_and_the_command_that_verifies_them(
     assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 0
     card = (tmp_path / "hub" / "README.md").read_text()
     assert (tmp_path / "hub" / "policy.safetensors").read_bytes() == policy_file.read_bytes()
-    assert "qwop-evaluate policy=policy.safetensors episodes=2 late=0.0 video=false\n```" in card
+    assert "qwop-evaluate policy=policy.safetensors video=false episodes=2 late=0\n```" in card
     figures = json.loads((tmp_path / "hub" / "evaluation.json").read_text())
     assert f"| mean return | {figures['mean_return']:.4g} |" in card
     (tmp_path / "hub" / "README.md").write_text("my own")
