@@ -69,20 +69,6 @@ def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(fil
     assert len(open_dataset(tmp_path / "data")) == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "said"), [("none*.txt", "no file of such a name; expected files of keys"), ("bad.txt", "line 1")]
-)
-def test_what_is_no_file_of_keys_is_refused_before_anything_is_written(
-    files: Path, tmp_path: Path, name: str, said: str
-) -> None:
-    (files / "bad.txt").write_text("hello")
-    with pytest.raises(BadInput, match=said):
-        record(tmp_path / "data", files / name)
-    with pytest.raises(BadInput, match=r"files=\[\]: expected paths"):
-        record(tmp_path / "data")
-    assert not (tmp_path / "data").exists()
-
-
 def test_all_games_of_a_zip_are_episodes_of_their_players(files: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name, frames in (("ada", 40), ("Zoë", 44)):
@@ -93,14 +79,25 @@ def test_all_games_of_a_zip_are_episodes_of_their_players(files: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read"), ("a.md", "no file of keys"), ("a.txt", "line 1")]
+    ("name", "member", "message"),
+    [
+        ("none*.txt", None, "no file of such a name; expected files of keys"),
+        ("bad.txt", None, "line 1"),
+        ("all.zip", None, "cannot be read"),
+        ("all.zip", "a.md", "no file of keys"),
+        ("all.zip", "a.txt", "line 1"),
+    ],
 )
-def test_a_zip_without_games_is_refused_in_a_line(content: str | None, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "all.zip"
-    path.write_text("nothing")
-    if content is not None:
+def test_what_is_no_file_of_keys_is_refused_in_a_line(
+    name: str, member: str | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if "*" not in name:
+        path.write_text("nothing")
+    if member is not None:
         with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(content, "nothing")
-    with pytest.raises(BadInput, match=said) as caught:
-        open_keys(KeysSettings(files=(str(path),)), tmp_path / "data")
-    assert "\n" not in str(caught.value)
+            archive.writestr(member, "nothing")
+    with pytest.raises(BadInput, match=message) as refused:
+        record(tmp_path / "data", path)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "data").exists()

@@ -33,6 +33,35 @@ def browser() -> Iterator[Any]:
     started.quit()
 
 
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Any]:
+    """A browser with a phone's screen and touch."""
+    from ...play.page import open_browser
+
+    started = open_browser(phone=True)
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def open_page(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Opens pages, in the browser unless it is the phone, whose recorders are stopped after the test."""
+    from .recording_page import RecordingPage
+
+    opened: list[RecordingPage] = []
+
+    def of(*arguments: str, folder: str = "games", into: Any = None) -> RecordingPage:
+        into = into or request.getfixturevalue("browser")
+        page = RecordingPage(into, tmp_path / folder, *arguments)
+        opened.append(page)
+        page.wait_until(lambda: page.value("document.body.dataset.recorder") == "connected", "connected")
+        return page
+
+    yield of
+    for page in opened:
+        page.stop()
+
+
 @dataclass(frozen=True)
 class PagesGame:
     """A game as the page has played it."""

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import qwop.recorder.page.server as server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.verify import verify
-from qwop.envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
 from qwop.envs.qwop.session import GameStart
 from qwop.envs.spec import EnvironmentSpec
-from qwop.play.site import SCRIPTS, acting_part
+from qwop.play.site import acting_part
 from qwop.policies.champion import policy_path
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import choose
@@ -26,10 +24,10 @@ from qwop.recorder.page.coached_lines import Lines, uniform_number
 from qwop.recorder.page.messages import Begin, Frames, Line, parse
 from qwop.recorder.settings import RecorderPageSettings
 
-from ...envs.web.runners import NODE, call, program_of
 from ...play.test_policy import NETWORKS, made
+from .node import in_node
 
-FOLDERS = (PICTURE_SCRIPTS, SCRIPTS, server.STATIC, Path(__file__).parent)
+GAMES = "coached_games.js"
 
 Move = tuple[Any, ...]
 MOVES: list[Move] = [
@@ -38,13 +36,6 @@ MOVES: list[Move] = [
     ("hand over",), ("keys", 0, 200), ("back",), ("keys", 4, 100), ("back",), ("hand over",), ("keys", 0, 3),
     ("new",), ("keys", 0, 45),
 ]  # fmt: skip
-
-
-def in_node(function: str, *arguments: Any) -> Any:
-    if program_of(NODE) is None:
-        pytest.skip("Node is not installed")
-    files = {file.name: file for folder in FOLDERS for file in folder.glob("*.js")}
-    return call(NODE, "coached_games.js", function, arguments, files, timeout=200)
 
 
 class Coached:
@@ -61,7 +52,7 @@ class Coached:
         file = base64.b64encode(acting_part(policy_path(self.settings.policy))).decode()
         told = {name: getattr(self.settings, name) for name in ("release", "back", "greedy")}
         more = {"key": [self.settings.seed, page], "idle": self.settings.max_idle_frames}
-        return in_node("linesOf", file, told | more, moves)
+        return in_node(GAMES, "linesOf", file, told | more, moves)
 
     def episode(self, line: Any, **changed: Any) -> Episode:
         """The episode of a line as the page sends it."""
@@ -204,8 +195,37 @@ def test_draws_are_those_of_numpy_and_choices_those_of_the_policies() -> None:
         wanted = [
             uniform_number(key[0], Line(page=key[1], game=game, of=None, step=0), number) for number, game in counters
         ]
-        assert in_node("draws", key, counters) == wanted
+        assert in_node(GAMES, "draws", key, counters) == wanted
     random = np.random.default_rng(1)
     odds = random.dirichlet(np.full(11, 0.2), size=200).astype(np.float32)
     numbers = np.concatenate([random.random(197), [0.0, 1 - 2.0**-53, 0.5]])
-    assert in_node("choices", odds.tolist(), numbers.tolist()) == choose(odds, numbers)[0].tolist()
+    assert in_node(GAMES, "choices", odds.tolist(), numbers.tolist()) == choose(odds, numbers)[0].tolist()
+
+
+HAND_OVER, WAIT = "handOver", "wait"
+
+CASES: dict[str, tuple[int, list[Any], list[int | None]]] = {
+    "a pressed key takes over at once, and letting go gives back":
+        (2, [0, 4, 0, 0, 0, 0], [POLICY, PERSON, PERSON, PERSON, POLICY, POLICY]),
+    "a key in between keeps control":
+        (2, [1, 0, 0, 2, 0, 0, 0], [PERSON] * 6 + [POLICY]),
+    "control that was taken without a key waits for the first":
+        (1, [(HAND_OVER, 0), 0, 0, 0, 1, 0, 0], [PERSON] * 5 + [POLICY]),
+    "the policy keeps control from keys that are still held":
+        (1, [5, (HAND_OVER, 5), 5, 1, 0, 1], [PERSON, POLICY, POLICY, POLICY, PERSON]),
+    "another key takes over while the first is held":
+        (1, [1, (HAND_OVER, 1), 1, 3], [PERSON, POLICY, PERSON]),
+    "after going back the game waits for a key":
+        (5, [(WAIT, 0), 0, 0, 8], [None, None, PERSON]),
+    "as the runner falls, one has keys down":
+        (5, [(WAIT, 4), 4, 4, 12, (WAIT, 4), 4, 0, 4], [None, None, PERSON, None, None, PERSON]),
+    "a game that waits is handed over":
+        (5, [(WAIT, 0), 0, (HAND_OVER, 0), 0], [None, PERSON]),
+}  # fmt: skip
+"""Frames without a key after which the policy has control again; what happens, a number being the keys held in a frame;
+who acts in these frames."""
+
+
+@pytest.mark.parametrize(("release", "moves", "actors"), CASES.values(), ids=CASES)
+def test_who_acts_in_each_frame(release: int, moves: list[Any], actors: list[int | None]) -> None:
+    assert in_node(GAMES, "controlled", release, moves) == actors

@@ -1,110 +1,86 @@
-"""A policy corrected on the page in a real browser, by key events."""
+"""Policies that are corrected, and other environments, in a real browser: by key events and by touch."""
 
+import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from qwop.datasets import open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.verify import verify
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
 
-from ...play.page import lift, open_browser, touch
-from .recording_page import RecordingPage
+from ...play.page import lift, touch
+from .recording_page import SCRIPTS, RecordingPage
 
 pytestmark = pytest.mark.needs(module="selenium")
 
-BACKSPACE, ESCAPE = "\ue003", "\ue00c"
-
-
-@pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., RecordingPage]]:
-    opened: list[RecordingPage] = []
-
-    def of(*arguments: str) -> RecordingPage:
-        opened.append(RecordingPage(browser, tmp_path / "games", "source=page", "source.policy=champion", *arguments))
-        opened[-1].wait_until(lambda: connected(opened[-1]), "connected")
-        return opened[-1]
-
-    yield of
-    for page in opened:
-        page.stop()
-
-
-def connected(page: RecordingPage) -> bool:
-    return bool(page.browser.execute_script("return document.body.dataset.recorder === 'connected'"))
-
-
-def who(page: RecordingPage) -> str:
-    return str(page.browser.execute_script("return document.getElementById('who').dataset.who"))
-
-
-def seconds(page: RecordingPage) -> float:
-    return float(page.text("seconds").removesuffix(" s"))
+UP, LEFT, RIGHT, BACKSPACE, ESCAPE, ENTER = "\ue013", "\ue012", "\ue014", "\ue003", "\ue00c", "\ue007"
+CHAMPION = ("source=page", "source.policy=champion", "source.release=0.3", "source.back=1")
 
 
 @pytest.mark.slow
 def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
-    page = open_page("source.release=0.3", "source.back=1", "source.player=me")
-    page.press("\ue007")
+    page = open_page(*CHAMPION, "source.player=me")
+    page.press(ENTER)
     page.wait("playing")
-    page.wait_until(lambda: seconds(page) > 3, "three seconds along")
-    for speed in ("1/2 speed", "1/4 speed"):  # or a busy machine is too late, and the runner has fallen
-        page.press("s")
-        assert page.text("speed") == speed
-    assert who(page) == "policy"
+    page.wait_until(lambda: page.seconds() > 3, "three seconds along")
+    page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "key": "ы", "code": "KeyS"})
+    assert page.text("speed") == "1/2 speed"  # also on another keyboard
+    page.press("s")  # or a busy machine is too late, and the runner has fallen
+    assert page.text("speed") == "1/4 speed"
+    assert page.who() == "policy"
     page.keys().key_down("q").perform()
-    page.wait_until(lambda: who(page) == "person", "in the person's hands")
+    page.wait_for("person")
     page.keys().key_up("q").perform()
-    page.wait_until(lambda: who(page) == "policy", "released")
+    page.wait_for("policy")
     page.press("t")
-    page.wait_until(lambda: who(page) == "person", "handed over")
+    page.wait_for("person")
     page.press("t")
-    page.wait_until(lambda: who(page) == "policy", "handed back")
+    page.wait_for("policy")
     page.press(BACKSPACE)
-    page.wait_until(lambda: who(page) == "waiting", "back")
+    page.wait_for("waiting")
     time.sleep(0.5)  # until the newest frame is drawn
-    stands = seconds(page)
+    stands = page.seconds()
     time.sleep(0.3)
-    assert seconds(page) == stands
+    assert page.seconds() == stands
     page.press(BACKSPACE)  # again: nothing was played, so no episode is left
-    page.wait_until(lambda: seconds(page) < stands, "further back")
+    page.wait_until(lambda: page.seconds() < stands, "further back")
     page.press(ESCAPE)  # a game that waits is paused, not left
     page.wait("paused")
     page.press(ESCAPE)
     page.wait("playing")
-    assert who(page) == "waiting"
+    assert page.who() == "waiting"
     page.press("s")
     assert page.text("speed") == ""
     page.keys().key_down("q").key_down("p").perform()
-    page.wait_until(lambda: who(page) == "person", "in the person's hands")
+    page.wait_for("person")
     page.wait("over")
     page.keys().key_up("q").key_up("p").perform()
     page.press(BACKSPACE)
-    page.wait_until(lambda: who(page) == "waiting", "back from the end")
+    page.wait_for("waiting")
     time.sleep(0.5)  # until the newest frame is drawn
-    stands = seconds(page)
+    stands = page.seconds()
     page.press("t")
-    page.wait_until(lambda: seconds(page) > stands + 0.2, "going on")  # a line on which nothing is played is no episode
+    page.wait_until(lambda: page.seconds() > stands + 0.2, "going on")  # a line without a decision is no episode
     page.press("r")
     page.wait_until(lambda: len(page.recorded()) >= 3, "written")
-    assert page.browser.get_log("browser") == []
-    said = page.stop()
-    assert "branches" in said
+    page.require_quiet()
+    assert "branches" in page.stop()
     games = [*open_dataset(page.folder)][:3]  # the policy has begun another one
     first = games[0].origin.game
     assert first is not None
     assert [game.origin.game for game in games] == [first, first + 1, first + 2]
     assert [None if game.branch is None else game.branch.game for game in games] == [None, first, first + 1]
     assert games[1].outcome == "fell"
-    for game in games:
-        assert game.actors is not None
-        assert game.policy_probabilities is not None
-        drawn = game.actors == POLICY
-        assert np.array_equal(game.behaviour_probabilities[drawn], game.policy_probabilities[drawn])
-    assert {PERSON, POLICY} <= {*np.concatenate([game.actors for game in games]).tolist()}
+    assert {PERSON, POLICY} <= {*np.concatenate([game.actors for game in games]).tolist()}  # type: ignore[misc]
     checked, problems = verify(page.folder, replay=True)
     assert all(one.replayed for one in checked)
     assert problems == []
@@ -114,19 +90,18 @@ def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
 def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
     open_page: Callable[..., RecordingPage],
 ) -> None:
-    page = open_page("source.back=10", "source.max_idle_frames=0")
-    page.browser.get_log("browser")  # of earlier pages, whose recorders have ended
-    page.press("\ue007")
+    page = open_page(*CHAMPION[:2], "source.back=10", "source.max_idle_frames=0")
+    page.press(ENTER)
     page.wait("playing")
     page.press(BACKSPACE)
-    page.wait_until(lambda: who(page) == "waiting", "back at the start")
-    assert (page.text("metres"), seconds(page)) == ("0.0 m", 0)
+    page.wait_for("waiting")
+    assert (page.text("metres"), page.seconds()) == ("0.0 m", 0)
     page.keys().key_down("q").perform()
-    page.wait_until(lambda: seconds(page) > 0.5, "going on")
+    page.wait_until(lambda: page.seconds() > 0.5, "going on")
     page.press(BACKSPACE)  # with a key down, as when the runner falls
-    page.wait_until(lambda: who(page) == "waiting", "back at the start")
+    page.wait_for("waiting")
     time.sleep(0.5)
-    assert (who(page), seconds(page)) == ("waiting", 0)
+    assert (page.who(), page.seconds()) == ("waiting", 0)
     page.keys().key_up("q").perform()
     page.keys().key_down("q").key_down("p").perform()
     page.wait("over")
@@ -138,64 +113,52 @@ def test_backspace_counts_at_the_start_with_a_key_down_and_after_the_end(
     page.press(BACKSPACE)  # not in a game that was discarded
     time.sleep(0.2)
     assert page.state == "over"
-    assert page.browser.get_log("browser") == []
-
-
-@pytest.fixture(scope="module")
-def phone() -> Iterator[Any]:
-    started = open_browser(phone=True)
-    yield started
-    started.quit()
-
-
-def tap(phone: Any, *selectors: str) -> None:
-    touch(phone, *selectors)
-    lift(phone)
+    page.require_quiet()
 
 
 @pytest.mark.slow
-def test_a_policy_is_corrected_by_touch_alone(phone: Any, tmp_path: Path) -> None:
-    page = RecordingPage(
-        phone, tmp_path / "games", "source=page", "source.policy=champion", "source.release=0.3", "source.back=1"
-    )
-    try:
-        tap(phone, "#choices .main")
-        page.wait("playing")
-        page.wait_until(lambda: seconds(page) > 1.5, "along")
-        for speed in ("1/2 speed", "1/4 speed"):  # or a busy machine is too late, and the runner has fallen
-            tap(phone, '[data-do="slow"]')
-            assert page.text("speed") == speed
-        touch(phone, '[data-key="q"]', '[data-key="p"]')
-        page.wait_until(lambda: who(page) == "person", "in the person's hands")
-        assert [cap.text for cap in page.find(".keys .down")] == ["Q", "P"]
+def test_a_policy_is_corrected_by_touch_alone(phone: Any, open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page(*CHAMPION, into=phone)
+
+    def tap(selector: str) -> None:
+        touch(phone, selector)
         lift(phone)
-        page.wait_until(lambda: who(page) == "policy", "released")
-        tap(phone, '[data-do="pause"]')
-        page.wait("paused")
-        tap(phone, "#choices .main")
-        page.wait("playing")
-        tap(phone, '[data-do="back"]')
-        page.wait_until(lambda: who(page) == "waiting", "back")
-        tap(phone, '[data-do="handOver"]')
-        page.wait_until(lambda: who(page) == "person", "handed over")
-        assert phone.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-        tap(phone, '[data-do="list"]')
-        page.wait_until(lambda: len(page.find("#own tr")) == 1, "listed, the line that was left")
-        tap(phone, "#close")
-        assert page.state == "paused"  # since the list was opened
-        tap(phone, '[data-do="restart"]')
-        page.wait_until(lambda: len(page.recorded()) >= 2, "written")
-        assert phone.get_log("browser") == []
-    finally:
-        page.stop()
+
+    tap("#choices .main")
+    page.wait("playing")
+    page.wait_until(lambda: page.seconds() > 1.5, "along")
+    for speed in ("1/2 speed", "1/4 speed"):  # or a busy machine is too late, and the runner has fallen
+        tap('[data-do="slow"]')
+        assert page.text("speed") == speed
+    touch(phone, '[data-key="q"]', '[data-key="p"]')
+    page.wait_for("person")
+    assert [cap.text for cap in page.find(".keys .down")] == ["Q", "P"]
+    lift(phone)
+    page.wait_for("policy")
+    tap('[data-do="pause"]')
+    page.wait("paused")
+    tap("#choices .main")
+    page.wait("playing")
+    tap('[data-do="back"]')
+    page.wait_for("waiting")
+    tap('[data-do="handOver"]')
+    page.wait_for("person")
+    assert page.value("document.documentElement.scrollWidth <= innerWidth")
+    tap('[data-do="list"]')
+    page.wait_until(lambda: len(page.find("#own tr")) == 1, "listed, the line that was left")
+    tap("#close")
+    assert page.state == "paused"  # since the list was opened
+    tap('[data-do="restart"]')
+    page.wait_until(lambda: len(page.recorded()) >= 2, "written")
+    page.require_quiet()
 
 
 @pytest.mark.slow
 def test_a_pause_and_another_window_stop_the_clock(open_page: Callable[..., RecordingPage]) -> None:
-    page = open_page()
-    page.press("\ue007")
+    page = open_page(*CHAMPION)
+    page.press(ENTER)
     page.wait("playing")
-    page.wait_until(lambda: seconds(page) > 1, "a second along")
+    page.wait_until(lambda: page.seconds() > 1, "a second along")
     for stops in (
         lambda: page.press(ESCAPE),
         lambda: page.browser.execute_script("window.dispatchEvent(new Event('blur'))"),
@@ -204,19 +167,107 @@ def test_a_pause_and_another_window_stop_the_clock(open_page: Callable[..., Reco
         stops()
         page.wait("paused")
         time.sleep(0.5)  # until the newest frame is drawn
-        stands = seconds(page)
+        stands = page.seconds()
         time.sleep(0.5)
-        assert seconds(page) == stands
-        if page.browser.execute_script("return document.getElementById('drawer').open"):
+        assert page.seconds() == stands
+        if page.value("document.getElementById('drawer').open"):
             page.press(ESCAPE)
         page.press(ESCAPE)
-        page.wait_until(lambda at=stands: at < seconds(page) < at + 1, "going on")
+        page.wait_until(lambda at=stands: at < page.seconds() < at + 1, "going on")
+
+
+def environment(id: str, *more: str) -> tuple[str, ...]:
+    return ("source=environment", f"source.id={id}", *more)
+
+
+def test_a_game_of_another_environment_is_in_the_dataset(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page(*environment("CartPole-v1"))
+    page.press(RIGHT)
+    page.wait("playing")
+    page.keys().key_down(RIGHT).perform()
+    page.wait("over")
+    page.keys().key_up(RIGHT).perform()
+    (episode,) = open_dataset(page.folder)
+    assert set(episode.actions.tolist()) == {1}
+    assert page.text("detail") == "Recorded as game 1."
+    assert page.text("title") == f"Game over: return {len(episode)}.0 in {len(episode)} steps"
+    page.require_quiet()
+    assert "terminated 1" in page.stop()
+
+
+def test_a_game_is_played_by_touch_alone(phone: Any, open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page(*environment("CartPole-v1"), into=phone)
+    touch(phone, "#choices .main")
+    lift(phone)
+    page.wait("playing")
+    touch(phone, '[data-key="arrowright"]')
+    page.wait("over")
+    lift(phone)
+    (episode,) = open_dataset(page.folder)
+    assert set(episode.actions.tolist()) == {1}
+    choices = [choice.text for choice in page.find("#choices button")]
+    assert choices == ["Keep and play again", "Discard"]  # no "(R)" and "(X)": a phone has no keys
+
+
+def test_a_policy_of_another_environment_is_corrected(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
+    spec = EnvironmentSpec("MountainCar-v0")
+    observation, actions = spec.interface()
+    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1))
+    file = save_policy(tmp_path / "policy.safetensors", Policy(network, spec, observation))
+    coached = (f"source.policy={file}", "source.release=0.2", "source.back=0.5", "source.fps=15")
+    page = open_page(*environment("MountainCar-v0", *coached))
+
+    def total() -> float:
+        return float(page.text("metres").split()[1])
+
+    page.press("r")
+    page.wait("playing")
+    page.wait_until(lambda: total() <= -15, "a second along")
+    assert page.who() == "policy"
+    page.keys().key_down(RIGHT).perform()
+    page.wait_for("person")
+    page.keys().key_up(RIGHT).perform()
+    page.wait_for("policy")
+    before = total()
+    page.press(BACKSPACE)
+    page.wait_until(lambda: total() > before, "back")
+    assert page.who() == "waiting"
+    page.press("t")
+    page.wait_for("person")
+    page.keys().key_down(LEFT).pause(0.3).key_up(LEFT).perform()
+    page.press("m")
+    assert page.text("speed") == "1/2 speed"
+    page.press("r")
+    page.wait_until(lambda: len(page.recorded()) >= 2, "written")
+    page.require_quiet()
+    page.stop()
+    line, branch = [*open_dataset(page.folder)][:2]
+    assert branch.branch is not None
+    for game in (line, branch):
+        assert game.actors is not None
+        assert {*game.actors.tolist()} == {POLICY, PERSON}
 
 
 @pytest.mark.slow
-def test_the_keys_of_coaching_count_on_other_keyboards(open_page: Callable[..., RecordingPage]) -> None:
-    page = open_page()
-    page.press("\ue007")
-    page.wait("playing")
-    page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "key": "ы", "code": "KeyS"})
-    assert page.text("speed") == "1/2 speed"
+@pytest.mark.needs(module="Box2D")
+def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
+    page = open_page(*environment("LunarLander-v3", "source.fps=50"))
+    assert [help.text for help in page.find(".key-help li")] == ["←left engine", "↑main engine", "→right engine"]
+    for _ in range(3):
+        page.press("r")
+        page.wait("playing")
+        page.keys().key_down(UP).pause(0.3).key_up(UP).key_down(LEFT).pause(0.3).key_up(LEFT).perform()
+        page.wait("over")
+    page.stop()
+    games = open_dataset(page.folder)
+    assert all(game.terminated for game in games)
+    assert {0, 1, 2} <= {action for game in games for action in game.actions.tolist()}
+    clone = tmp_path / "clone"
+    for command, *words in (
+        ("qwop-pretrain", f"dataset={page.folder}", f"out={clone}", "epochs=2", "games=1"),
+        ("qwop-watch", f"dataset={page.folder}", "episode=2", f"out={tmp_path / 'game.html'}"),
+        ("qwop-watch", f"policy={clone / 'policy.safetensors'}", f"out={tmp_path / 'clone.mp4'}"),
+    ):
+        subprocess.run([SCRIPTS / command, *words], check=True, capture_output=True)
+    assert "data:video/mp4;base64," in (tmp_path / "game.html").read_text()
+    assert (tmp_path / "clone.mp4").read_bytes()[4:8] == b"ftyp"

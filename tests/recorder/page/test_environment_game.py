@@ -1,35 +1,47 @@
-"""The page's server with games of other environments, over a WebSocket client."""
+"""Games of other environments on their page, alone or with a policy, over a WebSocket client."""
 
 import json
 import re
 import socket
+import threading
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from PIL import Image
-from qwop.datasets import open_dataset
+import torch
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets.control import PERSON, POLICY
+from qwop.datasets.differences import differences_of_branch
+from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.verify import verify
 from qwop.envs.capabilities import NONE
 from qwop.envs.foreign import CheckedEnvironment
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.recorder.page.environment_game import EnvironmentGame
-from qwop.recorder.page.environment_keys import KeyMap, key_map
-from qwop.recorder.page.environment_source import open_environment
-from qwop.recorder.settings import EnvironmentPageSettings
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.game_writer import GameWriter
+from qwop.recorder.main import open_source
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame, repeats_games
+from qwop.recorder.page.messages import NOBODY
+from qwop.recorder.page.messages import POLICY_ACTS as ACTS
+from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
+from qwop.recorder.source import Identity
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection
 
-LEFT, RIGHT = 1, 2
-FIRE, ATARI_RIGHT = 2, 4  # bits, in the order of the environment's keys
+from .scripted import Page, Scripted, registered
+
+LEFT, RIGHT = 1, 2  # bits, in the order of the environment's keys
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+INFO = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
 
 
-def settings_of(id: str) -> EnvironmentPageSettings:
-    return EnvironmentPageSettings(id=id, open=False)
+def settings_of(id: str, **more: Any) -> EnvironmentPageSettings:
+    return EnvironmentPageSettings(id=id, open=False, **more)
 
 
 @pytest.fixture
@@ -37,57 +49,51 @@ def cartpole(make_recorder: Callable[..., Any]) -> Any:
     return make_recorder(settings_of("CartPole-v1"))
 
 
-def picture(data: Any) -> tuple[int, int, float, bytes]:
-    game, last, total = np.frombuffer(data[:12], "<f4")
-    return int(game), int(last), float(total), data[12:]
-
-
-def start(connection: ClientConnection, number: int) -> bytes:
-    connection.send(json.dumps({"type": "start", "game": number}))
-    game, last, total, image = picture(connection.recv(timeout=10))
-    assert (game, last, total) == (number, 0, 0)
-    return image
-
-
-def send(connection: ClientConnection, number: int, keys: list[int]) -> tuple[int, int, float, bytes]:
-    connection.send(json.dumps({"type": "keys", "game": number, "keys": keys}))
-    return picture(connection.recv(timeout=10))
+def again(episode: Episode, env: gymnasium.Env[Any, Any]) -> list[Any]:
+    """The observations of the same seed and actions."""
+    return [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
 
 
 def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_play_it_again(cartpole: Any) -> None:
     with cartpole.page() as connection:
-        assert Image.open(BytesIO(start(connection, 1))).size == (600, 400)
-        shown = send(connection, 1, [RIGHT] * 40)
-        ended = json.loads(connection.recv(timeout=10))
-    episode = open_dataset(cartpole.folder)[0]
-    assert (ended["type"], ended["name"][:14], ended["outcome"]) == ("ended", "episode-000000", "terminated")
-    assert shown[1] == ended["steps"] == len(episode) < 40
-    assert shown[2] == ended["total"] == episode.rewards.sum()
-    assert (episode.player, episode.source, episode.keys) == ("me", "page", None)
-    assert episode.mu == "smoothed(0.05)"
+        page = Page(connection)
+        page.send("start")
+        assert (page.picture.shape, page.frame, page.total) == ((400, 600, 3), 0, 0)
+        page.keys(*[RIGHT] * 40)
+        assert page.ended is not None
+        episode = open_dataset(cartpole.folder)[0]
+        assert (page.ended["name"][:14], page.ended["outcome"]) == ("episode-000000", "terminated")
+        assert page.frame == page.ended["steps"] == len(episode) < 40
+        assert page.total == page.ended["total"] == episode.rewards.sum()
+        (listed,) = json.loads(cartpole.get("games.json")[1])["games"]
+        assert (listed["name"], listed["total"], listed["steps"]) == (page.ended["name"], page.total, page.frame)
+    assert (episode.player, episode.source, episode.keys, episode.mu) == ("me", "page", None, "smoothed(0.05)")
     np.testing.assert_allclose(episode.behaviour_probabilities[0], [0.025, 0.975])
     env = gymnasium.make("CartPole-v1", render_mode="rgb_array")
-    observations = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
-    np.testing.assert_array_equal(episode.observations, observations)
-    np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(shown[3]))), env.render())
+    np.testing.assert_array_equal(episode.observations, again(episode, env))
+    np.testing.assert_array_equal(page.picture, env.render())
 
 
 def test_without_a_default_action_the_game_waits_for_a_key(cartpole: Any) -> None:
     with cartpole.page() as connection:
-        start(connection, 1)
-        assert send(connection, 1, [0, 0, 0]) == (1, 3, 0.0, b"")
-        assert send(connection, 1, [LEFT, 0])[:3] == (1, 5, 1.0)
+        page = Page(connection)
+        page.send("start")
+        page.keys(0, 0, 0)
+        assert (page.frame, page.total, page.image) == (3, 0.0, b"")
+        page.keys(LEFT, 0)
+        assert (page.frame, page.total) == (5, 1.0)
     cartpole.wait_for_games(1)
     assert open_dataset(cartpole.folder)[0].actions.tolist() == [0]
 
 
 def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated(cartpole: Any) -> None:
     with cartpole.page() as connection:
-        start(connection, 1)
-        start(connection, 2)
-        send(connection, 2, [LEFT] * 3)
-        start(connection, 3)
-        send(connection, 3, [RIGHT] * 2)
+        page = Page(connection)
+        page.send("start")
+        page.send("start")
+        page.keys(*[LEFT] * 3)
+        page.send("start")
+        page.keys(*[RIGHT] * 2)
         connection.socket.shutdown(socket.SHUT_RDWR)
         cartpole.wait_for_games(2)
     episodes = list(open_dataset(cartpole.folder))
@@ -95,227 +101,276 @@ def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated
     assert all(episode.truncated and episode.outcome == "truncated" for episode in episodes)
 
 
-def test_games_are_listed_and_discarded(cartpole: Any) -> None:
-    with cartpole.page() as connection:
-        start(connection, 1)
-        send(connection, 1, [RIGHT] * 40)
-        ended = json.loads(connection.recv(timeout=10))
-        listed = json.loads(cartpole.get("games.json")[1])
-        (game,) = listed["games"]
-        assert (game["name"], game["total"], game["steps"]) == (ended["name"], ended["total"], ended["steps"])
-        connection.send(json.dumps({"type": "discard", "name": ended["name"]}))
-        assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
-    assert json.loads(cartpole.get("games.json")[1])["games"] == []
-
-
-def test_the_page_and_its_parts_are_served_and_nothing_else(cartpole: Any) -> None:
-    status, page = cartpole.get("")
-    assert status == 200
-    assert b'src="environment.js"' in page
-    for name in re.findall(rb'(?:href|src)="([\w.]+)"', page):
-        assert cartpole.get(name.decode())[0] == 200, name
-    for other in ("nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "tiles/x.png"):
-        assert cartpole.get(other)[0] == 404, other
-
-
 @pytest.mark.parametrize("held", [4, -1])  # a third key; that a policy acts
 def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any, held: int) -> None:
+    html = cartpole.get("")[1]
+    assert b'src="environment.js"' in html
+    for name in re.findall(rb'(?:href|src)="([\w.]+)"', html):
+        assert cartpole.get(name.decode())[0] == 200, name
     with cartpole.page() as connection:
-        start(connection, 1)
+        Page(connection).send("start")
         with cartpole.page() as second, pytest.raises(ConnectionClosed, match="1013"):
             second.recv(timeout=10)
-        connection.send(json.dumps({"type": "keys", "game": 1, "keys": [held]}))
         with pytest.raises(ConnectionClosed, match="1008"):
-            connection.recv(timeout=10)
-
-
-@pytest.mark.needs(module="Box2D")
-def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Callable[..., Any]) -> None:
-    recorder = make_recorder(settings_of("LunarLander-v3"))
-    with recorder.page() as connection:
-        start(connection, 1)
-        send(connection, 1, [LEFT] * 2)
-        while not [*recorder.folder.glob("episodes/episode-000000-*")]:
-            connection.send(json.dumps({"type": "keys", "game": 1, "keys": [0] * 20}))
-            connection.recv(timeout=10)
-    (episode,) = open_dataset(recorder.folder)
-    assert episode.actions[:3].tolist() == [1, 1, 0]
-    assert episode.terminated
+            Page(connection).keys(held)
 
 
 @pytest.mark.needs(module="ale_py")
 def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any]) -> None:
     recorder = make_recorder(settings_of("ALE/Breakout-v5"))
+    fire, right = 2, 4
     with recorder.page() as connection:
-        start(connection, 1)
-        send(connection, 1, [FIRE] * 2 + [0] * 8 + [ATARI_RIGHT] * 5)
+        page = Page(connection)
+        page.send("start")
+        page.keys(*[fire] * 2 + [0] * 8 + [right] * 5)
     recorder.wait_for_games(1)
     (episode,) = open_dataset(recorder.folder)
-    env = EnvironmentSpec("ALE/Breakout-v5").make()
     assert episode.actions.tolist() == [1] * 2 + [0] * 8 + [2] * 5
-    seen = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
-    env.close()
-    np.testing.assert_array_equal(episode.observations, seen)
+    np.testing.assert_array_equal(episode.observations, again(episode, EnvironmentSpec("ALE/Breakout-v5").make()))
     (file,) = recorder.folder.glob("episodes/episode-*.parquet")
     assert file.stat().st_size < episode.observations.nbytes / 20
 
 
-@pytest.mark.needs(module="ale_py")
-def test_keys_of_an_atari_game_mean_its_own_actions_and_no_key_does_nothing() -> None:
-    keys = key_map(EnvironmentSpec("ALE/Pong-v5").make(), 6, {}, None)
-    assert keys.default == 0
-    assert keys.actions == {
-        frozenset(["e"]): 0, frozenset(["Space"]): 1, frozenset(["d"]): 2, frozenset(["a"]): 3,
-        frozenset(["Space", "d"]): 4, frozenset(["Space", "a"]): 5,
-    }  # fmt: skip
-    assert (["Space", "d"], "RIGHTFIRE") in keys.help()
+def test_a_module_in_front_of_an_id_is_imported_and_not_kept(make_recorder: Callable[..., Any]) -> None:
+    recorder = make_recorder(settings_of("gymnasium.envs.classic_control:CartPole-v1"))
+    assert recorder.source.info.environment.id == "CartPole-v1"
 
 
-def test_a_module_in_front_of_an_id_is_imported_and_not_kept(tmp_path: Path) -> None:
-    source = open_environment(EnvironmentPageSettings(id="gymnasium.envs.classic_control:CartPole-v1"), tmp_path)
-    assert source.info.environment.id == "CartPole-v1"
-    assert source.finish() == []
+def at_four(**changes: Any) -> Callable[[Scripted], dict[str, Any]]:
+    return lambda env: changes if env.decisions == 4 else {}
 
 
-KEYS = KeyMap({frozenset(["a"]): 1, frozenset(["a", "b"]): 2, frozenset(["c"]): 3}, default=0)
-
-
-@pytest.mark.parametrize(("held", "action"), [(0, 0), (1, 1), (2, 0), (3, 2), (4, 3), (7, 2), (5, 1)])
-def test_the_largest_combination_that_is_held_decides(held: int, action: int) -> None:
-    assert KEYS.keys == ["a", "b", "c"]
-    assert KEYS.action(held) == action
-
-
-def test_keys_come_from_the_setting_from_the_environment_or_are_digits() -> None:
-    mountain_car = gymnasium.make("MountainCar-v0")
-    own = key_map(mountain_car, 3, {}, None)
-    assert own.actions == {frozenset(["ArrowLeft"]): 0, frozenset(["ArrowRight"]): 2,
-                           frozenset(["ArrowLeft", "ArrowRight"]): 1}  # fmt: skip
-    assert own.default == 1
-    given = key_map(mountain_car, 3, {"A": 0, "space + arrowup": 2}, 1)
-    assert given == KeyMap({frozenset(["a"]): 0, frozenset(["Space", "ArrowUp"]): 2}, 1, own.names)
-    blackjack = gymnasium.make("Blackjack-v1")
-    assert key_map(blackjack, 2, {}, None) == KeyMap({frozenset(["0"]): 0, frozenset(["1"]): 1}, None)
-
-
-class Failing(gymnasium.Env[Any, Any]):
-    """Gives, at the fourth decision, what no environment may give."""
-
-    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def __init__(self, render_mode: str | None = None, observation: Any = None, reward: Any = 1.0) -> None:
-        self.render_mode, self._observation, self._reward, self._count = render_mode, observation, reward, 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._count = 0
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        self._count += 1
-        strange = self._count == 4
-        if strange and self._reward is None:
-            raise RuntimeError("of the environment")
-        seen = self._observation if strange and self._observation is not None else np.full(2, self._count, np.float32)
-        return seen, self._reward if strange else 1.0, False, False, {}
-
-    def render(self) -> Any:
-        return np.zeros((8, 8, 3), np.uint8)
+def broken(env: Scripted) -> dict[str, Any]:
+    raise RuntimeError("of the environment")
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("script", "message"),
     [
         (
-            {"observation": np.array([1, np.inf], np.float32)},
+            at_four(observation=np.array([1, np.inf], np.float32)),
             r"after decision 4 of a game, its observation\[1\] is inf",
         ),
-        ({"observation": np.array([np.nan, 1], np.float32)}, r"its observation\[0\] is nan"),
-        ({"observation": np.zeros(3, np.float32)}, r"its observation is float32 \[3\], expected float32 \[2\]"),
-        ({"observation": "seen"}, "its observation is <U4"),
-        ({"reward": np.inf}, "its reward is inf, expected a finite number"),
-        ({"reward": np.ones(3)}, "its reward is .*, expected a finite number"),
-        ({"reward": "much"}, "its reward is much, expected a finite number"),
-        ({"reward": None}, "of the environment"),
+        (at_four(observation=np.zeros(3, np.float32)), r"its observation is float32 \[3\], expected float32 \[2\]"),
+        (at_four(reward="much"), "its reward is much, expected a finite number"),
+        (lambda env: broken(env) if env.decisions == 4 else {}, "of the environment"),
     ],
-    ids=repr,
 )
-def test_a_game_whose_environment_fails_is_kept_up_to_then(settings: dict[str, Any], said: str) -> None:
-    env = CheckedEnvironment(Failing("rgb_array", **settings), "Any-v0()", NONE)
-    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
+def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message: str) -> None:
+    env = CheckedEnvironment(Scripted("rgb_array", script=script), "Any-v0()", NONE)
     lines: list[str] = []
-    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05, lines.append)
+    game = EnvironmentGame(env, number_of, INFO, "me", 0.05, lines.append)
     game.advance(1, [1] * 9)
     episode = game.episode()
     assert game.over
     assert (len(episode), episode.terminated, episode.truncated) == (3, False, True)
     assert episode.observations[:, 0].tolist() == [0, 1, 2, 3]
-    assert len(lines) == 1
-    assert lines[0].endswith("; the game is kept up to the 3 decisions before")
-    assert game.result()["problem"] in lines[0]
-    assert re.search(said, lines[0])
+    (line,) = lines
+    assert line.endswith("; the game is kept up to the 3 decisions before")
+    assert game.result()["problem"] in line
+    assert re.search(message, line)
 
 
-class Grey(Failing):
-    """Draws itself without colours."""
-
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-
-    def __init__(self, channels: tuple[int, ...] = (), **settings: Any) -> None:
-        super().__init__(**settings)
-        self._channels = channels
-
-    def render(self) -> Any:
-        return np.arange(64, dtype=np.uint8).reshape(8, 8, *self._channels)
-
-
-@pytest.mark.parametrize("channels", [(), (1,)])
-def test_grey_pictures_are_shown(channels: tuple[int, ...], tmp_path: Path) -> None:
-    gymnasium.register("Grey-v0", Grey, disable_env_checker=True)
-    try:
-        settings = EnvironmentPageSettings(id="Grey-v0", settings={"channels": channels}, open=False)
-        open_environment(settings, tmp_path / "dataset").finish()
-        env = EnvironmentSpec("Grey-v0", {"channels": channels}).make(render_mode="rgb_array")
-    finally:
-        gymnasium.registry.pop("Grey-v0")
-    info = DatasetInfo(EnvironmentSpec("Grey-v0"), ObservationSpec((2,)), 2)
-    _, _, _, image = picture(EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05).shown(1))
-    np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(image))), np.arange(64).reshape(8, 8))
-
-
-class Closing(Failing):
-    """Can be reset three times."""
-
-    resets = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self.resets += 1
-        if self.resets > 3:  # the first by the recorder
-            raise RuntimeError("モーター" * 30)
-        return super().reset(seed=seed)
+@pytest.mark.parametrize("shape", [(8, 8), (8, 8, 1)])
+def test_grey_pictures_are_shown(shape: tuple[int, ...], make_recorder: Callable[..., Any]) -> None:
+    with registered(shape=shape) as id:
+        recorder = make_recorder(settings_of(id))
+        with recorder.page() as connection:
+            page = Page(connection)
+            page.send("start")
+    np.testing.assert_array_equal(page.picture, np.arange(64).reshape(8, 8))
 
 
 def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
     make_recorder: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gymnasium.register("Closing-v0", Closing, disable_env_checker=True)
-    try:
-        recorder = make_recorder(settings_of("Closing-v0"))
-        with recorder.page() as connection:
-            start(connection, 1)
-            start(connection, 2)
-            connection.send(json.dumps({"type": "start", "game": 3}))
-            with pytest.raises(ConnectionClosed, match=r"environment Closing-v0.*its reset failed"):
-                connection.recv(timeout=10)
-    finally:
-        gymnasium.registry.pop("Closing-v0")
-    assert "environment Closing-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
+    def closing(env: Scripted) -> dict[str, Any]:
+        if env.games > 3:  # the first by the recorder
+            raise RuntimeError("モーター" * 30)
+        return {}
+
+    with registered(script=closing) as id, make_recorder(settings_of(id)).page() as connection:
+        page = Page(connection)
+        page.send("start")
+        page.send("start")
+        with pytest.raises(ConnectionClosed, match=r"environment Scripted-v0.*its reset failed"):
+            page.send("start")
+    assert "environment Scripted-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
 
 
-def test_a_reward_may_be_an_array_of_one_number() -> None:
-    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
-    env = CheckedEnvironment(Failing("rgb_array", reward=np.array([2.5])), "Any-v0()", NONE)
-    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None).action, info, "me", 0.05)
-    game.advance(1, [1] * 5)
-    assert game.episode().rewards.tolist() == [1, 1, 1, 2.5, 1]
+def untrained(spec: EnvironmentSpec, observation: ObservationSpec | None = None, actions: int = 2) -> Policy:
+    if observation is None:
+        observation, actions = spec.interface()
+    return Policy(ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1)), spec, observation)
+
+
+def number_of(held: int) -> int | None:
+    """The action that is held as its number plus 1."""
+    return held - 1 if held else None
+
+
+def coached(env: gymnasium.Env[Any, Any], policy: Policy, back: int, **more: Any) -> EnvironmentGame:
+    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
+    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), Path("no dataset"), back)
+    return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, **more)
+
+
+def play(game: EnvironmentGame, *held: int) -> None:
+    for keys in held:
+        game.advance(1, [keys])
+
+
+def require_whole(folder: Path, policy: Policy, *episodes: Episode) -> None:
+    writer = DatasetWriter(folder, DatasetInfo(policy.environment, policy.observation, policy.actions))
+    for episode in episodes:
+        writer.write(episode)
+    assert verify(folder, replay=True)[1] == []
+
+
+def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
+    env, policy = CARTPOLE.make(render_mode="rgb_array"), untrained(CARTPOLE)
+    assert repeats_games(env, DatasetInfo(CARTPOLE, policy.observation, 2))
+    game = coached(env, policy, back=3)
+    play(game, ACTS, ACTS, ACTS, 1, 2, 1)
+    before = [*game.play.observations]
+    line = game.go_back()
+    assert line is not None
+    assert line.actors is not None
+    assert line.actors.tolist() == [POLICY] * 3 + [PERSON] * 3
+    assert np.array_equal(game.play.observations, before[:4])
+    play(game, NOBODY)
+    assert len(game.play.actions) == 3  # it waits for a key
+    play(game, 1, 0, 0, ACTS)  # an environment without an action for no key waits, too
+    branch = game.episode()
+    assert branch.branch is not None
+    assert (branch.branch.step, branch.origin.game) == (3, 1)
+    assert differences_of_branch(branch, line) is None
+    probabilities = policy.probabilities(branch.observations[:-1])
+    assert np.array_equal(branch.policy_probabilities, probabilities)  # type: ignore[arg-type]
+    own = branch.actors == POLICY
+    assert np.array_equal(branch.behaviour_probabilities[own], probabilities[own])
+    assert not game.played
+    assert game.go_back() is None  # all of it is in an episode
+    require_whole(tmp_path / "data", policy, line, branch)
+
+
+def test_a_policy_with_a_memory_remembers_what_the_person_did(
+    alternating: Callable[[EnvironmentSpec], Policy],
+) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2})
+    policy = alternating(spec)
+    game = coached(spec.make(render_mode="rgb_array"), policy, back=6)
+    play(game, *[ACTS] * 10, 3, 3, *[ACTS] * 5)
+    game.go_back()
+    play(game, 5, *[ACTS] * 8)
+    episode = game.episode()
+    state = policy.initial_state(1)
+    for row in range(len(episode)):
+        expected, state = policy.step(episode.observations[row][None], state)
+        assert np.array_equal(expected[0], episode.policy_probabilities[row])  # type: ignore[index]
+        state = policy.feed(state, episode.actions[row : row + 1], episode.rewards[row : row + 1])
+
+
+def test_a_policy_of_qwop_that_sees_pictures_is_corrected_with_every_key_recorded(tmp_path: Path) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 2})
+    policy = untrained(spec)
+    game = coached(spec.make(render_mode="rgb_array", max_idle_frames=9), policy, back=8)
+    play(game, *[ACTS] * 9, 3, 3, *[ACTS] * 9)
+    line = game.go_back()
+    assert line is not None
+    play(game, 5, *[ACTS] * 20)
+    branch = game.episode()
+    assert (branch.outcome, line.outcome) == ("stopped", "stopped")
+    assert branch.keys is not None
+    require_whole(tmp_path / "data", policy, line, branch)
+    file = save_policy(tmp_path / "policy.safetensors", policy)
+    source = open_source(RecorderPageSettings(policy=str(file), open=False), tmp_path / "more")
+    assert source.info.environment == spec
+    assert source.finish() == []
+
+
+NOISE = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda env: {"observation": NOISE.random(2, np.float32)},
+        lambda env: {"terminated": env.games == 1 and env.decisions == 3},
+    ],
+)
+def test_an_environment_that_does_not_repeat_its_games_cannot_go_back(script: Any) -> None:
+    assert not repeats_games(Scripted(script=script), INFO)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"), [(lambda env: {"observation": np.ones(2, np.float32)}, "another game"), (broken, "of the env")]
+)
+def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: Any, why: str) -> None:
+    policy = untrained(CARTPOLE, ObservationSpec((2,)))
+    reports: list[str] = []
+    scripts: list[Any] = [lambda env: {}]
+    game = coached(Scripted(script=lambda env: scripts[-1](env)), policy, back=3, report=reports.append)
+    play(game, ACTS, ACTS, 1, 2, ACTS, ACTS)
+    before = game.so_far()
+    assert before is not None
+    scripts.append(change)
+    assert game.go_back() is None
+    assert why in game.result()["problem"]
+    assert why in reports[0]
+    assert game.over
+    assert game.played
+    episode = game.episode()
+    assert episode.truncated
+    assert np.array_equal(episode.observations, before.observations)
+    assert np.array_equal(episode.actions, before.actions)
+    assert episode.branch is None
+
+
+@pytest.fixture
+def recording(make_recorder: Callable[..., Any], tmp_path: Path) -> Any:
+    file = save_policy(tmp_path / "policy.safetensors", untrained(CARTPOLE))
+    return make_recorder(settings_of("CartPole-v1", policy=str(file), back=0.1))
+
+
+def test_policy_and_person_play_by_turns_over_the_connection(recording: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_write, write = threading.Event(), GameWriter.write
+    monkeypatch.setattr(GameWriter, "write", lambda *given: may_write.wait(60) and write(*given))
+    with recording.page() as connection:
+        page = Page(connection)
+        page.send("start")
+        page.keys(ACTS, ACTS, ACTS, 1, 2, 1)
+        assert page.total == 6
+        page.send("back")  # before the line that is left is written
+        assert page.total == 3
+        may_write.set()
+        page.keys(NOBODY, NOBODY)
+        assert page.total == 3
+        page.keys(1)
+        assert page.total == 4
+    recording.stop()
+    games = open_dataset(recording.folder)
+    assert [None if game.branch is None else game.branch.step for game in games] == [None, 3]
+    assert not [*recording.folder.glob("aside/under-way-*")]
+
+
+def test_one_goes_back_from_the_end_but_not_in_a_game_that_was_discarded(recording: Any) -> None:
+    with recording.page() as connection:
+        page = Page(connection)
+        page.send("start")
+        page.keys(*[1] * 30)
+        assert page.ended is not None
+        total = page.total
+        page.send("back")
+        assert page.total < total
+        page.keys(NOBODY, *[1] * 30)
+        total = page.total
+        connection.send(json.dumps({"type": "discard", "name": page.ended["name"]}))
+        assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
+        # A killed recorder's successor would record it again.
+        assert not [*recording.folder.rglob("*.partial")]
+        page.send("back")
+        assert page.total == total
+        page.send("start")
+        assert page.total == 0
+    recording.wait_for_games(1)

@@ -23,8 +23,7 @@ def test_every_message_is_read() -> None:
         {"type": "discard", "name": "x"}, {"type": "start", "game": 1}, {"type": "back", "game": 2},
         {"type": "keys", "game": 2**24, "keys": [0, -2, 2**16 - 1]},
     ):  # fmt: skip
-        found = parse(json.dumps(message)).model_dump(mode="json", exclude_unset=True)
-        assert found == json.loads(json.dumps(message))
+        assert parse(json.dumps(message)).model_dump(mode="json", exclude_unset=True) == json.loads(json.dumps(message))
     assert parse(json.dumps({**FRAMES, "decisions": decisions})).decisions[0] == Decision(3, 0, 10, 7, tuple(ODDS))  # type: ignore[attr-defined]
 
 
@@ -32,30 +31,21 @@ def test_every_message_is_read() -> None:
     ("message", "reason"),
     [
         ({**BEGIN, "game": "../../etc/pas"}, "game"),
-        ({**BEGIN, "game": GAME.upper()}, "game"),
         ({**BEGIN, "player": ""}, "player: string should have at least 1 character"),
-        ({**BEGIN, "player": None}, "player"),
         ({**BEGIN, "player": "x" * 101}, "player: string should have at most 100 characters"),
         ({**BEGIN, "tempo": 0}, "tempo"),
-        ({**BEGIN, "tempo": 2}, "tempo"),
-        ({**BEGIN, "file": ""}, "file"),
         ({**BEGIN, "file": 1}, "file"),
         ({**BEGIN, "more": 1}, "more"),
-        ({**FRAMES, "at": -1}, "at"),
+        ({**BEGIN, "place": {**PLACE, "of": "x"}}, "place.of"),
+        ({**BEGIN, "place": {**PLACE, "step": -1}}, "place.step"),
         ({**FRAMES, "at": 300_000}, "at"),
         ({**FRAMES, "frames": [16]}, "frames.0"),
         ({**FRAMES, "frames": [True]}, "frames.0"),
         ({**FRAMES, "frames": [0] * (MOST_FRAMES + 1)}, "frames"),
-        ({**FRAMES, "decisions": 5}, "decisions"),
         ({**FRAMES, "decisions": [[3, 0, 11, 7, ODDS]]}, "decisions.0.2"),
         ({**FRAMES, "decisions": [[3, 2, None, None, ODDS]]}, "decisions.0.1"),
         ({**FRAMES, "decisions": [[3, 0, 2, -1, ODDS]]}, "decisions.0.3"),
         ({**FRAMES, "decisions": [[3, 0, 2, 7, ODDS[1:]]]}, "decisions.0.4"),
-        ({**FRAMES, "decisions": [[3, 0, 2, 7, ["1", *ODDS[1:]]]]}, "decisions.0.4.0"),
-        ({**FRAMES, "decisions": [3]}, "decisions.0"),
-        ({**BEGIN, "place": 5}, "place"),
-        ({**BEGIN, "place": {**PLACE, "of": "x"}}, "place.of"),
-        ({**BEGIN, "place": {**PLACE, "step": -1}}, "place.step"),
         ({**END, "frames": 0}, "frames"),
         ({**END, "sha256": "0"}, "sha256"),
     ],
@@ -69,14 +59,11 @@ def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, r
 @pytest.mark.parametrize(
     "message",
     [
-        {**END, "game": 1}, {"type": "begin"}, {"type": "x"}, {"type": None}, {"type": ["start"]}, {}, [], 1, None,
-        "start", "\ud83d", {"type": "start"}, {"type": "start", "game": "1"}, {"type": "start", "game": 1.5},
+        {**END, "game": 1}, {"type": "begin"}, {"type": "x"}, {"type": ["start"]}, {}, [], "start", "\ud83d",
         {"type": "start", "game": True}, {"type": "start", "game": -1}, {"type": "start", "game": 10**30},
-        {"type": "start", "game": 1, "more": 1}, {"type": "keys", "game": 1}, {"type": "keys", "game": 1, "keys": "1"},
+        {"type": "start", "game": 1, "more": 1}, {"type": "keys", "game": 1, "keys": "1"},
         {"type": "keys", "game": 1, "keys": [2**16]}, {"type": "keys", "game": 1, "keys": [-3]},
-        {"type": "keys", "game": 1, "keys": [1.0]}, {"type": "keys", "game": 1, "keys": [True]},
-        {"type": "keys", "game": 1, "keys": [10**400]}, {"type": "keys", "game": 1, "keys": [0] * 61},
-        {"type": "discard"},
+        {"type": "keys", "game": 1, "keys": [1.0]}, {"type": "keys", "game": 1, "keys": [0] * 61}, {"type": "discard"},
     ],
 )  # fmt: skip
 def test_anything_else_is_not_a_message(message: Any) -> None:
