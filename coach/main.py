@@ -42,12 +42,11 @@ def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; an interrupted round is continued."""
     out = Path(settings.out)
     rounds = [path.name for path in out.glob("round-*")]
-
-    def begun() -> bool:
-        """True if anything in `out` cost time: a clone, or games."""
-        return (out / CLONE).exists() or any(out.glob("round-*/games"))
-
-    with exclusive_lock(out, "out", within=rounds), removed_unless_begun(out, begun):
+    costly = f"{CLONE}*", "round-*/games"  # a clone, or games
+    with (
+        exclusive_lock(out, "out", within=rounds),
+        removed_unless_begun(out, lambda: any(path for pattern in costly for path in out.glob(pattern))),
+    ):
         console = plain_console()
         use_one_thread()
         _require_start(settings, out)

@@ -1,6 +1,6 @@
 """The play of a round: a person corrects a policy for some minutes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from ..recorder.game_writer import GameWriter, record_interrupted
 from ..recorder.main import open_source, record
 from ..recorder.page.environment_source import decisions_a_second
 from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
-from ..recorder.source import Source
 from .settings import CoachSettings
 
 
@@ -28,7 +27,8 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
 
     news: a line that the page shows. Returns false if there is no game.
     """
-    env = load_policy(policy).environment.make()
+    spec = load_policy(policy).environment
+    env = spec.make()
     fps = decisions_a_second(env)
     env.close()
     for note in record_interrupted(folder):
@@ -37,7 +37,11 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
     if is_corrected(folder):
         seconds -= sum(seconds_of(episode, fps) for episode in _episodes(folder))
     if seconds > 0:
-        source = _open(settings, policy, folder, settings.seed + number, news)
+        seed = settings.seed + number
+        page: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed, "open": settings.open}
+        qwop = spec.capabilities.keys
+        own = RecorderPageSettings(**page) if qwop else EnvironmentPageSettings(**page, id=spec.id)
+        source = open_source(own, folder, news=news)
         writer = DatasetWriter(folder, source.info)
         console.print(
             f"correct the policy for {seconds / 60:.3g} minutes of play: press a key where it goes wrong; "
@@ -45,23 +49,22 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         )
         for note in source.notes:
             console.print(note)
-        record(source, GameWriter(writer, TimeLimit(seconds, fps).is_over), console)
+        record(source, GameWriter(writer, time_limit(seconds, fps)), console)
     if not _episodes(folder):
         return False
     console.print(describe(folder).table(f"{folder}"))
     return True
 
 
-class TimeLimit:
-    """Counts seconds of play. fps: see `seconds_of`."""
+def time_limit(seconds: float, fps: float) -> Callable[[Episode], bool]:
+    """A function that counts an episode, and is true once all seconds are played. fps: see `seconds_of`."""
 
-    def __init__(self, seconds: float, fps: float) -> None:
-        self._seconds, self._fps = seconds, fps
+    def is_over(episode: Episode) -> bool:
+        nonlocal seconds
+        seconds -= seconds_of(episode, fps)
+        return seconds <= 0
 
-    def is_over(self, episode: Episode) -> bool:
-        """Count the next episode; true if all seconds are played."""
-        self._seconds -= seconds_of(episode, self._fps)
-        return self._seconds <= 0
+    return is_over
 
 
 def seconds_of(episode: Episode, fps: float) -> float:
@@ -80,10 +83,3 @@ def is_corrected(folder: Path) -> bool:
 def _episodes(folder: Path) -> Sequence[Episode]:
     """The episodes of a dataset; none before its first is there."""
     return open_dataset(folder) if folder.is_dir() and next_number(folder) else ()
-
-
-def _open(settings: CoachSettings, policy: Path, folder: Path, seed: int, news: str) -> Source:
-    shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed, "open": settings.open}
-    if not (environment := load_policy(policy).environment).capabilities.keys:
-        return open_source(EnvironmentPageSettings(**shared, id=environment.id), folder, news=news)
-    return open_source(RecorderPageSettings(**shared), folder, news=news)

@@ -8,10 +8,11 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from qwop.coach.play import TimeLimit, _open, seconds_of
+from qwop.coach.play import record_round, seconds_of, time_limit
 from qwop.coach.settings import CoachSettings
 from qwop.commands import coach as main
 from qwop.common.errors import BadInput
+from qwop.common.progress import plain_console
 from qwop.datasets import Episode, embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec
@@ -19,6 +20,7 @@ from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.recorder.settings import RecorderPageSettings
 
 from ..benchmarks.scripts import load_script
 
@@ -35,11 +37,11 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     script = load_script("scripted_person")
 
     def use(person: str | Path = "champion") -> None:
-        def opened(_: CoachSettings, policy: Path, folder: Path, seed: int, news: str) -> Any:
-            settings = script.ScriptedSettings(str(policy), str(person), seed=seed, minutes=1000.0)
+        def opened(page: RecorderPageSettings, folder: Path, news: str) -> Any:
+            settings = script.ScriptedSettings(page.policy, str(person), seed=page.seed, minutes=1000.0)
             return script.open_scripted(settings, folder)
 
-        monkeypatch.setattr("qwop.coach.play._open", opened)
+        monkeypatch.setattr("qwop.coach.play.open_source", opened)
 
     return use
 
@@ -57,8 +59,8 @@ def test_play_ends_when_the_minutes_are_over() -> None:
     games = open_dataset(embedded_dataset())
     seconds = seconds_of(games[0], 30.0)
     assert seconds == pytest.approx(games[0].times[-1] - games[0].times[0])
-    limit = TimeLimit(seconds + 1, 30.0)
-    assert [limit.is_over(games[0]), limit.is_over(games[1])] == [False, True]
+    is_over = time_limit(seconds + 1, 30.0)
+    assert [is_over(games[0]), is_over(games[1])] == [False, True]
 
 
 def test_a_branchs_shared_part_is_no_play(make_branch: Callable[[Episode, int], Episode]) -> None:
@@ -152,11 +154,14 @@ def test_a_round_in_which_nobody_corrected_anything_is_played_on(
     assert 0 < lengths[0] < lengths[1]
 
 
-def test_the_page_is_that_of_the_policys_environment(tmp_path: Path) -> None:
+def test_the_page_is_that_of_the_policys_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = untrained(EnvironmentSpec("CartPole-v1"), tmp_path / "policy.safetensors")
-    source = _open(CoachSettings(open=False), policy, tmp_path / "games", 1, "")
-    assert source.info.environment.id == "CartPole-v1"
-    assert [*source.finish()] == []
+    opened = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr("qwop.coach.play.open_source", opened)
+    with pytest.raises(KeyboardInterrupt):
+        record_round(CoachSettings(seed=7), policy, tmp_path / "games", 1, "the news", plain_console())
+    assert opened.call_args.args[0].id == "CartPole-v1"
+    assert (opened.call_args.args[0].seed, opened.call_args.kwargs) == (8, {"news": "the news"})
 
 
 def test_a_round_interrupted_while_it_learned_is_not_played_on(

@@ -8,12 +8,13 @@ from qwop.datasets import Episode
 from qwop.datasets.behaviour_probabilities import smoothed
 
 
-def shown(observations: NDArray[Any], actions: NDArray[np.int16], source: str) -> Episode:
-    """An episode of a player of two actions with a reward of 1 for each; observations have one row more."""
+def shown(observations: NDArray[Any], actions: NDArray[np.int16], count: int = 2, **more: Any) -> Episode:
+    """An episode of a person with `count` actions and a reward of 1 for each; observations have one row more."""
+    fields: dict[str, Any] = {"source": "a game", "mu_kind": "smoothed", "mu_epsilon": 0.05, **more}
     return Episode(
         observations=observations,
         actions=actions,
-        behaviour_probabilities=smoothed(actions, 2, 0.05),
+        behaviour_probabilities=smoothed(actions, count, 0.05),
         rewards=np.ones(len(actions), dtype=np.float32),
         times=np.arange(len(actions) + 1.0),
         keys=None,
@@ -21,7 +22,5 @@ def shown(observations: NDArray[Any], actions: NDArray[np.int16], source: str) -
         truncated=False,
         outcome="terminated",
         player="a player",
-        source=source,
-        mu_kind="smoothed",
-        mu_epsilon=0.05,
+        **fields,
     )

@@ -1,6 +1,7 @@
-"""Clones of a player who sees pictures, and of one who corrected few games."""
+"""Clones: the pass that they are of, pictures, corrections, and what d3rlpy cannot do."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.networks import Actor, Values
+from qwop.policies.networks import Actor, ActorCritic, Values
 from qwop.policies.policy import Policy
-from qwop.pretrain.clone import clone
+from qwop.pretrain import d3rlpy_backend
+from qwop.pretrain.clone import Epoch, clone, train_with_early_stopping
+from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
 from .players import shown
@@ -29,7 +32,7 @@ def episode(number: int) -> Episode:
     pictures[right, :, 18:] += 100
     pictures[~right, :, :18] += 100
     actions = right[:-1].astype(np.int16)
-    return shown(pictures, actions, f"game {number}")
+    return shown(pictures, actions, source=f"game {number}")
 
 
 @pytest.mark.parametrize(("convolutions", "features"), [("nature", [32, 64, 64]), ("nips", [16, 32])])
@@ -67,7 +70,6 @@ def test_a_policy_is_continued_with_its_values_and_without_dropout_and_noise(
 
 def test_what_nobody_corrected_is_in_no_part_of_a_clone_of_the_person() -> None:
     settings = CloningSettings(hidden=(8,), epochs=1, policy_weight=0.0)
-    info = INFO
 
     def game(number: int, person: int) -> Episode:
         actors = np.repeat([0, person], 20).astype(np.int8)
@@ -75,6 +77,59 @@ def test_what_nobody_corrected_is_in_no_part_of_a_clone_of_the_person() -> None:
         return replace(own, actors=actors, policy_probabilities=own.behaviour_probabilities)
 
     games = [game(number, int(number in (1, 5))) for number in range(8)]
-    assert clone(games, info, settings).policy.training["cloned_from"]["decisions"] == 40
+    assert clone(games, INFO, settings).policy.training["cloned_from"]["decisions"] == 40
     with pytest.raises(BadInput, match="no decision to clone; record more"):
-        clone([game(number, 0) for number in range(3)], info, settings)
+        clone([game(number, 0) for number in range(3)], INFO, settings)
+
+
+VALIDATION = Rows(np.zeros((4, 1), dtype=np.float32), np.zeros(4, dtype=np.int64), np.full(4, -1))
+
+
+def train(biases: list[float], patience: int, validation: Rows = VALIDATION) -> tuple[Policy, tuple[Epoch, ...]]:
+    """Passes after which action 0 has the logit of `biases`, action 1 its negative; action 0 is always right."""
+    policy = Policy(ActorCritic(1, 2, (2,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((1,)))
+    torch.nn.init.zeros_(policy.network.policy_head.weight)
+
+    def passes() -> Iterator[float]:
+        for bias in biases:
+            with torch.no_grad():
+                policy.network.policy_head.bias.copy_(torch.tensor([bias, -bias]))
+            yield 0.0
+
+    reported: list[Epoch] = []
+    done = train_with_early_stopping(policy, passes(), validation, patience, reported.append)
+    assert tuple(reported) == done
+    return policy, done
+
+
+def test_the_policy_of_the_best_pass_remains() -> None:
+    policy, done = train([0.0, 2.0, 1.0, 0.5], patience=9)
+    assert policy.network.policy_head.bias.tolist() == [2.0, -2.0]
+    assert [epoch.is_best for epoch in done] == [True, True, False, False]
+    assert [epoch.number for epoch in done] == [1, 2, 3, 4]
+    # Likelihood decides, not accuracy.
+    policy, done = train([0.1, 0.2], patience=9)
+    assert [epoch.validation_accuracy for epoch in done] == [1.0, 1.0]
+    assert policy.network.policy_head.bias[0].item() == torch.tensor(0.2).item()
+
+
+def test_it_ends_when_patience_is_over() -> None:
+    policy, done = train([0.0, 1.0, 0.9, 0.8, 3.0], patience=2)
+    assert len(done) == 4
+    assert policy.network.policy_head.bias.tolist() == [1.0, -1.0]
+
+
+def test_the_players_own_probabilities_decide_where_they_are_known() -> None:
+    mu = np.tile(np.float32([0.6, 0.4]), (4, 1))  # of which action 0 was drawn each time
+    policy, done = train([0.0, 0.2, 2.0], patience=9, validation=replace(VALIDATION, probabilities=mu))
+    assert policy.network.policy_head.bias[0].item() == torch.tensor(0.2).item()
+    p = 1 / (1 + math.exp(-0.4))
+    assert done[1].validation_nats == pytest.approx(-0.6 * math.log(p) - 0.4 * math.log(1 - p), abs=1e-6)
+
+
+def test_decisions_of_different_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(d3rlpy_backend, "require_d3rlpy", lambda settings: None)
+    weights = np.array([1.0, 0.5], dtype=np.float32)
+    rows = Rows(np.zeros((2, 4), np.float32), np.zeros(2, np.int64), np.zeros(2, np.int64), None, weights)
+    with pytest.raises(BadInput, match="policy_weight, person_weight: DiscreteBC weighs all decisions alike"):
+        next(d3rlpy_backend.d3rlpy_epochs(Actor(4, 3, (8,)), rows, CloningSettings(), seed=0))

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -74,40 +72,35 @@ def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[i
 
 
 @pytest.mark.parametrize(
-    ("override", "complaint"),
+    ("episodes", "override", "message"),
     [
-        ("epochs=0", "epochs=0: expected a whole number from 1"),
-        ("held_out=1", "held_out=1"),
-        ("splits=9", "splits=9"),
-        ("backend=jax", "backend=jax"),
-        ("patience=0", "patience=0"),
-        ("dropout=1", "dropout=1"),
-        ("hidden=[]", r"hidden=\[\]"),
-        ("games=-1", "games=-1"),
-        ("epochs=many", "epochs=many: expected a whole number"),
+        (6, "epochs=0", "epochs=0: expected a whole number from 1"),
+        (6, "splits=9", "splits=9"),
+        (6, "backend=jax", "backend=jax"),
+        (6, "hidden=[]", r"hidden=\[\]"),
+        (6, "dataset=nowhere", "nowhere: no such folder"),
+        (0, "seed=1", "no episode to clone; record games"),
+        (6, "backend=d3rlpy", r"pip install 'qwop\[d3rlpy\]'"),
+        pytest.param(
+            6, "backend=d3rlpy label_smoothing=0.02", r"label_smoothing=0\.02: DiscreteBC has no such setting",
+            marks=pytest.mark.needs(module="d3rlpy"),
+        ),
+        (-6, "seed=1", "its bytes are not those of the digest"),
     ],
-)
-def test_settings_that_cannot_be_are_refused(
-    make_dataset: Callable[[int], Path], tmp_path: Path, override: str, complaint: str
-) -> None:
-    with pytest.raises(BadInput, match=complaint):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", override)
-    assert not (tmp_path / "run").exists()
-
-
-def test_d3rlpy_that_is_not_installed_is_refused_with_how_to_install_it(
-    make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("qwop.pretrain.d3rlpy_backend.find_spec", lambda name: None)
-    with pytest.raises(BadInput, match=r"pip install 'qwop\[d3rlpy\]'"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.needs(module="d3rlpy")
-def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such setting"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy", "label_smoothing=0.02")
+)  # fmt: skip
+def test_what_cannot_be_cloned_is_refused_before_anything_is_written(
+    make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, episodes: int, override: str,
+    message: str,
+) -> None:  # fmt: skip
+    """episodes: negative for one that is damaged."""
+    dataset = make_dataset(abs(episodes))
+    if episodes < 0:
+        (path,) = dataset.glob("episodes/episode-000004-*")
+        path.write_bytes(path.read_bytes()[:-1])
+    if "label" not in override:
+        monkeypatch.setattr("qwop.pretrain.d3rlpy_backend.find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=message):
+        pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}", *override.split())
     assert not (tmp_path / "run").exists()
 
 
@@ -183,34 +176,6 @@ def test_a_single_episode_is_cloned_and_its_measures_are_marked(
     said = " ".join(capsys.readouterr().out.split())
     assert "decisions of the only episode, which the clone learned from" in said
     assert "of the decisions that it learned from, as there is no other game" in said
-
-
-def test_an_empty_dataset_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no episode"):
-        pretrain(f"dataset={make_dataset(0)}", f"out={tmp_path / 'run'}")
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_missing_dataset_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    program = Path(sys.executable).with_name("qwop-pretrain")
-    done = subprocess.run(
-        [program, f"dataset={tmp_path / 'nowhere'}", f"out={tmp_path / 'run'}"], capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "nowhere" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_damaged_episode_is_named_before_anything_is_written(
-    make_dataset: Callable[[int], Path], tmp_path: Path
-) -> None:
-    dataset = make_dataset(6)
-    (path,) = dataset.glob("episodes/episode-000004-*")
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(BadInput, match=f"{path.name}: its bytes are not those of the digest"):
-        pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}")
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_training_that_diverges_is_refused_in_a_line(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.writer import DatasetWriter
-from qwop.evaluation.evaluate import Evaluation, evaluate
+from qwop.evaluation.evaluate import Evaluation
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.policies.files import load_policy, save_policy
+from qwop.policies.files import load_policy
 from qwop.pretrain import rate_search
 from qwop.pretrain.clone import Clone
 from qwop.pretrain.main import run
@@ -54,6 +54,7 @@ def test_the_clone_that_finishes_most_games_in_any_way_is_kept() -> None:
     tried = [trial(1, (0, 3.0), (12, 70.0)), trial(2, (20, 80.0), (0, 12.0)), trial(3, (0, 21.0), (0, 8.0))]
     assert best(tried).frames_per_step == 2
     assert best([*tried, trial(3, (0, 21.0), (0, 8.0), (21, 82.0))]).frames_per_step == 3
+    assert best([trial(3, (0, 4.0), (0, 2.0)), trial(1, (0, 0.3), (0, 0.2))]).frames_per_step == 1  # all fall
     assert str(tried[1]) == "15 a second: 20 of 30 greedy, 0 of 30 drawn, 0 of 30 sharpened (80.0, 12.0, 0.0 m)"
 
 
@@ -89,10 +90,6 @@ def test_clones_and_the_games_of_trials_have_seeds_of_their_own(
     assert [one.greedy for one in games] == [True, False, False]
 
 
-def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:
-    assert best([trial(3, (0, 4.0), (0, 2.0)), trial(1, (0, 0.3), (0, 0.2))]).frames_per_step == 1
-
-
 @pytest.mark.parametrize(
     ("greedy", "drawn", "sharpness", "runs"),
     [
@@ -109,25 +106,18 @@ def test_a_clone_that_runs_clearly_better_drawn_is_played_so_and_a_sharpened_one
     greedy: tuple[int, float], drawn: tuple[int, float], sharpness: float, runs: bool
 ) -> None:
     games: list[Evaluation] = [Figures(*greedy), Figures(*drawn)]  # type: ignore[list-item]
-    assert runs_greedily(games, replace(load_policy("champion"), sharpness=sharpness)) is runs
+    policy = replace(load_policy("champion"), sharpness=sharpness, greedy=runs)
+    assert runs_greedily(games, policy) is runs
+    assert runs_greedily([], policy) is runs  # not measured: as its trial says
 
 
-@pytest.mark.parametrize("greedy", [True, False])
-def test_a_clone_that_was_not_measured_is_played_as_its_trial_says(greedy: bool) -> None:
-    assert runs_greedily([], replace(load_policy("champion"), sharpness=5.0, greedy=greedy)) is greedy
-
-
-def test_a_policys_recorded_games_are_cloned_as_they_are(tmp_path: Path) -> None:
-    embedded = open_dataset(embedded_dataset()).select([0, 1])
+def test_games_of_a_person_are_cloned_at_several_rates_and_scaled_with_games_that_finish(tmp_path: Path) -> None:
+    embedded = open_dataset(embedded_dataset()).select([0, 1])  # a policy's
     assert rates_to_try(embedded, (1, 2, 3)) == ()
     assert games_for_scaling(embedded) == []
     mine = games_of_a_beginner(tmp_path / "me")
     assert rates_to_try(mine, (1, 2, 2)) == (1, 2)
     assert rates_to_try(mine, None) == ()
-
-
-def test_falls_are_scaled_with_games_that_reach_the_end_of_the_track(tmp_path: Path) -> None:
-    mine = games_of_a_beginner(tmp_path / "me")
     more = games_for_scaling(mine)
     assert more[0].observations.shape[1] == 71
     assert max(episode.metres for episode in more) > 99
@@ -151,14 +141,3 @@ def test_a_beginner_is_told_where_the_games_end_and_what_to_run_next(
     assert policy.environment.settings["frames_per_step"] == 1
     assert policy.observation.size == 112
     assert policy.network.scaler.std.min() > 1e-3
-
-
-def test_commands_play_a_marked_policy_as_drawn(tmp_path: Path) -> None:
-    policy = load_policy("champion")
-    marked = load_policy(save_policy(tmp_path / "p.safetensors", replace(policy, greedy=False)))
-    assert not marked.greedy
-    games = EvaluationSettings(episodes=1, max_idle_frames=0)
-    short = replace(marked.environment, settings={**marked.environment.settings, "time_limit": 1.0})
-    assert evaluate(marked, games, short).settings.greedy is False
-    assert evaluate(policy, games, short).settings.greedy is True
-    assert evaluate(marked, games.with_(greedy=True), short).settings.greedy is True

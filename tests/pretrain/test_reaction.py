@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from qwop.datasets.behaviour_probabilities import RECORDED, smoothed
 from qwop.datasets.control import Branch
 from qwop.datasets.schema import Episode
-from qwop.pretrain.cloning import cloning_loss
 from qwop.pretrain.reaction import reaction
 from qwop.pretrain.rows import rows_of
-from torch.nn import functional
+
+from .players import shown
 
 
 def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Episode:
@@ -19,23 +18,8 @@ def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Epi
     random = np.random.default_rng(1)
     seen = random.integers(3, size=steps + 1)
     actions = np.concatenate([random.integers(3, size=lag), seen[: steps - lag]]).astype(np.int16)
-    given = None if actors is None else np.array(actors, dtype=np.int8)
-    return Episode(
-        observations=seen[:, None].astype(np.float32),
-        actions=actions,
-        behaviour_probabilities=smoothed(actions, 3, 0.05),
-        rewards=np.zeros(steps, dtype=np.float32),
-        times=np.arange(steps + 1, dtype=np.float64),
-        keys=None,
-        terminated=True,
-        truncated=False,
-        outcome="terminated",
-        player="me",
-        source="a test",
-        mu_kind="smoothed",
-        mu_epsilon=0.05,
-        actors=given,
-    )
+    who = None if actors is None else np.array(actors, dtype=np.int8)
+    return shown(seen[:, None].astype(np.float32), actions, 3, actors=who)
 
 
 def knows(observations: np.ndarray) -> np.ndarray:
@@ -48,15 +32,10 @@ def test_the_reaction_is_the_lag_that_explains_the_actions(lag: int) -> None:
     assert reaction([late_game(lag), late_game(lag, 40)], knows, 8) == lag
 
 
-def test_a_policy_that_plays_another_way_tells_none() -> None:
+def test_a_policy_that_plays_another_way_and_its_own_decisions_tell_none() -> None:
     assert reaction([late_game(3)], lambda seen: knows((seen + 1) % 3), 8) == 0
-
-
-def test_a_policys_own_decisions_have_none() -> None:
-    alone = replace(late_game(3), mu_kind=RECORDED)
-    assert reaction([alone], knows, 8) == 0
-    shared = late_game(3, actors=[0] * 60)
-    assert reaction([shared], knows, 8) == 0
+    for own in (replace(late_game(3), mu_kind=RECORDED), late_game(3, actors=[0] * 60)):
+        assert reaction([own], knows, 8) == 0
 
 
 def test_decisions_that_a_branch_shares_with_another_game_are_not_measured() -> None:
@@ -96,10 +75,3 @@ def test_shared_control_gives_weights_and_targets_by_who_acted() -> None:
 def test_a_branch_counts_from_where_it_left() -> None:
     game = late_game(0, steps=6, actors=[0, 1, 0, 1, 0, 1])
     assert len(rows_of([replace(game, branch=Branch(0, 4))])) == 2
-
-
-def test_the_loss_weighs_rows() -> None:
-    logits = torch.tensor([[1.0, 0.0, -1.0], [0.5, 0.5, 0.0]])
-    actions, weights = torch.tensor([0, 2]), torch.tensor([3.0, 1.0])
-    losses = functional.cross_entropy(logits, actions, reduction="none")
-    assert torch.isclose(cloning_loss(logits, actions, row_weights=weights), (3 * losses[0] + losses[1]) / 4)

@@ -24,8 +24,8 @@ class RecordingPage(Page):
         assert self.recorder.stdout is not None
         address = next(filter(None, (re.search(r"http://\S+", line) for line in self.recorder.stdout)))
         super().__init__(browser, address[0])
-        browser.get_log("browser")  # of earlier pages, whose recorders have ended
         self.load()
+        browser.get_log("browser")  # of earlier pages, whose recorders have ended
 
     def load(self) -> None:
         """Open the page, or open it anew."""
@@ -74,7 +74,8 @@ class RecordingPage(Page):
 
     def require_quiet(self) -> None:
         """No error, and nothing that the page's own policy forbids."""
-        assert self.browser.get_log("browser") == []
+        lines = self.browser.get_log("browser")
+        assert lines == [], lines
 
     def stop(self) -> str:
         """End the recording as Ctrl-C does; returns what the command printed."""
