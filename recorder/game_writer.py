@@ -46,7 +46,7 @@ class GameWriter:
 
     def __init__(self, writer: DatasetWriter, enough: Callable[[Episode], bool] = lambda episode: False) -> None:
         self.folder = writer.folder
-        self.written: Callable[[], object] = lambda: None
+        self.on_game: Callable[[], object] = lambda: None
         """Called after each game."""
         self._writer, self._enough = writer, enough
         self._under_way = _UnderWay(writer.folder, writer.info)
@@ -71,7 +71,7 @@ class GameWriter:
             path = self._write(episode, partial)
             if partial is not None:
                 partial.unlink(missing_ok=True)
-            self.written()
+            self.on_game()
             if self._enough(episode):
                 self._over.set()
         signals.deliver()

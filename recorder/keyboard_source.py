@@ -52,16 +52,16 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
             if (game := player.begin()) is None:
                 return
             while player.frame(game):
-                games.note(None, lambda game=game: episode(game) if game.played else None)  # type: ignore[misc]
+                games.note(None, lambda game=game: episode(game) if game.has_keys else None)  # type: ignore[misc]
             player.under_way = None
-            if game.played:
+            if game.has_keys:
                 recorded += 1
                 games.write(episode(game))
 
     def finish() -> list[Episode]:
         rest.close()
         game = player.under_way
-        return [episode(game)] if game is not None and game.played else []
+        return [episode(game)] if game is not None and game.has_keys else []
 
     return Source(
         info=info,
@@ -91,7 +91,7 @@ class LiveGame:
         return bool(self.info["outcome"] != "running")
 
     @property
-    def played(self) -> bool:
+    def has_keys(self) -> bool:
         """True once a key was pressed."""
         return any(self.keys)
 

@@ -96,7 +96,7 @@ def record(source: Source, games: GameWriter, console: Console) -> None:
         try:
             with progress_bar("games", console) as progress:
                 task = progress.add_task("recording", total=source.total)
-                games.written = lambda: progress.advance(task)
+                games.on_game = lambda: progress.advance(task)
                 source.record(games)
         finally:
             with Deferred(patient=True) as signals:

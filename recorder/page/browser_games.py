@@ -59,7 +59,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
     report = plain_console().print
     games = BrowserGames(info, settings.epsilon, folder, report, lines)
 
-    def shown() -> dict[str, object]:
+    def page_settings() -> dict[str, object]:
         page = {"player": settings.player, "ghost": ghost, "dataset": str(folder.resolve())}
         if lines is None:
             return {**page, "next": games.next_command}
@@ -70,7 +70,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
         return BrowserSession(games, send, writer)
 
     more = {"policy.safetensors": lines.file} if lines else {}
-    server = RecorderServer(Library(folder, others), session, shown, settings.port, report, more=more)
+    server = RecorderServer(Library(folder, others), session, page_settings, settings.port, report, more=more)
     return server.source(info, settings.open)
 
 

@@ -79,21 +79,21 @@ class Lines:
         }  # fmt: skip
 
     def episode(
-        self, game: str, line: Line, decisions: Sequence[Decision], keys: NDArray[np.uint8], played: Replay, *,
+        self, game: str, line: Line, decisions: Sequence[Decision], keys: NDArray[np.uint8], replay: Replay, *,
         player: str, epsilon: float,
     ) -> Episode:  # fmt: skip
-        """The episode of a line. game: its twelve digits. keys: uint8 [n]. played: the replay of the keys.
+        """The episode of a line. game: its twelve digits. keys: uint8 [n]. replay: of the keys.
 
         BadInput if an action of the policy does not follow from the page's probabilities and the uniform number, or a
         probability is none of PyTorch's.
         """
         if not decisions:
             raise BadInput("it has no decision")
-        bounds = np.array([*(one.frame for one in decisions), len(played.states) - 1])
+        bounds = np.array([*(one.frame for one in decisions), len(replay.states) - 1])
         if bounds[0] < 0 or (np.diff(bounds) < 1).any():
             raise BadInput("its decisions are not in the order of its frames")
         episode = episode_from_keys(
-            keys, self.info, player=player, source=self.games.source, epsilon=epsilon, game=played, bounds=bounds,
+            keys, self.info, player=player, source=self.games.source, epsilon=epsilon, game=replay, bounds=bounds,
         )  # fmt: skip
         actors = np.array([one.actor for one in decisions], dtype=np.int8)
         odds = np.array([one.probabilities for one in decisions], dtype=np.float32)

@@ -187,7 +187,7 @@ class EnvironmentGame:
         return self.play.over
 
     @property
-    def played(self) -> bool:
+    def to_record(self) -> bool:
         """True if there is something to record: a person's game from the first key on, of a policy's game what no
         episode has yet."""
         own = self._has_own if self._coach else self._pressed and bool(self.play.actions)
@@ -211,12 +211,12 @@ class EnvironmentGame:
     def so_far(self) -> Episode | None:
         """The same for a copy, None if there is nothing to record; called in another thread."""
         with self._lock:
-            return self._episode() if self.played else None
+            return self._episode() if self.to_record else None
 
-    def shown(self, number: int, changed: bool = True) -> bytes:
+    def picture(self, number: int, changed: bool = True) -> bytes:
         """Encode the picture of this game, which the page numbers. changed: false if the page has the picture."""
-        picture = self.play.picture() if changed else b""
-        return messages.picture(number, self._frames, sum(self.play.rewards), picture)
+        image = self.play.picture() if changed else b""
+        return messages.picture(number, self._frames, sum(self.play.rewards), image)
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
         """Play these frames, see `frame`, until the game is over; encode the last picture."""
@@ -227,16 +227,16 @@ class EnvironmentGame:
             self._frames += 1
             with self._lock:
                 self.frame(bits)
-        return self.shown(number, len(self.play.actions) > before)
+        return self.picture(number, len(self.play.actions) > before)
 
-    def frame(self, held: int) -> None:
+    def frame(self, bits: int) -> None:
         """Play a decision in which the person holds these keys (bits), or `POLICY_ACTS`, unless the game is over. In a
         frame of `NOBODY` the game waits."""
-        self._pressed = self._pressed or held > 0
-        if self.over or held == messages.NOBODY:
+        self._pressed = self._pressed or bits > 0
+        if self.over or bits == messages.NOBODY:
             return
         try:
-            self._decide(held)
+            self._decide(bits)
         except Exception as error:  # of any environment
             self._fail(quoted(error, 300) or type(error).__name__)
 
@@ -250,7 +250,7 @@ class EnvironmentGame:
             return None
         with self._lock:
             place = max(len(self._decisions) - self._coach.back, 0)
-            own, line = self._has_own, self._episode() if self.played else None
+            own, line = self._has_own, self._episode() if self.to_record else None
             try:
                 self.play = self.play.again(place)
             except BadInput as error:

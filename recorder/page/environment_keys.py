@@ -60,9 +60,9 @@ class KeyMap:
         """The names of all keys; bit i of a set of held keys is the i-th."""
         return list(dict.fromkeys(key for combination in self.actions for key in sorted(combination)))
 
-    def action(self, held: int) -> int | None:
+    def action(self, bits: int) -> int | None:
         """The action of the held keys, given as bits: of the largest combination held, of several the first listed."""
-        down = {key for bit, key in enumerate(self.keys) if held >> bit & 1}
+        down = {key for bit, key in enumerate(self.keys) if bits >> bit & 1}
         meant = [keys for keys in self.actions if keys <= down]
         return self.actions[max(meant, key=len)] if meant else self.default
 
@@ -75,16 +75,16 @@ class KeyMap:
         ]
 
 
-def key_map(env: Env, actions: int, given: Mapping[str, Any], default: int | None) -> KeyMap:
+def key_map(env: Env, actions: int, setting: Mapping[str, Any], default: int | None) -> KeyMap:
     """The keys of an environment with this number of actions.
 
-    given: `source.actions`, keys joined by + to actions as the environment takes them, or to their names; empty: the
+    setting: `source.actions`, keys joined by + to actions as the environment takes them, or to their names; empty: the
     environment's own keys, those of a well-known environment, or the digits. default: `source.default_action`. BadInput
     for an unknown key or action.
     """
     names, space = action_names(env) or (), taken_actions(env)
-    setting = {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
-    table = setting or _of_environment(env, actions)
+    table = {frozenset(_named(key) for key in keys.split("+")): action for keys, action in setting.items()}
+    table = table or _of_environment(env, actions)
     meant: dict[frozenset[str], int] = {}
     for combination, action in table.items():
         name = "+".join(sorted(combination)) or "no key"

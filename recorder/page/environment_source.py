@@ -100,11 +100,11 @@ def _policy(settings: EnvironmentPageSettings) -> "Policy | None":
 class EnvironmentSession:
     """The games of one page, one after the other; a game that is left is recorded as far as it was played.
 
-    new_game: starts a game. held: the numbers that a frame's keys may be.
+    new_game: starts a game. valid: the numbers that a frame's keys may be.
     """
 
-    def __init__(self, new_game: Callable[[], EnvironmentGame], held: range, send: Send, writer: GameWriter) -> None:
-        self._new_game, self._held, self._send, self._writer = new_game, held, send, writer
+    def __init__(self, new_game: Callable[[], EnvironmentGame], valid: range, send: Send, writer: GameWriter) -> None:
+        self._new_game, self._valid, self._send, self._writer = new_game, valid, send, writer
         self._game: EnvironmentGame | None = None
         """Also after its end, from which the person can go back."""
         self._kept: Path | None = None
@@ -118,16 +118,16 @@ class EnvironmentSession:
             case Start(game=number):
                 self._game, self._number, self._kept = self._new_game(), number, None
                 self._record(game)
-                self._send(self._game.shown(number))
+                self._send(self._game.picture(number))
             case Back(game=number):
                 if game is not None and (self._kept is None or self._kept.exists()):
                     self._number, self._kept = number, None
                     line = game.go_back()
-                    self._send(game.shown(number))
+                    self._send(game.picture(number))
                     if line is not None:
                         self._writer.write(line, game)
             case Keys(game=number, keys=keys):
-                if any(bits not in self._held for bits in keys):
+                if any(bits not in self._valid for bits in keys):
                     raise ValueError("a key that the game does not have")
                 if game is not None and number == self._number:
                     self._play(game, keys)
@@ -154,7 +154,7 @@ class EnvironmentSession:
         """Write a game as far as it was played; its path, None if there is nothing to record."""
         if game is None:
             return None
-        if not game.played:
+        if not game.to_record:
             self._writer.forget(game)
             return None
         return self._writer.write(game.episode(), game)

@@ -79,7 +79,7 @@ def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[i
         (6, "backend=jax", "backend=jax"),
         (6, "hidden=[]", r"hidden=\[\]"),
         (6, "dataset=nowhere", "nowhere: no such folder"),
-        (0, "seed=1", "no episode to clone; record games"),
+        (0, "seed=1", "the dataset has no episodes yet"),
         (6, "backend=d3rlpy", r"pip install 'qwop\[d3rlpy\]'"),
         pytest.param(
             6, "backend=d3rlpy label_smoothing=0.02", r"label_smoothing=0\.02: DiscreteBC has no such setting",

@@ -67,68 +67,53 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GameWriter:
     return GameWriter(writer)
 
 
-def test_games_that_cannot_be_written_are_in_a_dataset_of_temporary_files(full: GameWriter, tmp_path: Path) -> None:
-    said = set()
+def test_games_that_cannot_be_written_are_elsewhere_and_join_the_others_as_the_message_says(
+    full: GameWriter, tmp_path: Path
+) -> None:
+    DatasetWriter(tmp_path / "my games", INFO).write(game(6))
+    messages = set()
     for frames in (9, 12):
-        with pytest.raises(BadInput, match=r"cannot be written \(no space left on device\)") as caught:
+        with pytest.raises(BadInput, match=r"cannot be written \(no space left on device\)") as refused:
             full.write(game(frames))
-        said.add(str(caught.value))
-    assert len(said) == 1
-    (folder,) = (tmp_path / "temporary").iterdir()
-    assert f"is in {folder}" in said.pop()
-    assert frames_in(folder) == [9, 12]
+        messages.add(str(refused.value))
     assert full.over
     with pytest.raises(BadInput, match="cannot be written"):
         full.wait()
-
-
-def test_rescued_games_join_the_others_as_the_message_says(full: GameWriter, tmp_path: Path) -> None:
-    DatasetWriter(tmp_path / "my games", INFO).write(game(6))
-    with pytest.raises(BadInput, match="make room, then put both together") as caught:
-        full.write(game(9))
-    _, _, said = str(caught.value).partition("qwop-dataset copy ")
-    copy.run(copy.command.read(shlex.split(said)))
-    assert frames_in(tmp_path / "my games-2") == [6, 9]
+    (folder,) = (tmp_path / "temporary").iterdir()
+    (message,) = messages
+    assert f"is in {folder}" in message
+    copy.run(copy.command.read(shlex.split(message.partition("qwop-dataset copy ")[2])))
+    assert frames_in(tmp_path / "my games-2") == [6, 9, 12]
     assert frames_in(tmp_path / "my games") == [6]
 
 
-def test_where_nothing_can_be_written_the_game_is_said_to_be_lost(full: GameWriter, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("noted", "message"), [(False, "is lost, all before it are kept"), (True, "kept as far as it was copied")]
+)
+def test_where_nothing_can_be_written_the_copy_alone_is_there(
+    full: GameWriter, tmp_path: Path, noted: bool, message: str
+) -> None:
     (tmp_path / "temporary").rmdir()
-    with pytest.raises(BadInput, match="the game that has just ended is lost, all before it are kept"):
+    if noted:
+        full.note(None, lambda: game(9))
+        until(lambda: copies(full.folder))
+    with pytest.raises(BadInput, match=message):
         full.write(game(9))
+    assert bool(copies(full.folder)) is noted
 
 
-def test_where_nothing_can_be_written_the_copy_is_recorded_next_time(full: GameWriter, tmp_path: Path) -> None:
-    (tmp_path / "temporary").rmdir()
-    full.note(None, lambda: game(9))
-    until(lambda: copies(full.folder))
-    with pytest.raises(BadInput, match="kept as far as it was copied"):
-        full.write(game(9))
-    assert copies(full.folder)
-
-
-def test_games_under_way_are_written_when_recording_is_interrupted(tmp_path: Path) -> None:
+def test_games_under_way_are_written_whatever_ends_the_recording(full: GameWriter, tmp_path: Path) -> None:
     def games() -> Iterator[Episode]:
         yield game(9)
         raise KeyboardInterrupt
 
     source = Source(INFO, games(), finish=lambda: [game(6), game(3)])
-    record(source, GameWriter(DatasetWriter(tmp_path, INFO)), Console(quiet=True))
-    assert frames_in(tmp_path) == [9, 6, 3]
-
-
-def test_a_source_is_stopped_whatever_ends_the_recording(full: GameWriter, tmp_path: Path) -> None:
-    stopped = []
-
-    def stop() -> list[Any]:
-        stopped.append(True)
-        return [game(3)]
-
+    record(source, GameWriter(DatasetWriter(tmp_path / "data", INFO)), Console(quiet=True))
+    assert frames_in(tmp_path / "data") == [9, 6, 3]
     with pytest.raises(BadInput, match="cannot be written"):
-        record(Source(INFO, iter([game(9)]), finish=stop), full, Console(quiet=True))
-    assert stopped == [True]
+        record(Source(INFO, iter([game(9)]), finish=lambda: [game(3)]), full, Console(quiet=True))
     (folder,) = (tmp_path / "temporary").iterdir()
-    assert len(open_dataset(folder)) == 2
+    assert frames_in(folder) == [9, 3]
 
 
 def test_no_game_is_asked_for_once_there_are_enough(tmp_path: Path) -> None:
@@ -177,18 +162,6 @@ def test_games_under_way_are_recorded_by_the_next_recorder(tmp_path: Path) -> No
     assert record_interrupted(tmp_path) == []
 
 
-def test_a_copy_that_the_kill_cut_short_is_no_game(tmp_path: Path) -> None:
-    killed = Killed(tmp_path)
-    killed.play("one", 9)
-    (copy_of_it,) = copies(tmp_path)
-    with temporary_sibling(copy_of_it) as made:
-        made.write_bytes(copy_of_it.read_bytes()[:100])
-        killed.kill()
-        assert record_interrupted(tmp_path) == ["games that a killed recorder left are recorded: 1"]
-    assert frames_in(tmp_path) == [9]
-    assert [*(tmp_path / "aside").glob("under-way-*")] == []
-
-
 def test_a_game_that_was_written_or_forgotten_leaves_no_copy(tmp_path: Path) -> None:
     killed = Killed(tmp_path)
     killed.play("one", 9)
@@ -220,14 +193,17 @@ def test_of_a_game_that_the_page_sends_again_the_longest_is_kept(tmp_path: Path,
     assert frames_in(tmp_path) == [kept]
 
 
-def test_a_copy_that_cannot_be_read_is_said_and_stays(tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_read_is_told_and_stays_and_a_half_written_one_goes(tmp_path: Path) -> None:
     killed = Killed(tmp_path)
     killed.play("one", 9)
     killed.play("two", 12)
-    damaged, _ = sorted(copies(tmp_path))
+    damaged, other = sorted(copies(tmp_path))
     damaged.write_bytes(damaged.read_bytes()[:100])
-    killed.kill()
-    notes = record_interrupted(tmp_path)
+    with temporary_sibling(other) as half_written:
+        half_written.write_bytes(b"PAR1")
+        killed.kill()
+        notes = record_interrupted(tmp_path)
+        assert not half_written.exists()
     assert str(damaged) in notes[0]
     assert frames_in(tmp_path) == [12]
     assert copies(tmp_path) == [damaged]

@@ -125,10 +125,10 @@ record()
 @pytest.mark.parametrize(("held", "frames", "outcome"), [(4, None, "fell"), (1, 3599, "stopped")])
 def test_a_game_ends_by_a_fall_or_at_the_time_limit(held: int, frames: int | None, outcome: str) -> None:
     game = LiveGame()
-    assert not game.played
+    assert not game.has_keys
     while not game.over:
         game.advance(held)
-    assert game.played
+    assert game.has_keys
     assert game.info["outcome"] == outcome
     assert frames is None or len(game.keys) == frames
     assert game.info["score"] == replay(game.keys).events[-1, 0]

@@ -249,7 +249,7 @@ def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     assert np.array_equal(branch.policy_probabilities, probabilities)  # type: ignore[arg-type]
     own = branch.actors == POLICY
     assert np.array_equal(branch.behaviour_probabilities[own], probabilities[own])
-    assert not game.played
+    assert not game.to_record
     assert game.go_back() is None  # all of it is in an episode
     require_whole(tmp_path / "data", policy, line, branch)
 
@@ -319,7 +319,7 @@ def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: Any, why: s
     assert why in game.result()["problem"]
     assert why in reports[0]
     assert game.over
-    assert game.played
+    assert game.to_record
     episode = game.episode()
     assert episode.truncated
     assert np.array_equal(episode.observations, before.observations)

@@ -17,6 +17,7 @@ import pytest
 import qwop.recorder.page.server as recorder_server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.envs.qwop.keys_file import read_keys
 from qwop.play import server
 from qwop.play.server import LOOPBACK
 from qwop.play.site import files
@@ -62,6 +63,48 @@ def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: GameOf) -> None:
     assert json.loads(recorder.get("games.json")[1])["games"] == []
 
 
+def test_frames_may_come_twice_and_what_has_no_key_is_no_game(recorder: Any, game_of: GameOf) -> None:
+    one, other, idle = game_of(KEYS), game_of(KEYS, 2), game_of([0] * 9, 3)
+    with recorder.page() as page:
+        page.send(one.begin(tempo=0.5))
+        for start, end in ((0, 10), (5, 20), (0, 3), (20, None)):
+            page.send(one.part(start, end))
+        page.send(one.end())
+        assert json.loads(page.recv(timeout=60))["name"].startswith("episode-000000-")
+    assert recorder.send(other)["name"].startswith("episode-000001-")  # another game with the same keys
+    assert "name" not in recorder.send(idle)
+    games = [*open_dataset(recorder.folder)]
+    assert [game.keys_of_frames.tolist() for game in games] == [KEYS, KEYS]
+    assert games[0].source == "page at 0.5 times the pace"
+
+
+@pytest.mark.parametrize("file", [None, "mine.txt"])
+def test_a_game_that_is_sent_to_the_next_recorder_too_is_recorded_once(
+    make_recorder: Callable[..., Any], game_of: GameOf, file: str | None
+) -> None:
+    names = [make_recorder().send(game_of(KEYS), file=file)["name"] for _ in range(2)]
+    assert names[0] == names[1]
+    assert only_game(make_recorder().folder).keys_of_frames.tolist() == KEYS
+
+
+@pytest.mark.parametrize(("more", "sha256"), [([], "0" * 64), ([4, 4], None)])  # it went on after its end
+def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_told(
+    recorder: Any, game_of: GameOf, capsys: pytest.CaptureFixture[str], more: list[int], sha256: str | None
+) -> None:
+    game = game_of(FALL)
+    game.frames.extend(more)
+    with recorder.page() as page:
+        for message in (game.begin(), game.part(0), game.end(sha256)):
+            page.send(message)
+        answer = json.loads(page.recv(timeout=60))
+    assert answer["problem"] == "the browser played it otherwise than the simulator does"
+    (path,) = (recorder.folder / "aside").glob("differing-*")
+    assert path.name == "differing-000000000001.txt"
+    assert read_keys(path).tolist() == game.frames
+    assert path.name in capsys.readouterr().out.replace("\n", "")
+    assert not [*recorder.folder.glob("episodes/*")]
+
+
 def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, game_of: GameOf) -> None:
     game = game_of(KEYS)
     with recorder.page() as page:
@@ -71,6 +114,7 @@ def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, 
         recorder.wait_for_games(1)
     assert recorder.send(game)["name"].startswith("episode-000001-")  # the page comes back, and plays it to its end
     assert only_game(recorder.folder).keys_of_frames.tolist() == KEYS
+    assert len([*recorder.folder.glob("aside/episode-*-discarded.aside")]) == 1  # nothing recorded is deleted
 
 
 def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any, game_of: GameOf) -> None:
