@@ -122,7 +122,6 @@ class Command(Generic[S]):
             option = options[name] if name in options else self.settings.default_option(name, node, line)
             if option is not None:
                 merge(node, self._option(group, option))
-                self.settings.complete_option(node, line)
             elif group.of(Files) and (of := next((one for one in line if one.startswith(f"{name}.")), "")):
                 raise BadInput(f"{of}={quoted(line[of])}: no {name} is chosen that it could change")
         values = [(name, put(self.settings, node, name, value, new=is_new)) for name, value, is_new in settings]

@@ -87,10 +87,6 @@ class Settings(BaseModel):
         return None
 
     @classmethod
-    def complete_option(cls, node: dict[str, Any], line: Mapping[str, str]) -> None:
-        """Complete the settings of an option, in place. line: settings as they are typed."""
-
-    @classmethod
     def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
         """Complete what a command line gives, in place. line: its settings, which are in it; options: of its groups."""
 

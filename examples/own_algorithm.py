@@ -75,21 +75,21 @@ class AwacAgent(base.Agent):
 
     def __init__(self, run):
         self.learner = AwacLearner(run.policy.network, run.algorithm, run.device)
-        self.loop, self.metrics, self.generator = run.loop, run.log.metrics, run.for_agent
+        self.loop, self.log, self.generator = run.loop, run.log, run.for_agent
         self.memory = base.TransitionMemory(run.loop.capacity, run.policy.observation)
         self.demonstrations = base.transitions_for(run)
         self.n_step, self.due = base.NStep(run.algorithm.n_steps), base.FractionalCounter()
 
     @property
     def parts(self):
-        return {name: one for name, one in vars(self).items() if name not in ("loop", "metrics")}
+        return {name: one for name, one in vars(self).items() if name not in ("loop", "log")}
 
     def learn(self, live, now):
         self.memory.push(self.n_step.push(live, now.gamma))
         self.memory.push(self.demonstrations.next(self.due.take(now.demonstrations * self.loop.decisions)))
         for _ in range(self.loop.updates):
             batch = self.memory.sample(self.loop.batch_size, 0.0, self.generator).transitions
-            self.metrics.add_batch(batch.source, self.learner.update(batch, now))
+            self.log.add_batch(batch.source, self.learner.update(batch, now))
 
     def begin_phase(self, phase):
         if not phase.uses_demonstrations:

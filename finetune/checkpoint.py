@@ -47,8 +47,6 @@ LARGEST_HEADER = 32 * MEGABYTE
 TENSOR, ARRAY, PAIRS, NUMBER = "__tensor__", "__array__", "__pairs__", "__number__"
 """Markers: a numbered tensor or array, a dict with keys that are not strings, a number that JSON lacks."""
 
-OTHER_VERSION = "written by another version of this program; resume with that one, or start anew"
-
 
 def save_checkpoint(
     folder: Path, decisions: int, state: dict[str, Any], learning_rate: str = "algorithm.learning_rate"
@@ -56,8 +54,8 @@ def save_checkpoint(
     """Write the state of a run after this many decisions; delete all but the newest `KEPT` checkpoints.
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays; what is `InMemory` is left out.
-    Tensors that are not finite are
-    refused with BadInput, which names the setting `learning_rate`, before anything is written or deleted.
+    Tensors that are not finite are refused with BadInput, which names the setting `learning_rate`, before anything is
+    written or deleted.
     """
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
@@ -110,42 +108,32 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_newest(paths: Sequence[Path], say: Callable[[str], object]) -> tuple[Path, dict[str, Any]]:
     """The newest of these checkpoints, oldest first, that is whole, and its state.
 
-    say: prints a line for each damaged one that is newer. BadInput of the newest if none is whole.
+    say: prints a line for each damaged one that is newer. BadInput if none is whole.
     """
-    errors: list[Damaged] = []
     for path in reversed(paths):
         try:
-            state = load_checkpoint(path)
+            return path, load_checkpoint(path)
         except Damaged as error:
-            errors.append(error)
-        else:
-            for one in errors:
-                say(f"warning: {one}; the run is resumed from {path.name}, an older one")
-            return path, state
-    raise BadInput(f"{errors[0]}; no older checkpoint is whole: start anew with another out")
+            say(f"warning: {error}; an older one is read")
+    raise BadInput(f"{paths[-1]}: damaged, and no older checkpoint is whole; start anew with another out")
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """Load the state that `save_checkpoint` wrote; Damaged, or another BadInput, for any other file."""
     try:
         with open_regular(path, None, "expected a checkpoint") as (file, size):
-            length = int.from_bytes(file.read(8) or b"", "little")
+            length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(LARGEST_HEADER, size - 8):
-                raise Damaged(f"{path}: a header of {length:,} bytes in a file of {size:,}")
+                raise ValueError(f"a header of {length:,} bytes in a file of {size:,}")
             require_whole(file)
-    except (OSError, ValueError) as error:
-        raise Damaged(f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)})") from None
-    try:
         with safe_open(path, framework="pt") as checkpoint:
             tensors = {name: checkpoint.get_tensor(name) for name in checkpoint.keys()}  # noqa: SIM118 (not a dict)
-            if name := _not_finite(tensors):
-                raise ValueError(f"tensor {name}: not finite")
-            state = _unpacked(parse_json((checkpoint.metadata() or {})[METADATA])[METADATA], tensors)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = f"{type(error).__name__}: {quoted(error, 200)}"
-        raise Damaged(f"{path}: not a checkpoint of this program ({reason})") from None
-    if not isinstance(state, dict) or state.pop("version", None) != VERSION:
-        raise BadInput(f"{path}: {OTHER_VERSION}")
+            state: dict[str, Any] = _unpacked(parse_json(checkpoint.metadata()[METADATA])[METADATA], tensors)
+        version = state.pop("version")
+    except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise Damaged(f"{path}: not a checkpoint, or a damaged one ({quoted(error, 200)})") from None
+    if version != VERSION:
+        raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
     return state
 
 

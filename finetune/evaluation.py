@@ -3,16 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from ..common.cores import cores, use_cores
 from ..common.files import file_name, write_atomic
 from ..datasets.reader import Dataset
 from ..envs.spec import Observations
@@ -20,9 +17,8 @@ from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.film import film
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .display import Display
 from .figures import START, Candidate, Figures, best_policy, finalists, is_worse, line, read_evaluation, success
-from .log import RunLog
+from .log import Display, RunLog
 from .schedules.phase import Phase
 from .settings import PhaseEvaluationSettings
 
@@ -39,11 +35,6 @@ MOST_SHOWN = 5000
 """Most demonstrated decisions to compare a policy with."""
 
 
-class _Judged(NamedTuple):
-    games: Evaluation
-    figures: Figures
-
-
 class Evaluations:
     """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
 
@@ -52,8 +43,7 @@ class Evaluations:
     The log's tracker gets the figures, too. Besides the greedy games, `drawn` games with drawn actions are played (not
     within phases), because a greedy runner may never leave the start. Policies that are marked to be played with drawn
     actions play greedily too, unless the settings choose. A policy that decides as an earlier one did plays no games.
-    demonstrations: each policy is compared with their player. keeps_best: the run keeps the best policy in the end, not
-    the last one.
+    demonstrations: each policy is compared with their player.
     """
 
     def __init__(
@@ -63,17 +53,15 @@ class Evaluations:
         log: RunLog,
         demonstrations: Dataset | None = None,
         display: Display | None = None,
-        *,
-        keeps_best: bool = False,
     ) -> None:
         self._run, self._folder = folder, folder / "phases"
         self._settings = settings.playing(True)
         self._log, self._demonstrations, self._display = log, demonstrations, display or Display()
-        self._keeps_best = keeps_best
-        self._last: _Judged | None = None
-        self._greedy: dict[str, Evaluation] = {}
-        self._drawn: dict[str, Figures] = {}
-        """Greedy games and figures of drawn ones, by the policy that played them (`_who_plays`)."""
+        self.last: Figures | None = None
+        """Figures of the final policy; None before the first evaluation of a phase."""
+        self._last_games: Evaluation | None = None
+        self._evaluations: dict[tuple[str, bool], Evaluation] = {}
+        """Games by the policy that played them (`_who_plays`), and True for drawn ones."""
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; prints and returns a summary, None without games."""
@@ -81,13 +69,13 @@ class Evaluations:
             return None
         self._display.show("evaluating the start")
         self._folder.mkdir(parents=True, exist_ok=True)
-        message = f"start: {line(self._evaluate('start', policy, self._folder / START, 0).figures)}"
+        message = f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}"
         if policy.sharpness != 1.0:
             message += (
                 f"\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); "
                 "training begins from the network's own, whose drawn games may be worse at first"
             )
-        return self._said(message)
+        return self._say(message)
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
         """Save and evaluate the policy after this many decisions; prints and returns a summary.
@@ -100,18 +88,15 @@ class Evaluations:
         save_policy(path, policy)
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
-            return self._said(f"{name}: {path}")
+            return self._say(f"{name}: {path}")
         before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
-        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, before, within=within)
-        message = f"{name}: {line(self._last.figures)}"
-        if (better := self._last.figures.get("worse_than")) is not None:
+        figures = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, before, within=within)
+        self.last, self._last_games = figures, self._games(policy)
+        message = f"{name}: {line(figures)}"
+        if (better := figures.get("worse_than")) is not None:
             worse = f"clearly worse than {better} ({line(before[better])})"
-            message += (
-                f"\nnote: {worse}; in the end the run keeps its best policy"
-                if self._keeps_best
-                else f"\nwarning: {worse}; the run keeps its last policy, with schedule.keep=best its best one"
-            )
-        return self._said(message)
+            message += f"\nwarning: {worse}; schedule.keep=best leaves the best policy in the end"
+        return self._say(message)
 
     def forget_after(self, decisions: int) -> None:
         """Remove evaluations within phases after this many decisions, for a run resumed from there."""
@@ -125,54 +110,31 @@ class Evaluations:
 
         The finalists that were evaluated within a phase play their drawn games first.
         """
-        self.add_drawn({one.evaluation: load_policy(one.policy) for one in finalists(self._run, start)})
+        for one in finalists(self._run, start) if self._settings.greedy and self._settings.drawn else ():
+            if "drawn" not in one.figures:
+                drawn = self._games(load_policy(one.policy), drawn=True).summary()
+                self._log.evaluated(one.figures["decisions"], drawn, "drawn")
+                _write(one.evaluation, {**one.figures, "drawn": drawn})
         best = best_policy(self._run, start)
-        if self._last is None or self._last.figures["decisions"] != best.figures["decisions"]:
-            self._last = _Judged(self._games(load_policy(best.policy)), best.figures)
-        self._said(f"kept the best policy evaluated: {best.policy}")
+        if self.last is None or self.last["decisions"] != best.figures["decisions"]:
+            self.last, self._last_games = best.figures, self._games(load_policy(best.policy))
+        self._say(f"kept the best policy evaluated: {best.policy}")
         return best
-
-    def add_drawn(self, policies: Mapping[Path, Policy]) -> None:
-        """Add the drawn games to evaluations that lack them, because they were made within a phase; on each core one
-        policy plays at a time. policies: by their evaluations."""
-        evaluations = {path: read_evaluation(path) for path in policies}
-        both_kinds = self._settings.greedy and self._settings.drawn
-        lacking = {path: one for path, one in evaluations.items() if both_kinds and "drawn" not in one}
-        side_by_side = all(one.environment.capabilities.parallel for one in policies.values())
-        threads = (torch.get_num_threads(),)
-        pool = ThreadPoolExecutor(cores() if side_by_side else 1, "drawn", initializer=_use_one_core, initargs=threads)
-        try:
-            futures = [pool.submit(self._drawn_figures, policies[path]) for path in lacking]
-            for (path, figures), future in zip(lacking.items(), futures, strict=True):
-                self._log.evaluated(figures["decisions"], future.result(), "drawn")
-                _write(path, figures | {"drawn": future.result()})
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     @property
     def ends(self) -> tuple[Figures, Figures] | None:
         """Figures of the initial and of the final policy; None if either is missing."""
         start = self._folder / START
-        return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
-
-    @property
-    def last(self) -> Figures | None:
-        """Figures of the final policy; None before the first evaluation of a phase."""
-        return None if self._last is None else self._last.figures
-
-    @property
-    def solved_at(self) -> float | None:
-        """Mean return from which the environment counts as solved; None if it has no such threshold."""
-        return None if self._last is None else self._last.games.environment.open().reward_threshold
+        return (read_evaluation(start), self.last) if self.last is not None and start.exists() else None
 
     def film_best(self) -> str | None:
         """Write the final policy's best game to `best.mp4`; returns the reason if it cannot."""
-        if self._last is None:
+        games = self._last_games
+        if games is None:
             return "no game was evaluated"
-        games = self._last.games
         return film(self._run / FILM, games.best, games.environment, lambda frames, total: None)
 
-    def _said(self, message: str) -> str:
+    def _say(self, message: str) -> str:
         self._display.say(message)
         return message
 
@@ -185,10 +147,10 @@ class Evaluations:
         before: Mapping[str, Figures] | None = None,
         *,
         within: bool = False,
-    ) -> _Judged:
-        """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
-        clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities: training
-        begins from the network's own."""
+    ) -> Figures:
+        """Play the policy's games; write their figures and return them. before: earlier evaluations by name. The best
+        one that clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities:
+        training begins from the network's own."""
         games = self._games(policy)
         figures: dict[str, Any] = {"phase": name, "decisions": decisions, **games.to_json()}
         if policy.sharpness != 1.0:
@@ -197,27 +159,21 @@ class Evaluations:
             observations, actions = self._player
             figures[LIKENESS] = float((policy.probabilities(observations).argmax(1) == actions).mean())
         if self._settings.greedy and self._settings.drawn and not within:
-            figures["drawn"] = self._drawn_figures(policy)
+            figures["drawn"] = self._games(policy, drawn=True).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
         alike = {name: one for name, one in (before or {}).items() if one.get("sharpness", 1.0) == policy.sharpness}
         if better := {name: one for name, one in alike.items() if is_worse(figures, one)}:
             figures["worse_than"] = max(better, key=lambda name: success(better[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         _write(path, figures)
-        return _Judged(games, figures)
+        return figures
 
-    def _games(self, policy: Policy) -> Evaluation:
-        who = _who_plays(policy)
-        if who not in self._greedy:
-            self._greedy[who] = evaluate(policy, self._settings)
-        return self._greedy[who]
-
-    def _drawn_figures(self, policy: Policy) -> Figures:
-        who = _who_plays(policy)
-        if who not in self._drawn:
-            settings = self._settings.with_(greedy=False, episodes=self._settings.drawn)
-            self._drawn[who] = evaluate(policy, settings).summary()
-        return self._drawn[who]
+    def _games(self, policy: Policy, *, drawn: bool = False) -> Evaluation:
+        who = _who_plays(policy), drawn
+        if who not in self._evaluations:
+            settings = self._settings.with_(greedy=False, episodes=self._settings.drawn) if drawn else self._settings
+            self._evaluations[who] = evaluate(policy, settings)
+        return self._evaluations[who]
 
     @cached_property
     def _player(self) -> tuple[Observations, NDArray[np.int64]] | None:
@@ -247,11 +203,3 @@ def _who_plays(policy: Policy) -> str:
 
 def _write(path: Path, figures: Figures) -> None:
     write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-
-
-def _use_one_core(threads: int) -> None:
-    """Prepare a thread that plays the games of one policy. Games that were divided among several would wait for
-    Python's lock at every decision; without a number of threads MKL would take all cores, and the last bits depend on
-    it."""
-    use_cores(1)
-    torch.set_num_threads(threads)

@@ -30,14 +30,6 @@ NOISE = 0.02
 FINALISTS = 4
 """Most policies that play drawn games for the choice alone."""
 
-RELIABLE = 0.95
-"""Share of finished games from which a policy has little left to learn but pace."""
-
-CERTAIN = 0.1
-"""Entropy in nats below which a policy hardly tries anything but its usual actions."""
-
-MORE = "more decisions (schedule.decisions, or schedule.scale)"
-
 
 def read_evaluation(path: Path) -> dict[str, Any]:
     """Read the evaluation at a phase's end; BadInput if the file is not one."""
@@ -141,38 +133,13 @@ def _return(value: float) -> str:
     return f"{value:.{2 if abs(value) <= 1 else 1}f}"
 
 
-def verdict(
-    before: Figures, after: Figures, decisions: int, entropy: float | None, solved_at: float | None = None
-) -> str:
-    """One line about a run of this many decisions, from the evaluations of its first and its final policy.
-
-    entropy: mean entropy of the policy in the last update, nats, if known. solved_at: mean return from which the
-    environment counts as solved, if it has one.
-    """
-    track = "finishes" in after
-    unsolved = solved_at is not None and not track and after["mean_return"] < solved_at
+def verdict(before: Figures, after: Figures) -> str:
+    """One line about a run, from the evaluations of its first and its final policy."""
     if is_better(after, before):
-        result = f"mean return {_return(after['mean_return'])}, and {solved_at:g} counts as solved" if unsolved else ""
-        return f"learned, but not to the end: {result}; try {MORE}" if unsolved else "learned"
+        return "learned"
     if is_worse(after, before):
         return "became worse: try a lower algorithm.learning_rate, or schedule.keep=best"
-    if solved_at is not None and not track and not unsolved:
-        return f"stayed as good as it was, which counts as solved (mean return {solved_at:g})"
-    if min(_shares(before), default=0.0) >= RELIABLE:
-        return f"stayed as good as it was: nearly all of its games had finished; for more pace, try {MORE}"
-    if entropy is not None and entropy < CERTAIN and max(_shares(after), default=0.0) <= 0.5:
-        advice = "schedule=person, which shows it the embedded games"
-        return (
-            f"did not learn: its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new; try "
-            f"{advice if track else 'a higher algorithm.entropy_coefficient'}"
-        )
-    other = "schedule" if track else "algorithm"
-    return f"did not learn: {decisions:,} decisions brought no clear gain; try {MORE}, or another {other}"
-
-
-def _shares(figures: Figures) -> list[float]:
-    """Shares of the greedy and of the drawn games that finished; empty without a track."""
-    return [success(one) for one in (figures, figures.get("drawn", {})) if "finishes" in one]
+    return "no clear gain: try more decisions (schedule.decisions, or schedule.scale), or another schedule or algorithm"
 
 
 @dataclass(frozen=True)

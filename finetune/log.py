@@ -1,7 +1,4 @@
-"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl` and for a tracker.
-
-`Metrics` gathers what is between two rows: episodes, statistics of updates, and the time of each part.
-"""
+"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl`, for a tracker and in the terminal."""
 
 import json
 import os
@@ -10,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from ..common.files import write_atomic
+from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_rows
 from ..common.tracker import TENSORBOARD, Tracker, open_tracker
 from .experience.collector import EpisodeStats
@@ -28,6 +27,9 @@ SPEED = "speed/decisions_per_second"
 
 LARGEST_LOG = 256 * MEGABYTE
 """Largest size in bytes; a row takes about a kilobyte."""
+
+OUTSIDE = 0.2
+"""Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
 
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that the tracker shows."""
@@ -80,88 +82,59 @@ class Timer:
         return total, parts
 
 
-class Metrics:
-    """Accumulates episodes and updates until `row` summarises them."""
+class RunLog:
+    """Writes rows of numbers into a folder: means over what was added since the last row.
 
-    def __init__(self) -> None:
+    A row is flat: `decisions`, `phase`, and numbers named `group/figure`. `time/seconds` (of computing, evaluations
+    included) counts from the beginning of the run, across resumptions. The report is made from this file. Nothing is
+    written before `open`.
+    """
+
+    def __init__(self, folder: Path, tracker: str = TENSORBOARD, settings: Mapping[str, object] | None = None) -> None:
         self.timer = Timer()
-        self._episodes: list[EpisodeStats] = []
-        self._stats: list[UpdateStats] = []
+        self._columns: dict[str, list[float]] = {}
         self._sampled = np.zeros(len(SOURCES))
+        self._folder = folder
+        self._kind, self._settings = tracker, settings
+        self._board: Tracker | None = None
+        self._seconds = 0.0
 
-    def add_episodes(self, ends: list[EpisodeStats]) -> None:
+    def add_episodes(self, ends: Sequence[EpisodeStats]) -> None:
         """Add finished live episodes."""
-        self._episodes += ends
+        for end in ends:
+            seconds = end.seconds if end.finished else None
+            self._add("live", {"return": end.total_reward, "decisions": end.decisions, "metres": end.metres})
+            self._add("live", {"finish_share": end.finished, "seconds_of_finishers": seconds})
 
     def add_batch(self, source: NDArray[np.int8], stats: UpdateStats | None) -> None:
         """Add a batch from memory: the source of each of its items, and the stats of the update on it."""
         self._sampled += np.bincount(source, minlength=len(SOURCES))
         if stats is not None:
-            self._stats.append(stats)
+            self.add_update(stats)
 
     def add_update(self, stats: UpdateStats) -> None:
-        """Add the stats of an update on live play."""
-        self._stats.append(stats)
+        """Add the stats of an update."""
+        self._add("learner", stats.scalars)
+        for source, figures in stats.by_source.items():
+            self._add(source, figures)
 
-    @property
-    def frames(self) -> int:
-        """Game frames of the collected episodes, if known."""
-        return sum(end.frames or 0 for end in self._episodes)
+    def _add(self, group: str, figures: Mapping[str, float | None]) -> None:
+        for name, value in figures.items():
+            if value is not None:
+                self._columns.setdefault(f"{group}/{name}", []).append(value)
 
     def row(self) -> dict[str, float]:
-        """Return the means of everything collected, named `group/figure`, and start over."""
-        row = _live(self._episodes) | _means(self._stats)
+        """Return the means of all that was added, named `group/figure`, and start over."""
+        row = {name: float(np.mean(values)) for name, values in self._columns.items()}
+        if "live/return" in row:
+            row["live/episodes"] = float(len(self._columns["live/return"]))
+        if "live/seconds_of_finishers" in row:
+            row["live/best_seconds"] = float(np.min(self._columns["live/seconds_of_finishers"]))
         if self._sampled.any():
             shares = self._sampled / self._sampled.sum()
             row |= {f"sampled/{name}": float(share) for name, share in zip(SOURCES, shares, strict=True)}
-        self._episodes, self._stats, self._sampled = [], [], np.zeros(len(SOURCES))
+        self._columns, self._sampled = {}, np.zeros(len(SOURCES))
         return row
-
-
-def _live(ends: list[EpisodeStats]) -> dict[str, float]:
-    if not ends:
-        return {}
-    row = {
-        "live/episodes": float(len(ends)),
-        "live/return": float(np.mean([end.total_reward for end in ends])),
-        "live/decisions": float(np.mean([end.decisions for end in ends])),
-    }
-    for name, figure in (("metres", "metres"), ("finished", "finish_share")):
-        values = [getattr(end, name) for end in ends if getattr(end, name) is not None]
-        if values:
-            row[f"live/{figure}"] = float(np.mean(values))
-    seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
-    if seconds:
-        row["live/seconds_of_finishers"] = float(np.mean(seconds))
-        row["live/best_seconds"] = float(np.min(seconds))
-    return row
-
-
-def _means(updates: list[UpdateStats]) -> dict[str, float]:
-    columns: dict[str, list[float]] = {}
-    for stats in updates:
-        for name, value in stats.scalars.items():
-            columns.setdefault(f"learner/{name}", []).append(value)
-        for source, numbers in stats.by_source.items():
-            for name, value in numbers.items():
-                columns.setdefault(f"{source}/{name}", []).append(value)
-    return {name: float(np.mean(values)) for name, values in columns.items()}
-
-
-class RunLog:
-    """Writes rows of `metrics` into a folder.
-
-    A row is flat: `decisions`, `phase`, and numbers named `group/figure`. `time/seconds` (of computing, evaluations
-    included) and `live/frames` (game frames of finished games) count from the beginning of the run, across
-    resumptions. The report is made from this file. Nothing is written before `open`.
-    """
-
-    def __init__(self, folder: Path, tracker: str = TENSORBOARD, settings: Mapping[str, object] | None = None) -> None:
-        self.metrics = Metrics()
-        self._folder = folder
-        self._kind, self._settings = tracker, settings
-        self._board: Tracker | None = None
-        self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:
         """Start the log, or continue it at this many decisions: rows after that checkpoint are dropped."""
@@ -170,24 +143,20 @@ class RunLog:
         if resume_at is not None and os.path.lexists(path):
             rows = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
             write_atomic(path, "".join(json.dumps(row) + "\n" for row in rows))
-            if rows:
-                self._seconds, self._frames = rows[-1].get("time/seconds", 0.0), rows[-1].get("live/frames", 0)
+            self._seconds = rows[-1].get("time/seconds", 0.0) if rows else 0.0
         # An interrupt at the wrong moment can delay closing until its next flush.
         self._board = open_tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()
-        self.metrics.timer.read()
+        self.timer.read()
 
-    def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
-        """Write a row of the metrics since the last one, over `played` decisions."""
-        seconds, parts = self.metrics.timer.read()
+    def write(self, decisions: int, span: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
+        """Write a row of the metrics since the last one, over `span` decisions."""
+        seconds, parts = self.timer.read()
         self._seconds += seconds
-        self._frames += self.metrics.frames
         row: dict[str, Any] = {"decisions": decisions, "phase": phase, "time/seconds": self._seconds, **more}
-        if self._frames:
-            row["live/frames"] = self._frames
-        row[SPEED] = played / seconds
+        row[SPEED] = span / seconds
         row |= {f"time_share/{part}": spent / seconds for part, spent in parts.items()}
-        row |= self.metrics.row()
+        row |= self.row()
         with (self._folder / METRICS).open("a") as file:
             file.write(json.dumps(row) + "\n")
         self._show({name: value for name, value in row.items() if isinstance(value, float)}, decisions)
@@ -222,4 +191,67 @@ def _is_row(row: object) -> bool:
         and isinstance(row.get("phase"), str)
         and all(isinstance(value, int | float) for name, value in row.items() if name != "phase")
         and row.get(SPEED, 0) > 0
+    )
+
+
+class Progress(NamedTuple):
+    """Decisions made and left (as planned), the name of the current phase, and the newest row of the log."""
+
+    decisions: int
+    remaining: int
+    phase: str
+    row: dict[str, Any]
+
+
+class Display:
+    """Context manager that shows the bar. Default console: none, which prints nothing."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._bar = progress_bar("decisions", console or plain_console(quiet=True))
+        self._task = self._bar.add_task("starting", total=None)
+        self.console = self._bar.console
+        self._warns = True
+
+    def __enter__(self) -> "Display":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        self.console.print(line)
+
+    def show(self, now: str) -> None:
+        """Name the work that is being done."""
+        self._bar.update(self._task, description=now)
+
+    def count(self, now: Progress) -> None:
+        """Show the decisions and the newest figures of the phase; warn once of a critic that diverges."""
+        if self._warns and (warning := outside_warning(now.row)) is not None:
+            self._warns = False
+            self.say(warning)
+        total = now.decisions + now.remaining
+        self._bar.update(self._task, description=_described(now.phase, now.row), completed=now.decisions, total=total)
+
+
+def _described(phase: str, row: dict[str, Any]) -> str:
+    if "live/metres" in row:
+        return f"{phase}: {row['live/metres']:.1f} m, {row.get('live/finish_share', 0.0):.0%} finish"
+    return f"{phase}: return {row['live/return']:.1f}" if "live/return" in row else phase
+
+
+def outside_warning(row: Mapping[str, Any]) -> str | None:
+    """Warning about a critic whose values leave the range of all returns seen, from a row of the log; else None.
+
+    While all returns are the same, as before the first rare reward, any value is outside, which says nothing.
+    """
+    if row.get("learner/values_outside", 0.0) <= OUTSIDE or row["learner/value_low"] == row["learner/value_high"]:
+        return None
+    low, high = row["learner/value_low"], row["learner/value_high"]
+    return (
+        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
+        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
+        "or start from a clone"
     )

@@ -13,11 +13,11 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
-from .display import Progress
 from .distributed.collector import PhaseCollector
 from .experience.collector import EpisodeStats
 from .experience.policy_snapshot import CPU, PolicySnapshot, place_to_act
 from .experience.sequences import Sequences, TruncatedObservations
+from .log import Progress
 from .run import POLICY, LivePlay, Run
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
@@ -56,10 +56,11 @@ class Loop:
 
     def __init__(self, run: Run[Discounted, LiveSettings], agent: Agent, play: LivePlay) -> None:
         self.agent = agent
-        self.decisions = self._logged = run.begun_at
+        self.decisions = self._row_at = run.begun_at
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
         self._run, self._play, self._settings = run, play, run.loop
-        self._schedule, self._timer = run.schedule, run.log.metrics.timer
+        self._iteration = run.loop.decisions
+        self._schedule, self._timer = run.schedule, run.log.timer
         here = isinstance(play, PhaseCollector)
         self._actor = PolicySnapshot(
             agent.network,
@@ -72,10 +73,10 @@ class Loop:
         self._pending: Future[Played] | None = None
         self._evaluation_due: tuple[int, bool] | None = None
         """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
-        self._stopped = False
+        self._stop = False
         self._place = self._schedule.place
-        iterations = self._schedule.planned // run.loop.decisions
-        self._log_every = min(run.loop.log_every, max(iterations // ROWS, 1) * run.loop.decisions)
+        iterations = self._schedule.planned // self._iteration
+        self._log_every = min(run.loop.log_every, max(iterations // ROWS, 1) * self._iteration)
         self._row: dict[str, Any] = {}
         self._advance()
 
@@ -94,10 +95,10 @@ class Loop:
                     self._evaluate(signals)
                     if self._at_barrier(0) or self._schedule.finished:
                         self._checkpoint()
-                    elif signals.pending or self._stopped:
+                    elif signals.pending or self._stop:
                         self._interrupted()
                     signals.deliver()
-                    if self._stopped and not self._schedule.finished:
+                    if self._stop and not self._schedule.finished:
                         raise Stopped
         finally:
             self._pool.shutdown(wait=True)
@@ -140,7 +141,7 @@ class Loop:
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`. The schedules must agree up to that point."""
-        self.decisions = self._logged = int(state["decisions"])
+        self.decisions = self._row_at = int(state["decisions"])
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))
         self._play.set_state(state["collector"])
@@ -172,9 +173,9 @@ class Loop:
     def _count(self, phase: Phase) -> None:
         """Advance the schedule; log, evaluate and change phases when due."""
         index, before = self._schedule.index, self._schedule.progress
-        self.decisions += self._settings.decisions
-        over = self._schedule.advance(self._settings.decisions)
-        if over or self._at_barrier(0) or self.decisions - self._logged >= self._log_every:
+        self.decisions += self._iteration
+        over = self._schedule.advance(self._iteration)
+        if over or self._at_barrier(0) or self.decisions - self._row_at >= self._log_every:
             self._write_row(phase.name)
         if over:
             with self._timer.section("end of phase"):
@@ -183,9 +184,8 @@ class Loop:
             self._evaluation_due = (index, True)
         remaining = self._schedule.remaining + self._run.planned_later
         now = Progress(self.decisions, remaining, phase.name, self._row)
-        if self._run.display is not None:
-            self._run.display.count(now)
-        self._stopped = self._run.watch is not None and self._run.watch(now) is False
+        self._run.display.count(now)
+        self._stop = self._run.watch is not None and self._run.watch(now) is False
 
     def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
@@ -200,11 +200,10 @@ class Loop:
         if self._evaluation_due is None:
             return
         index, within = self._evaluation_due
-        phase, evaluations = self._run.whole.phases[index], self._run.evaluations
         try:
             with signals.at_once(), self._timer.section("evaluation within the phase" if within else "end of phase"):
-                if evaluations is not None:
-                    evaluations.add(index, phase, self.policy_in(index), self.decisions, within=within)
+                phase, policy = self._run.whole.phases[index], self.policy_in(index)
+                self._run.evaluations.add(index, phase, policy, self.decisions, within=within)
         except BaseException:
             if signals.pending:
                 self._interrupted()
@@ -245,16 +244,16 @@ class Loop:
             else:
                 pending, self._pending = self._pending, None
                 sequences, ends = pending.result()
-        if self._settings.overlap and not self._at_barrier(self._settings.decisions):
+        if self._settings.overlap and not self._at_barrier(self._iteration):
             self._actor.take(self.agent.network)
             self._pending = self._pool.submit(self._play.collect, self._actor)
-        self._run.log.metrics.add_episodes(ends)
+        self._run.log.add_episodes(ends)
         return sequences
 
     def _at_barrier(self, ahead: int) -> bool:
         """True if a checkpoint is due after the iteration that ends `ahead` decisions from now."""
         now, every = self.decisions + ahead, self._settings.checkpoint_every
-        return now // every > (now - self._settings.decisions) // every
+        return now // every > (now - self._iteration) // every
 
     def _checkpoint(self) -> None:
         with self._timer.section("checkpoint"):
@@ -268,7 +267,7 @@ class Loop:
 
     def _interrupted(self) -> None:
         """Leave a checkpoint where the run was interrupted."""
-        if self.decisions > self._logged:
+        if self.decisions > self._row_at:
             self._write_row(self._schedule.phase.name)
         self._save()
 
@@ -285,7 +284,7 @@ class Loop:
         self.save_policy()
 
     def _write_row(self, phase: str) -> None:
-        decisions, self._logged = self.decisions - self._logged, self.decisions
+        decisions, self._row_at = self.decisions - self._row_at, self.decisions
         if decisions:
             self._row = self._run.log.write(self.decisions, decisions, phase, self.agent.measurements())
 

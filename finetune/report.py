@@ -9,30 +9,23 @@ from typing import Any
 
 from ..common.charts import Band, line_chart
 from ..common.files import write_atomic
-from ..common.page import figures, origin, page, tiles, video
+from ..common.page import figures, origin, page, video
 from ..common.run_folder import CONFIGURATION, REPORT
 from .evaluation import FILM, LIKENESS
 from .experience.sequences import SOURCES
-from .figures import read_evaluation
+from .figures import gain, read_evaluation
 from .log import read_metrics
 
-EVALUATION_COLUMNS = {
+COLUMNS = {
+    "episodes": "games",
     "finishes": "finished",
     "best_seconds": "best s",
     "median_seconds": "median s",
-    "mean_seconds": "mean s",
     "mean_metres": "mean m",
     "mean_return": "mean return",
     LIKENESS: "the player's actions",
 }
-DRAWN_COLUMNS = {
-    "finishes": "drawn: finished",
-    "episodes": "of",
-    "median_seconds": "median s",
-    "mean_metres": "mean m",
-    "mean_return": "mean return",
-}
-
+"""Figures in the table of evaluations: first of the greedy games, then of the drawn ones."""
 
 EVALUATED = {
     "finishes": "share of the evaluation's games finished", "median_seconds": "median seconds to the finish",
@@ -40,17 +33,15 @@ EVALUATED = {
 }  # fmt: skip
 """Charts of the evaluations, and the figure that each shows."""
 
-PROGRESS = {"finishes": "finished, of {episodes}", "median_seconds": "median s"}
-
 KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
 EXACT = "Every number of idle frames was played once, so the figures are exact."
 INTERVALS = "In brackets: 95 % intervals of the mean."
 
 
-def write_report(folder: Path, title: str, made_by: str = "", kept: str | None = None) -> Path:
+def write_report(folder: Path, title: str, made_by: str = "", final: str | None = None) -> Path:
     """Write `folder/report.html` from the run's log and, if they exist, `phases/*.json` and `best.mp4`.
 
-    made_by: the command line. kept: name of the final policy's evaluation, without its suffix.
+    made_by: the command line. final: name of the final policy's evaluation, without its suffix.
     """
     rows = read_metrics(folder)
     parts = [f"<h1>{escape(title)}</h1>"]
@@ -60,8 +51,9 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     evaluations = [(path.stem, read_evaluation(path)) for path in (folder / "phases").glob("*.json")]
     if evaluations:
         evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
-        parts.insert(1, _headline(evaluations, kept))
-        parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, kept)]
+        start, end = evaluations[0][1], dict(evaluations).get(final or "", evaluations[-1][1])
+        parts.insert(1, f"<p>From start to end: {gain(start, end)}.</p>")
+        parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, final)]
         parts.append(f'<div class="charts">{"".join(evaluation_charts([one for _, one in evaluations], rows))}</div>')
     film = folder / FILM
     if film.exists():
@@ -146,39 +138,17 @@ def _charts(rows: list[dict[str, Any]]) -> str:
     return f'<div class="charts">{"".join(charts)}</div>'
 
 
-def _headline(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
-    """The most important figures: progress from the start to the final policy, and the share of demonstrated decisions
-    in which its most probable action is the player's."""
-    start, end = documents[0][1], dict(documents).get(final or "", documents[-1][1])
-    pairs = {"greedy games": (start, end), "drawn games": (start.get("drawn", {}), end.get("drawn", {}))}
-    names = PROGRESS if "finishes" in end else {"mean_return": "mean return"}
-    entries = [
-        (f"{games}: {name.format(**pair[1])}", pair, key)
-        for games, pair in pairs.items()
-        if pair[1]
-        for key, name in names.items()
-    ]
-    entries.append(("the player's actions", (start, end), LIKENESS))
-    cells = [
-        (name, f"{_short(before.get(key))} → {_short(after[key])}")
-        for name, (before, after), key in entries
-        if after.get(key) is not None
-    ]
-    return tiles(cells)
-
-
 def _short(value: float | None) -> str:
     return "–" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
-    header = ["phase", "games"]
-    body = [[_named(name, one, final), str(one["episodes"])] for name, one in documents]
+    header, body = ["phase"], [[_label(name, one, final)] for name, one in documents]
     greedy = [one for _, one in documents]
-    for games, columns in ((greedy, EVALUATION_COLUMNS), ([one.get("drawn", {}) for one in greedy], DRAWN_COLUMNS)):
-        for key in columns:
+    for kind, games in (("", greedy), ("drawn: ", [one.get("drawn", {}) for one in greedy])):
+        for key, title in COLUMNS.items():
             if any(one.get(key) is not None for one in games):
-                header.append(columns[key])
+                header.append(kind + title)
                 for row, one in zip(body, games, strict=True):
                     row.append(_figure(one, key))
     final_row = next((number for number, (name, _) in enumerate(documents) if name == final), None)
@@ -188,7 +158,7 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | 
     return f'{table}<p class="note">{" ".join(notes)}</p>'
 
 
-def _named(name: str, document: dict[str, Any], final: str | None) -> str:
+def _label(name: str, document: dict[str, Any], final: str | None) -> str:
     """The evaluation's name, with remarks."""
     notes = ["kept"] if name == final else []
     if (better := document.get("worse_than")) is not None:

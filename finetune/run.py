@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -17,15 +17,13 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
-from .display import Display, Progress
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors, require_ray
-from .distributed.settings import RaySettings
 from .evaluation import Evaluations
-from .log import RunLog
+from .log import Display, Progress, RunLog
 from .schedules.environments import PhaseEnvironments
 from .schedules.phase import Schedule
-from .settings import FinetuneSettings
+from .settings import FinetuneSettings, RaySettings
 
 A = TypeVar("A", bound=Discounted, covariant=True)
 L = TypeVar("L", bound=LiveSettings, covariant=True)
@@ -46,7 +44,7 @@ class Run(Generic[A, L]):
 
     whole: the settings, with the phases of all stages; a stage is consecutive phases with the same algorithm. policy:
     the one that the stage begins with, trained in place. out: folder. teacher: the policy that phases with kickstarting
-    imitate, and its name. evaluations: None: none are made. display: None: nothing is shown.
+    imitate, and its name.
     stage: number of the current stage. begun_at: decisions of the earlier ones. The seed determines everything random.
     """
 
@@ -56,9 +54,9 @@ class Run(Generic[A, L]):
     device: torch.device
     log: RunLog
     out: Path
+    evaluations: Evaluations
     teacher: tuple[str, Policy] | None = None
-    evaluations: Evaluations | None = None
-    display: Display | None = None
+    display: Display = field(default_factory=Display)
     watch: Watch | None = None
     stage: int = 0
     begun_at: int = 0
@@ -161,15 +159,15 @@ class Run(Generic[A, L]):
         return ActorsCollector(actors, distributed.actors, phase, self.for_play, asynchronous=asynchronous)
 
     def _require_teacher(self) -> None:
-        taught = [phase.name for phase in self.settings.phases if phase.kickstarts]
-        if taught and not self.settings.chosen_algorithm.kickstarts:
+        imitating = [phase.name for phase in self.settings.phases if phase.kickstarts]
+        if imitating and not self.settings.chosen_algorithm.kickstarts:
             able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
             raise BadInput(
-                f"schedule.phases.{taught[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
+                f"schedule.phases.{imitating[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
             )
-        if taught and self.teacher is None:
+        if imitating and self.teacher is None:
             raise BadInput(
-                f"schedule.phases.{taught[0]}.kickstarting: the run has no teacher; name one (teacher=champion)"
+                f"schedule.phases.{imitating[0]}.kickstarting: the run has no teacher; name one (teacher=champion)"
             )
         if self.teacher is not None and not any(phase.kickstarts for phase in self.whole.phases):
             raise BadInput(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from ..common.command import option_settings
-from ..common.errors import BadInput, naming, one_of, quoted
+from ..common.errors import BadInput, one_of, quoted
 from ..common.schema import Files, schema
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
@@ -19,7 +19,6 @@ from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.registry import ALGORITHMS, Algorithm, import_algorithms
 from .agents.settings import Discounted, LiveSettings
-from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
 from .schedules.phase import AlgorithmOfPhases, Phase, Phases
 
@@ -62,12 +61,6 @@ class ScheduleSettings(Settings):
     most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest mean
     return)."""
 
-    falls: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the schedule in place of these for a policy that finishes none of its games, as the run sees at its
-    start."""
-    taught: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the schedule in place of these where a teacher is named."""
-
     def check(self) -> None:
         if self.decisions is not None and self.scale != 1.0:
             raise BadInput(f"decisions={self.decisions}: scale={self.scale:g} sets the length, too; give one of them")
@@ -84,6 +77,28 @@ class PhaseEvaluationSettings(EvaluationSettings):
     greedy: bool | None = True
     drawn: Whole = DRAWN
     """Games with drawn actions, beside the greedy ones. 0: none."""
+
+
+class Local(Settings):
+    """Live play, or all of a population, in one process."""
+
+    name: Literal["local"] = "local"
+
+
+class RaySettings(Settings):
+    """Live play by actors on Ray (Moritz et al. 2018).
+
+    Algorithms with importance weights for older live play (V-trace, ACER) use the first rollout that is ready; each
+    actor then plays `loop.num_envs` games. For other algorithms the games are divided among the actors, which play
+    synchronously. In a population each actor plays and trains for one agent at a time, with results bit-identical to
+    those of a single process.
+    """
+
+    name: Literal["ray"] = "ray"
+    actors: Annotated[int, Field(ge=1, le=4096)] = 2
+    """Processes that play; those of a population learn, too."""
+    address: str | None = None
+    """Address of a running cluster, such as auto or ray://head:10001. null: start one on this machine."""
 
 
 class FinetuneSettings(Settings):
@@ -145,7 +160,7 @@ class FinetuneSettings(Settings):
             return "live-only" if "environment" in line else "kurodo"
         if group != "algorithm":
             return None
-        if algorithm := _named(node.get("schedule")):
+        if algorithm := _name_in(node.get("schedule")):
             return algorithm
         environment = line.get("environment", "null").strip("'\"")
         if environment == "null" or _OURS.fullmatch(environment):
@@ -153,30 +168,38 @@ class FinetuneSettings(Settings):
         return "ppo-atari" if _ATARI.match(environment) else "ppo-small"
 
     @classmethod
-    def complete_option(cls, node: dict[str, Any], line: Mapping[str, str]) -> None:
-        """With a teacher, put the settings that a schedule has for it in their places."""
-        schedule = node.get("schedule")
-        settings = schedule.pop("taught", None) if isinstance(schedule, dict) and "teacher" in line else None
-        if isinstance(schedule, dict) and isinstance(settings, dict):
-            schedule.update(settings)
-
-    @classmethod
     def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
         """Give the algorithm what the schedule sets for it, and phases what the options that they name set. The line's
         settings of the algorithm and its loop hold in every phase whose algorithm has them."""
-        schedule, own = node.get("schedule"), "algorithm" not in options
+        schedule = node.get("schedule")
         if not isinstance(schedule, dict):
             return
-        falls = schedule.get("falls")
-        begin = {group: node.get(group, {}) for group in ("algorithm", "loop")}
-        matches = _complete(schedule, node, line, own, "schedule")
-        if isinstance(falls, dict) and falls:
-            first = {group: {} if _named(falls) and own else begin[group] for group in begin}
-            matches |= _complete(falls, first, line, own, "schedule.falls")
-            falls.update(first)
-        for group, name in matches:
-            if not _has(_running(node), group, name):
-                del node[group][name]
+        of_line = {
+            group: {name.partition(".")[2]: value for name, value in line if name.startswith(f"{group}.")}
+            for group in ("algorithm", "loop")
+        }
+        if "algorithm" not in options and _name_in(schedule):
+            preset = _preset(schedule, "schedule.algorithm")
+            for group, values in of_line.items():
+                if isinstance(node.get(group, {}), dict):
+                    node[group] = {**preset.get(group, {}), **values}
+        phases, first = schedule.get("phases"), _running(node)
+        running = first
+        for key, phase in phases.items() if isinstance(phases, dict) else ():
+            if not isinstance(phase, dict):
+                continue
+            if _name_in(phase):
+                phase.update(_preset(phase, f"schedule.phases.{key}.algorithm"))
+                running = _name_in(phase) or running
+            for group, values in of_line.items():
+                for name, value in values.items():
+                    inherits = not _name_in(phase) and name not in phase.get(group, {})
+                    place = f"schedule.phases.{key}.{group}.{name}"
+                    if name == "name" or inherits or not _has(running, group, name) or _sets(line, place):
+                        continue
+                    phase[group] = {**phase.get(group, {}), name: value}
+                    if not _has(first, group, name):
+                        node[group].pop(name, None)
 
     @cached_property
     def trained_by(self) -> tuple[tuple[Discounted, LiveSettings], ...]:
@@ -198,19 +221,13 @@ class FinetuneSettings(Settings):
         kind = ALGORITHMS[name]
         return read(kind.settings, algorithm, f"{place}.algorithm"), read(kind.loop, loop, f"{place}.loop")
 
-    @cached_property
-    def falling(self) -> "FinetuneSettings | None":
-        """The settings for a policy that falls, if the schedule has some."""
-        if not self.schedule.falls:
-            return None
-        plain, falls = to_plain(self), {**self.schedule.falls}
-        first = {group: falls.pop(group, plain[group]) for group in ("algorithm", "loop")}
-        return read(FinetuneSettings, {**plain, **first, "schedule": {**plain["schedule"], **falls, "falls": {}}})
+    def without(self, *kinds: str) -> "FinetuneSettings":
+        """The settings in which phases for these kinds of policies have no length."""
+        phases = [Phase(name=one.name, hours=0) if one.only in kinds else one for one in self.phases]
+        return self.with_(schedule=self.schedule.with_(phases=tuple(phases)))
 
     def check(self) -> None:
         assert self.trained_by
-        with naming("schedule.falls"):
-            assert self.falling is None or self.falling.trained_by
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
@@ -231,12 +248,12 @@ class FinetuneSettings(Settings):
             )
             schedule = self.schedule.with_(phases=of_stage)
             stages.append(self.with_(algorithm=algorithm, loop=loop, schedule=schedule))
-        return [stage for stage in stages if any(map(_has_length, stage.phases))] or stages[:1]
+        return [stage for stage in stages if any(map(has_length, stage.phases))] or stages[:1]
 
     def stage_of(self, phase: int) -> int:
         """Number of the stage that contains this phase; ValueError if none does."""
         for number, stage in enumerate(self.stages()):
-            if 0 <= phase < len(stage.phases) and _has_length(stage.phases[phase]):
+            if 0 <= phase < len(stage.phases) and has_length(stage.phases[phase]):
                 return number
         raise ValueError(f"phase {phase} is none of the schedule's")
 
@@ -257,9 +274,8 @@ class FinetuneSettings(Settings):
 
     @property
     def needs_demonstrations(self) -> bool:
-        """True if some phase, also one for a policy that falls, has demonstrations in memory, imitation or restarts."""
-        falls = self.falling.phases if self.falling is not None else ()
-        return any(phase.needs_demonstrations for phase in (*self.phases, *falls))
+        """True if some phase has demonstrations in memory, imitation or restarts."""
+        return any(phase.needs_demonstrations for phase in self.phases)
 
     @property
     def uses_demonstrations(self) -> bool:
@@ -276,7 +292,7 @@ def offer_algorithms() -> None:
     schema.cache_clear()
 
 
-def _has_length(phase: Phase) -> bool:
+def has_length(phase: Phase) -> bool:
     """True for a phase that is not left out."""
     return phase.length(1.0) > 0
 
@@ -286,46 +302,12 @@ def option_of(algorithm: Discounted) -> str:
     return next(name for name, one in ALGORITHMS.items() if one.settings is type(algorithm))
 
 
-def _complete(
-    schedule: dict[str, Any], first: dict[str, Any], line: Sequence[tuple[str, Any]], own: bool, place: str
-) -> set[tuple[str, str]]:
-    """Complete a schedule and its first algorithm and loop (`first`), in place. own: the schedule's algorithm is taken.
-    Returns the settings of a line that some algorithm has, by group and name."""
-    of_line = {
-        group: {name.partition(".")[2]: value for name, value in line if name.startswith(f"{group}.")}
-        for group in ("algorithm", "loop")
-    }
-    if own and _named(schedule):
-        preset = _preset(schedule, f"{place}.algorithm")
-        for group, values in of_line.items():
-            if isinstance(first.get(group, {}), dict):
-                first[group] = {**preset.get(group, {}), **values}
-    phases = schedule.get("phases")
-    nodes = {key: one for key, one in phases.items() if isinstance(one, dict)} if isinstance(phases, dict) else {}
-    for key, phase in nodes.items():
-        if _named(phase):
-            phase.update(_preset(phase, f"{place}.phases.{key}.algorithm"))
-    matches = set()
-    for group, values in of_line.items():
-        for name, value in values.items():
-            running = _running(first)
-            matches |= {(group, name)} if _has(running, group, name) else set()
-            for key, phase in nodes.items():
-                running = _named(phase) or running
-                if _sets(line, f"{place}.phases.{key}.{group}.{name}") or not _has(running, group, name):
-                    continue
-                if _named(phase) or name in phase.get(group, {}):
-                    phase[group] = {**phase.get(group, {}), name: value}
-                    matches |= {(group, name)}
-    return {one for one in matches if one[1] != "name"}
-
-
 def _running(node: Mapping[str, Any]) -> str:
     """The algorithm that plain data begin with."""
     return schema(FinetuneSettings)["algorithm"].option(node.get("algorithm", {}))
 
 
-def _named(node: object) -> str | None:
+def _name_in(node: object) -> str | None:
     """The algorithm that a schedule or a phase names in plain data."""
     algorithm = node.get("algorithm") if isinstance(node, Mapping) else None
     name = algorithm.get("name") if isinstance(algorithm, Mapping) else algorithm
@@ -334,7 +316,7 @@ def _named(node: object) -> str | None:
 
 def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The algorithm and the loop of a schedule or a phase: those of the option that it names, and its own settings."""
-    preset = option_settings(schema(FinetuneSettings)["algorithm"], _named(node) or "", place)
+    preset = option_settings(schema(FinetuneSettings)["algorithm"], _name_in(node) or "", place)
     own, loop = node["algorithm"], node.get("loop")
     merge(
         preset,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput, naming, quoted
-from ..common.resume import checkpoint_to_resume, require_same, require_same_settings, restoring
+from ..common.resume import checkpoint_to_resume, kept_policy, require_same, require_same_settings, restoring
 from ..common.run_folder import CONFIGURATION, read_settings
 from ..common.settings import read, to_plain
 from ..datasets.embedded import embedded_dataset
@@ -26,9 +25,9 @@ from ..pretrain.clone import clone, untrained
 from ..pretrain.settings import CloningSettings
 from .checkpoint import checkpoints, load_newest
 from .log import METRICS
-from .run import POLICY
+from .run import POLICY, START
 from .schedules.environments import phases_in, without_reward_settings
-from .settings import FinetuneSettings, ScheduleSettings
+from .settings import FinetuneSettings, ScheduleSettings, has_length
 
 SCRATCH = "scratch"
 
@@ -63,9 +62,7 @@ class Start:
 
 def find_start(
     settings: FinetuneSettings,
-    *,
-    start_file: Path | None = None,
-    record: Mapping[str, Any] | None = None,
+    state: Mapping[str, Any] | None = None,
     policy: Policy | None = None,
     dataset: Dataset | None = None,
 ) -> Start:
@@ -73,13 +70,13 @@ def find_start(
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations, which `Start.with_clone` makes. Without demonstrations, if some are needed: the embedded ones.
-    start_file, record: initial policy and demonstrations (`Run.demonstrations_record`) of the run that is resumed;
-    games recorded since then are left out. policy, dataset: in place of those that the settings name.
+    state: of the run that is resumed; its folder keeps its initial policy, and games recorded since it began are left
+    out. policy, dataset: in place of those that the settings name.
     """
     name = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
     demonstrations, environment = settings.demonstrations, settings.environment
-    if start_file is not None:
-        name, environment, policy = str(start_file), None, None
+    if state is not None:
+        name, environment, policy = str(kept_policy(Path(settings.out) / START)), None, None
     if environment is not None and name != SCRATCH:
         raise BadInput(
             f"environment={environment}: a policy or demonstrations bring their own; leave it out, or begin with "
@@ -94,11 +91,12 @@ def find_start(
     elif dataset is None and (settings.needs_demonstrations or name is None):
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the {len(dataset)} embedded games")
-    if dataset is not None and record is not None:
-        whole, dataset = dataset, _as_begun(dataset, record)
+    if dataset is not None and state is not None and state["demonstrations"] is not None:
+        whole, dataset = dataset, _as_begun(dataset, state["demonstrations"])
         if len(dataset) < len(whole):
             notes.append(f"demonstrations: the first {len(dataset)} games of {dataset.folder}, as the run began")
-    to_clone, changes = None, fitting(settings, settings.environment)[0].phases[0].environment
+    phases = fitting(settings, settings.environment)[0].phases
+    to_clone, changes = None, next(filter(has_length, phases), phases[0]).environment
     if name == SCRATCH:
         start = _new_policy(settings, environment, changes, dataset)
     elif policy is not None:
@@ -197,8 +195,8 @@ def require_resumable(
     Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ. Phases
     of its schedule that have not started may differ, and phases may be added.
     """
-    paths, begun = checkpoints(out / "checkpoints"), (out / METRICS).exists()
-    newest = checkpoint_to_resume(out, settings.resume, paths, begun, out / POLICY)
+    paths, has_log = checkpoints(out / "checkpoints"), (out / METRICS).exists()
+    newest = checkpoint_to_resume(out, settings.resume, paths, has_log, out / POLICY)
     if newest is None:
         return None
     with naming(out / CONFIGURATION):
@@ -213,17 +211,13 @@ def require_resumable(
     return newest, state
 
 
-def _require_same_past(before: ScheduleSettings, now: ScheduleSettings, begun: int, out: Path) -> None:
-    """Raise BadInput unless the first phases, `begun` of them, are the same."""
+def _require_same_past(before: ScheduleSettings, now: ScheduleSettings, count: int, out: Path) -> None:
+    """Raise BadInput unless the first phases, `count` of them, are the same."""
     was, phases = to_plain(before)["phases"], to_plain(now)["phases"]
     require_same(before.scale, now.scale, "schedule.scale", out)
     require_same(before.decisions, now.decisions, "schedule.decisions", out)
     if now.decisions is not None:  # another phase would change the lengths of past phases
         require_same(was, phases, "schedule.phases", out)
-    for one, other in zip_longest([*was][:begun], [*phases][:begun]):
-        if one != other or was[one] != phases[one]:
-            replacement = quoted(phases[one], 500) if one == other else f"{quoted(other or 'none')} in its place"
-            raise BadInput(
-                f"{out}: schedule.phases.{quoted(one)} has started as {quoted(was[one], 500)}, not {replacement}; only "
-                "later phases can still change"
-            )
+    require_same([*was][:count], [*phases][:count], "the phases that have begun", out)
+    for name in [*was][:count]:
+        require_same(was[name], phases[name], f"schedule.phases.{quoted(name)}", out)

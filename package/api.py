@@ -30,9 +30,8 @@ from .envs.spec import EnvironmentSpec
 from .evaluation.commands import CommandGamesSettings
 from .evaluation.evaluate import Evaluation
 from .evaluation.evaluate import evaluate as play_games
-from .finetune.display import Progress
 from .finetune.figures import figures_of, read_evaluation
-from .finetune.log import read_metrics
+from .finetune.log import Progress, read_metrics
 from .finetune.loop import Stopped
 from .finetune.main import run as run_finetune
 from .finetune.run import POLICY, START

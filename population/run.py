@@ -26,7 +26,7 @@ from ..common.run_folder import CONFIGURATION, next_command, read_settings, requ
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
-from ..finetune.distributed.settings import RaySettings
+from ..finetune.settings import RaySettings
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.rollout import play

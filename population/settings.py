@@ -10,7 +10,7 @@ from ..common.settings import Count, HomePath, OutFolder, Positive, Settings, Se
 from ..common.shared_settings import LONGEST_IDLE, Device, EnvironmentId, IdleFrames, Seed
 from ..envs.names import Numbers
 from ..finetune.agents.ppo.settings import require_two_decisions
-from ..finetune.distributed.settings import Local, RaySettings
+from ..finetune.settings import Local, RaySettings
 from .agents import FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE
 

@@ -17,7 +17,7 @@ from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Network, Values
 from ...policies.scaling import ObservationScaler, RunningStatistics
 from ..experience.sequences import Sequences
-from ..log import Metrics, UpdateStats
+from ..log import RunLog, UpdateStats
 from ..schedules.phase import Phase, PhaseValues
 
 N = TypeVar("N", bound=Network, covariant=True)
@@ -143,7 +143,7 @@ class Agent(HasParts):
         """Discard unfinished episodes: the next live play starts new games."""
 
     def measurements(self) -> dict[str, float]:
-        """Agent-specific values for a row of the log, in addition to those of `Metrics`."""
+        """Agent-specific values for a row of the log, in addition to those of the log itself."""
         return {}
 
 
@@ -156,15 +156,15 @@ class LiveAgent(Agent):
 
     learner: LiveLearner[Network, Settings]
 
-    def __init__(self, learner: LiveLearner[Network, Settings], metrics: Metrics) -> None:
+    def __init__(self, learner: LiveLearner[Network, Settings], log: RunLog) -> None:
         self.learner = learner
-        self._metrics = metrics
+        self._log = log
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         assert live is not None  # `build` refuses phases without live play
-        with self._metrics.timer.section("learning"):
+        with self._log.timer.section("learning"):
             stats = self.learner.update(live, now)
-        self._metrics.add_update(stats)
+        self._log.add_update(stats)
 
 
 class FractionalCounter:

@@ -8,7 +8,7 @@ import torch
 from ...common.errors import BadInput
 from ...policies.q_networks import EpsilonGreedy
 from ..experience.transitions import NStep
-from ..log import Metrics
+from ..log import RunLog
 from ..replay.transition_memory import TransitionMemory
 from ..schedules.phase import Phase
 from .agent import Agent, FractionalCounter, Learner, Part
@@ -29,12 +29,12 @@ class QAgent(Agent):
         learner: Learner[EpsilonGreedy, QSettings],
         memory: TransitionMemory,
         settings: LiveSettings,
-        metrics: Metrics,
+        log: RunLog,
         generator: np.random.Generator,
     ) -> None:
         self.learner = learner
         self.memory = memory
-        self._settings, self._metrics, self._generator = settings, metrics, generator
+        self._settings, self._log, self._generator = settings, log, generator
         self._n_step = NStep(learner.settings.n_steps)
         self._demonstrations_due, self._updates_due = FractionalCounter(), FractionalCounter()
 

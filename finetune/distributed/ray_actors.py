@@ -38,9 +38,9 @@ class RayEngine:
             with _own_handlers():
                 self._connect(count, address)
 
-    def launch(self, made: Callable[..., object], *arguments: object) -> object:
+    def launch(self, kind: Callable[..., object], *arguments: object) -> object:
         """Make an object in a separate process; return a reference to it."""
-        return self._ray.remote(num_cpus=1, max_restarts=0)(made).remote(*arguments)
+        return self._ray.remote(num_cpus=1, max_restarts=0)(kind).remote(*arguments)
 
     def _connect(self, count: int, address: str | None) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}

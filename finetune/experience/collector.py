@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...envs.names import outcome_name
-from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
 from ...envs.vector import VectorEnv
 from ...policies.policy import choose
@@ -20,13 +19,12 @@ from .sequences import LIVE, Sequences, TruncatedObservations
 @dataclass(frozen=True)
 class EpisodeStats:
     """Statistics of a finished live episode: return and decisions; if the environment reports them, metres, seconds
-    since the first key, game frames since the reset, and True if the runner finished."""
+    since the first key, and True if the runner finished."""
 
     total_reward: float
     decisions: int
     metres: float | None
     seconds: float | None
-    frames: int | None
     finished: bool | None
 
 
@@ -205,7 +203,6 @@ class Collector:
             decisions=int(self._lengths[i]),
             metres=float(final["distance"][i]) if "distance" in final else None,
             seconds=float(final["time"][i]) if "time" in final else None,
-            frames=round(final["clock"][i] * FRAMES_A_SECOND) if "clock" in final else None,
             finished=outcome_name(final["outcome"][i]) == "finished" if "outcome" in final else None,
         )
         self._returns[i], self._lengths[i] = 0.0, 0

@@ -135,7 +135,7 @@ class PhaseEnvironments:
         self._restarts = [phase.restarts for phase in phases]
         self._demonstrations = demonstrations
         self._teachers = [
-            Teacher.of(teacher[1], spec, teacher[0]) if teacher is not None and phase.kickstarts else None
+            Teacher(teacher[1], spec, teacher[0]) if teacher is not None and phase.kickstarts else None
             for phase, spec in zip(phases, self.specs, strict=True)
         ]
         self.rates = tuple(spec.capabilities.decisions_per_second for spec in self.specs)

@@ -155,6 +155,9 @@ class Phase(Settings):
     Empty: as in the phase before."""
     loop: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the loop from this phase on."""
+    only: Literal["runs", "falls", "taught", "untaught"] | None = None
+    """Runs that have the phase: those whose first policy finishes games (runs) or none (falls), as the run sees at its
+    start; those with a teacher (taught) or without one (untaught). null: all."""
 
     def check(self) -> None:
         if self.hours is None and self.decisions is None:
@@ -257,7 +260,7 @@ class Schedule:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self.index = 0
         """Number of the current phase, from 0; the number of phases once all are over."""
-        self._played = 0
+        self._decisions = 0
         self._skip_empty()
 
     @property
@@ -291,33 +294,33 @@ class Schedule:
     @property
     def progress(self) -> float:
         """Progress of the current phase, 0 to 1."""
-        return self._played / self.lengths[self.index]
+        return self._decisions / self.lengths[self.index]
 
     @property
     def remaining(self) -> int:
         """Decisions until the end of the last phase."""
-        return sum(self.lengths[self.index :]) - self._played
+        return sum(self.lengths[self.index :]) - self._decisions
 
     def advance(self, decisions: int) -> bool:
         """Count decisions; true if this ends a phase."""
-        self._played += decisions
-        if self._played < self.lengths[self.index]:
+        self._decisions += decisions
+        if self._decisions < self.lengths[self.index]:
             return False
-        self.index, self._played = self.index + 1, 0
+        self.index, self._decisions = self.index + 1, 0
         self._skip_empty()
         return True
 
     def get_state(self) -> dict[str, object]:
         """Position in the schedule. Trailing empty phases stay open so that a longer schedule can fill them."""
         index = self.index
-        while not self._played and index and not self.lengths[index - 1]:
+        while not self._decisions and index and not self.lengths[index - 1]:
             index -= 1
-        return {"index": index, "played": self._played}
+        return {"index": index, "played": self._decisions}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`. The phases up to that position must be the same."""
         self.index = int(state["index"])
-        self._played = int(state["played"])
+        self._decisions = int(state["played"])
         self._skip_empty()
 
     def _skip_empty(self) -> None:

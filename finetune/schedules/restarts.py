@@ -48,8 +48,8 @@ class Starts:
     def __init__(self, games: Sequence[SavedGame]) -> None:
         self.games = games
 
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Process the current step. ended, whole: bool [n], games that are over, and that began at the real start."""
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Process the current step. ends, whole: bool [n], games that are over, and that began at the real start."""
 
     def clear(self) -> None:
         """Discard the games that were collected."""
@@ -72,8 +72,8 @@ class PassedStarts(Starts):
         self._low, self._high = metres
         self._generator = generator
 
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(~ended & whole & (self._low <= infos["distance"]) & (infos["distance"] < self._high))
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        rows = np.flatnonzero(~ends & whole & (self._low <= infos["distance"]) & (infos["distance"] < self._high))
         if len(rows) and self._generator.random() < KEEP_SHARE:
             self._keep(env.save_game(int(self._generator.choice(rows))))
 
@@ -103,11 +103,11 @@ class StartsBeforeFalls(PassedStarts):
         self._recent: list[deque[SavedGame]] = [deque(maxlen=NOT_BEFORE) for _ in range(env.num_envs)]
         self._steps = np.zeros(env.num_envs, dtype=np.int64)
 
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
         self._steps += 1
-        for row in np.flatnonzero(whole & ~ended & (self._steps % self._a_second == 0)):
+        for row in np.flatnonzero(whole & ~ends & (self._steps % self._a_second == 0)):
             self._recent[row].append(env.save_game(int(row)))
-        for row in np.flatnonzero(ended):
+        for row in np.flatnonzero(ends):
             if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
                 for game in list(self._recent[row])[:-NOT_AFTER]:
                     if self._low <= game["numbers"][DISTANCE] < self._high:
@@ -138,22 +138,22 @@ def _to_plain(games: Sequence[SavedGame]) -> list[SavedGame]:
 class Restarts(VectorWrapper):
     """Games of QWOP, some of which start from a saved state.
 
-    With `demonstrated`, all of its states are available from the beginning. Otherwise states are saved from earlier
+    With `states`, all of them are available from the beginning. Otherwise states are saved from earlier
     games of this vector environment that began at the real start. Newer states replace older ones, so they track the
     current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
     time and metres include those of the earlier game. With `settings.seconds` these games are truncated.
     """
 
     def __init__(
-        self, env: QWOPVectorEnv, settings: RestartSettings, demonstrated: Sequence[SavedGame] | None = None
+        self, env: QWOPVectorEnv, settings: RestartSettings, states: Sequence[SavedGame] | None = None
     ) -> None:
         super().__init__(env)
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(0)
         self._starts: Starts
-        if demonstrated is not None:
-            self._starts = Starts(demonstrated)
+        if states is not None:
+            self._starts = Starts(states)
         elif settings.source == "falls":
             self._starts = StartsBeforeFalls(env, settings.metres, self._generator)
         else:

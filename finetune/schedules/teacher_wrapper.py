@@ -15,25 +15,17 @@ from ...policies.policy import Policy
 
 
 class Teacher:
-    """A policy without a memory that provides π_T(·|s). columns: int64 [m], the features of an observation that it
-    uses; None for all.
+    """A policy that provides π_T(·|s) to a pupil in an environment. In QWOP it may use features even if the pupil sees
+    pixels. Raises BadInput, with the policy's `name`, for one with a memory, and for one that cannot play there."""
 
-    Raises BadInput with the policy's name if it has a memory.
-    """
-
-    def __init__(self, policy: Policy, columns: NDArray[np.int64] | None, name: str) -> None:
+    def __init__(self, policy: Policy, environment: EnvironmentSpec, name: str) -> None:
+        self._network = policy.network
+        self._columns: NDArray[np.int64] | None = None
+        """Features of an observation that the policy uses, int64 [m]; None for all."""
         if policy.network.initial_state(1):
             raise BadInput(
                 f"{name}: a policy with a memory ({policy.network.architecture}), which cannot teach; give one without"
             )
-        self._network, self._columns = policy.network, columns
-
-    @classmethod
-    def of(cls, policy: Policy, environment: EnvironmentSpec, name: str) -> "Teacher":
-        """Make a teacher for this environment. In QWOP it may use features even if the pupil sees pixels.
-
-        Raises BadInput with the policy's name if it cannot play there.
-        """
         theirs, features = policy.environment, environment.capabilities.feature_names
         if theirs.id == environment.id and features is not None:
             names = theirs.capabilities.observation_names
@@ -45,16 +37,17 @@ class Teacher:
                 )
             lags = {one.all_settings["observation_lag"] for one in (theirs, environment)}
             if names is not None and set(names) <= set(features) and len(lags) == 1:
-                return cls(policy, np.array([features.index(one) for one in names]), name)
+                self._columns = np.array([features.index(one) for one in names])
+                return
         elif theirs.id == environment.id and (policy.observation, policy.actions) == environment.interface():
-            return cls(policy, None, name)
+            return
         raise BadInput(
             f"{name}: a policy of {theirs} with observations {policy.observation}, which cannot teach in {environment}"
         )
 
-    def probabilities(self, shown: Observations) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], for the observations `shown`, [n, *shape]."""
-        rows = shown if self._columns is None else np.ascontiguousarray(shown[:, self._columns])
+    def probabilities(self, observations: Observations) -> NDArray[np.float32]:
+        """π_T(·|s), float32 [n, A], for the observations [n, *shape]."""
+        rows = observations if self._columns is None else np.ascontiguousarray(observations[:, self._columns])
         with torch.inference_mode():
             probabilities: NDArray[np.float32] = torch.softmax(
                 self._network.logits(torch.from_numpy(rows)), dim=-1

@@ -99,22 +99,19 @@ def settings_of(line: str) -> dict[str, dict[str, Any]] | None:
 
 def _finetune(settings: FinetuneSettings) -> dict[str, dict[str, Any]]:
     plain = to_plain(settings)
-    for name in ("phases", "falls", "taught", "algorithm", "loop"):  # the schedule's; they are in the phases
+    for name in ("phases", "algorithm", "loop"):  # the schedule's; they are in the phases
         plain["schedule"].pop(name)
     groups = {"qwop-finetune": _flat({name: one for name, one in plain.items() if name not in ("algorithm", "loop")})}
-    groups.update(_phases(settings, ""))
-    if settings.falling is not None:
-        groups.update(_phases(settings.falling, "falls "))
-    return groups
+    return groups | dict(_phases(settings))
 
 
-def _phases(settings: FinetuneSettings, of: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _phases(settings: FinetuneSettings) -> Iterator[tuple[str, dict[str, Any]]]:
     phases = to_plain(settings.schedule)["phases"]
     for (name, phase), (algorithm, loop) in zip(phases.items(), settings.trained_by, strict=True):
         of_phase = {key: value for key, value in phase.items() if key not in ("algorithm", "loop")}
         own = {"algorithm": to_plain(algorithm), "loop": to_plain(loop), "phase": of_phase}
         if phase.get("hours", phase.get("decisions")) != 0:
-            yield f"{of}{name} algorithm={own['algorithm']['name']}", _flat(own)
+            yield f"{name} algorithm={own['algorithm']['name']}", _flat(own)
 
 
 def _is_group(value: object) -> bool:

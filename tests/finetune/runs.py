@@ -13,9 +13,8 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.agents.settings import LiveSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.display import Progress
 from qwop.finetune.evaluation import Evaluations
-from qwop.finetune.log import RunLog
+from qwop.finetune.log import Progress, RunLog
 from qwop.finetune.loop import Loop, build
 from qwop.finetune.run import Run
 from qwop.finetune.schedules.phase import Phase, PhaseValues
@@ -55,7 +54,7 @@ def make_run(
     chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
     observer, log = observer or Observer(), log or RunLog(folder)
     cpu, evaluations = torch.device("cpu"), cast(Evaluations, observer)
-    return Run(chosen, policy, demonstrations, cpu, log, folder, None, evaluations, watch=observer.progress)
+    return Run(chosen, policy, demonstrations, cpu, log, folder, evaluations, watch=observer.progress)
 
 
 SMALL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

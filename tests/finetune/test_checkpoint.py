@@ -69,26 +69,19 @@ def test_the_newest_whole_checkpoint_is_taken_and_each_damaged_one_has_a_line(tm
     assert load_newest(paths, said.append) == (paths[0], {"decisions": 1})
     assert len(said) == 1
     assert said[0].startswith(f"warning: {paths[1]}: ")
-    assert "resumed from decisions-000000000001.checkpoint" in said[0]
+    assert said[0].endswith("; an older one is read")
     paths[0].write_bytes(b"nothing")
-    with pytest.raises(BadInput, match=r"000002\.checkpoint: .*no older checkpoint is whole: start anew"):
+    with pytest.raises(BadInput, match=r"000002\.checkpoint: damaged, and no older checkpoint is whole; start anew"):
         load_newest(paths, said.append)
 
 
 @pytest.mark.parametrize("number", [np.nan, -np.inf])
-def test_a_state_that_is_not_finite_is_neither_written_nor_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float
-) -> None:
+def test_a_state_that_is_not_finite_is_not_written(tmp_path: Path, number: float) -> None:
     state = {"array": np.array([1.0, number])}
     before = [save_checkpoint(tmp_path, decisions, {"array": np.ones(2)}) for decisions in (1, 2)]
     with pytest.raises(BadInput, match=r"training has diverged; lower the learning rate .* and start anew"):
         save_checkpoint(tmp_path, 3, state)
     assert checkpoints(tmp_path) == before
-    with monkeypatch.context() as patched:
-        patched.setattr(checkpoint, "_not_finite", lambda tensors: None)
-        path = save_checkpoint(tmp_path, 3, state)
-    with pytest.raises(BadInput, match=r"000003\.checkpoint: not a checkpoint .*not finite"):
-        load_checkpoint(path)
 
 
 def test_no_folder_is_no_checkpoints(tmp_path: Path) -> None:

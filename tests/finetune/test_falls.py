@@ -1,4 +1,4 @@
-"""A schedule with other phases for a policy that falls."""
+"""A schedule with other phases for a policy that falls, and with a teacher."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,15 +6,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import main
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
 
 SCHEDULE = """
 algorithm: ppo-small
 phases:
-  faster: {decisions: 16}
-falls:
-  phases:
-    forward: {decisions: 16}
+  faster: {decisions: 16, only: runs}
+  forward: {decisions: 16, only: falls}
 """
 SMALL = (
     "policy=scratch", "environment=QWOP-v1", "schedule=own.yaml", "loop.num_envs=1", "loop.steps=8",
@@ -25,8 +28,8 @@ SMALL = (
 @pytest.mark.parametrize(
     ("finishes", "said", "phase"),
     [
-        (0, "the policy finishes 0 of 31 games: phases for one that falls (forward)", "1-forward"),
-        (1, "the policy finishes 1 of 31 games: phases for one that runs (faster)", "1-faster"),
+        (0, "the policy finishes 0 of 31 games: phases for one that falls", "2-forward"),
+        (1, "the policy finishes 1 of 31 games: phases for one that runs", "1-faster"),
     ],
 )
 def test_phases_follow_from_the_games_that_the_policy_finishes(
@@ -53,9 +56,18 @@ def test_phases_follow_from_the_games_that_the_policy_finishes(
     assert said in done.out.splitlines()
 
 
-def test_a_wrong_setting_of_these_phases_is_refused_at_once(finetune: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(SCHEDULE)
-    done = finetune(*SMALL, "+schedule.falls.phases.forward.hours=-1")
-    assert done.code == 2
-    assert done.err.startswith("qwop-finetune: own.yaml: schedule.falls: schedule.phases.forward.hours=-1: expected")
-    assert len(done.err.splitlines()) == 1
+@pytest.mark.parametrize(("teacher", "phase"), [((), "1-alone"), (("teacher=teacher.safetensors",), "2-shown")])
+def test_a_teacher_has_phases_of_its_own(
+    teacher: tuple[str, ...], phase: str, finetune: Callable[..., Any], tmp_path: Path
+) -> None:
+    network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
+    save_policy(
+        tmp_path / "teacher.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+    )
+    (tmp_path / "own.yaml").write_text(
+        "algorithm: ppo-small\nphases:\n  alone: {decisions: 16, only: untaught}\n"
+        "  shown: {decisions: 16, only: taught, kickstarting: 1.0}\n"
+    )
+    done = finetune(*SMALL, "environment=CartPole-v1", *teacher)
+    assert done.code == 0, done.err
+    assert [one.stem for one in (tmp_path / "run" / "phases").glob("*.safetensors")] == [phase]

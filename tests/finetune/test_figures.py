@@ -80,44 +80,19 @@ def test_a_policy_is_better_if_it_clearly_finishes_more_is_faster_or_gets_farthe
     assert is_better(after, before) is better
 
 
-FALLS, HALFWAY, LANDS = games(0, None, 0.3), returns(64, 40, 88), returns(231, 220, 242)
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "entropy", "solved_at", "said"),
+    ("before", "after", "said"),
     [
-        (FALLS, games(29, 43.2), 0.03, None, "learned"),
-        (returns(-180, -200, -160), LANDS, 0.8, 200.0, "learned"),
-        (returns(-180, -200, -160), HALFWAY, 0.8, None, "learned"),
-        (
-            returns(-180, -200, -160), HALFWAY, 0.8, 200.0,
-            "learned, but not to the end: mean return 64.0, and 200 counts as solved; try more decisions",
-        ),
-        (returns(0, 0, 0), returns(0.49, 0.4, 0.6), 0.6, 0.7, "learned, but not to the end: mean return 0.49, and 0.7"),
-        (LANDS, returns(235, 225, 245), 0.8, 200.0, "stayed as good as it was, which counts as solved"),
-        (returns(300, 290, 310), LANDS, 0.8, 200.0, "became worse: "),
-        (games(30, 47.0), games(10, 50.0, 60.0), 0.5, None, "became worse: "),
-        (games(30, 47.0, drawn=drawn(97)), games(31, 47.0, drawn=drawn(96)), 0.3, None, "stayed as good as it was: "),
-        (games(30, 47.0, drawn=drawn(94)), games(31, 47.0, drawn=drawn(94)), 0.3, None, "did not learn: "),
-        (
-            FALLS, FALLS, 0.03, None,
-            "did not learn: its actions are nearly certain (entropy 0.03 nats), so it tries nothing new; try "
-            "schedule=person, which shows it the embedded games",
-        ),
-        (
-            FALLS, FALLS, 1.2, None,
-            "did not learn: 200,000 decisions brought no clear gain; try more decisions (schedule.decisions, or "
-            "schedule.scale), or another schedule",
-        ),
-        (returns(90, 70, 110), returns(95, 75, 115), 0.8, 200.0, "did not learn: 200,000 decisions brought no clear"),
-        (returns(9, 8, 10), returns(9, 8, 10), 0.01, None, "did not learn: its actions are nearly certain"),
+        (games(0, None, 0.3), games(29, 43.2), "learned"),
+        (returns(-180, -200, -160), returns(64, 40, 88), "learned"),
+        (returns(300, 290, 310), returns(231, 220, 242), "became worse: "),
+        (games(30, 47.0), games(10, 50.0, 60.0), "became worse: "),
+        (games(30, 47.0, drawn=drawn(97)), games(31, 47.0, drawn=drawn(96)), "no clear gain: "),
+        (returns(90, 70, 110), returns(95, 75, 115), "no clear gain: "),
     ],
-)  # fmt: skip
-def test_the_verdict_says_what_was_learned_or_why_not(
-    before: dict[str, Any], after: dict[str, Any], entropy: float, solved_at: float | None, said: str
-) -> None:
-    found = verdict(before, after, 200_000, entropy, solved_at)
-    assert found == said if said == "learned" else found.startswith(said)
+)
+def test_the_verdict_says_whether_it_learned(before: dict[str, Any], after: dict[str, Any], said: str) -> None:
+    assert verdict(before, after).startswith(said)
 
 
 def write(run: Path, evaluations: list[dict[str, Any]]) -> list[str]:

@@ -10,27 +10,26 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.finetune import log as module
 from qwop.finetune.experience.collector import EpisodeStats
-from qwop.finetune.log import METRICS, Metrics, RunLog, Timer, UpdateStats, read_metrics
+from qwop.finetune.log import METRICS, RunLog, Timer, UpdateStats, read_metrics
 
 
 def end(**more: float | bool | None) -> EpisodeStats:
-    values = {"metres": None, "seconds": None, "frames": None, "finished": None, **more}
+    values = {"metres": None, "seconds": None, "finished": None, **more}
     return EpisodeStats(total_reward=2.0, decisions=10, **values)  # type: ignore[arg-type]
 
 
-def ran(seconds: float | None, frames: int, finished: bool = True) -> EpisodeStats:
-    return end(metres=100.0, seconds=seconds, frames=frames, finished=finished)
+def ran(seconds: float | None, finished: bool = True) -> EpisodeStats:
+    return end(metres=100.0, seconds=seconds, finished=finished)
 
 
 def test_a_row_has_the_means_of_everything_gathered_and_empties_it() -> None:
-    metrics = Metrics()
-    metrics.add_episodes([end(metres=10.0, seconds=4.0, frames=100, finished=False)])
-    metrics.add_episodes([end(metres=100.0, seconds=60.0, frames=1800, finished=True)])
-    metrics.add_update(UpdateStats({"kl": 0.1}, {}))
-    metrics.add_batch(np.array([0, 0, 1, 0], dtype=np.int8), UpdateStats({"kl": 0.3}, {"live": {"rho": 1.0}}))
-    metrics.add_batch(np.array([1, 1, 1, 1], dtype=np.int8), None)
-    assert metrics.frames == 1900
-    assert metrics.row() == pytest.approx(
+    log = RunLog(Path())
+    log.add_episodes([end(metres=10.0, seconds=4.0, finished=False)])
+    log.add_episodes([end(metres=100.0, seconds=60.0, finished=True)])
+    log.add_update(UpdateStats({"kl": 0.1}, {}))
+    log.add_batch(np.array([0, 0, 1, 0], dtype=np.int8), UpdateStats({"kl": 0.3}, {"live": {"rho": 1.0}}))
+    log.add_batch(np.array([1, 1, 1, 1], dtype=np.int8), None)
+    assert log.row() == pytest.approx(
         {
             "live/episodes": 2.0,
             "live/return": 2.0,
@@ -45,14 +44,13 @@ def test_a_row_has_the_means_of_everything_gathered_and_empties_it() -> None:
             "sampled/demonstrations": 5 / 8,
         }
     )
-    assert metrics.row() == {}
-    assert metrics.frames == 0
+    assert log.row() == {}
 
 
 def test_an_environment_that_reports_no_run_has_returns_alone() -> None:
-    metrics = Metrics()
-    metrics.add_episodes([end()])
-    assert metrics.row() == {"live/episodes": 1.0, "live/return": 2.0, "live/decisions": 10.0}
+    log = RunLog(Path())
+    log.add_episodes([end()])
+    assert log.row() == {"live/episodes": 1.0, "live/return": 2.0, "live/decisions": 10.0}
 
 
 def test_the_stopwatch_adds_up_each_part_since_the_last_reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,16 +69,15 @@ def test_the_stopwatch_adds_up_each_part_since_the_last_reading(monkeypatch: pyt
     assert timer.read() == (1.0, {})
 
 
-def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
+def test_seconds_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
     first = RunLog(tmp_path)
     first.open()
-    first.metrics.add_episodes([ran(60.0, 1800), ran(50.0, 1510), ran(3.0, 90, finished=False)])
+    first.add_episodes([ran(60.0), ran(50.0), ran(3.0, finished=False)])
     row = first.write(100, 100, "alone", {})
-    assert (row["live/frames"], row["live/best_seconds"], row["live/seconds_of_finishers"]) == (3400, 50.0, 55.0)
+    assert (row["live/best_seconds"], row["live/seconds_of_finishers"]) == (50.0, 55.0)
+    assert row["time/seconds"] == pytest.approx(100 / row["speed/decisions_per_second"])
     first.write(200, 100, "alone", {})
-    first.metrics.add_episodes([ran(None, 7)])
-    lost = first.write(300, 100, "alone", {})  # after the checkpoint that is resumed from
-    assert lost["live/frames"] == 3407
+    first.write(300, 100, "alone", {})  # after the checkpoint that is resumed from
     first.close()
 
     rows = read_metrics(tmp_path)
@@ -88,22 +85,10 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     second = RunLog(tmp_path)
     second.open(resume_at=200)
-    second.metrics.add_episodes([ran(49.0, 600)])
     row = second.write(300, 100, "alone", {})
     second.close()
-    assert row["live/frames"] == 4000
     assert 5000 < row["time/seconds"] < 5060
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [100, 200, 300]
-
-
-def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> None:
-    log = RunLog(tmp_path)
-    log.open()
-    log.metrics.add_episodes([end()])
-    row = log.write(100, 100, "alone", {})
-    log.close()
-    assert "live/frames" not in row
-    assert row["time/seconds"] == pytest.approx(100 / row["speed/decisions_per_second"])
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,9 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.display import Progress
 from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.log import RunLog, read_metrics
+from qwop.finetune.log import Progress, RunLog, read_metrics
 from qwop.finetune.loop import Loop
 from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, PhaseValues, Ramp
 from qwop.policies.networks import Actor

@@ -90,7 +90,7 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
     shown = done.out.splitlines()
     assert next(line for line in shown if line.startswith("start: mean return"))
     assert shown[-3].startswith(f"from start to end: mean return {before['mean_return']:.1f} → ")
-    assert shown[-2].startswith(("verdict: learned", "verdict: did not learn: ", "verdict: became worse: "))
+    assert shown[-2].startswith(("verdict: learned", "verdict: no clear gain: ", "verdict: became worse: "))
     assert shown[-1] == f"next: qwop-evaluate policy={run.relative_to(workplace)}/policy.safetensors"
     evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
     assert (evaluation["episodes"], evaluation["drawn"]["episodes"]) == (4, 3)
@@ -197,7 +197,7 @@ def put(**values: Any) -> Callable[[Path], None]:
             False,
             "no film: the schedule was over already",
         ),  # killed before it was written
-        (damage, False, r"warning: run/checkpoints/.*: not a checkpoint, or a damaged one.*resumed from decisions-0+2"),
+        (damage, False, r"warning: run/checkpoints/.*: not a checkpoint, or a damaged one.*; an older one is read"),
         (put(collector={"nothing": "of use"}), True, r"decisions-\d+.checkpoint: does not fit this run"),
         (put(phase=99), True, r"checkpoint: does not fit this run \(ValueError: phase 99 is none of the schedule's"),
         (put(phase=-1), True, r"checkpoint: does not fit this run \(ValueError: phase -1 is none of the schedule's"),

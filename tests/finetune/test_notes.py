@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from qwop.finetune.agents.dqn.settings import DqnLoopSettings
 from qwop.finetune.agents.settings import LiveSettings
-from qwop.finetune.display import outside_warning
+from qwop.finetune.log import outside_warning
 from qwop.finetune.main import length_notes
 from qwop.finetune.schedules.phase import Phase, Schedule
 

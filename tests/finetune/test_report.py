@@ -29,12 +29,13 @@ def run(tmp_path: Path) -> tuple[Path, list[Row]]:
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows) + '{"cut o')
     (tmp_path / "phases").mkdir()
-    evaluation = {"episodes": 100, "finishes": 93, "best_seconds": 55.5, "mean_metres": 99.25}
+    evaluation = {"episodes": 100, "finishes": 93, "best_seconds": 55.5, "median_seconds": 57.0, "mean_metres": 99.25}
     evaluation["mean_metres_interval"] = [98.5, 100.0]
-    evaluation["drawn"] = {"episodes": 50, "finishes": 41, "median_seconds": 61.25}
+    evaluation["drawn"] = {"episodes": 50, "finishes": 41, "median_seconds": 61.25, "mean_metres": 90.0}
     (tmp_path / "phases" / "1-alone.json").write_text(json.dumps(evaluation))
     for later in ("0-start", "10-last"):
-        (tmp_path / "phases" / f"{later}.json").write_text(json.dumps({"episodes": 100, "finishes": 7}))
+        games = {"episodes": 100, "finishes": 7, "median_seconds": None, "mean_metres": 60.0}
+        (tmp_path / "phases" / f"{later}.json").write_text(json.dumps(games))
     return tmp_path, rows
 
 
@@ -52,7 +53,7 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tup
     for title in ("metres", "share of memory", "importance weight", "learner: td error"):
         assert f'aria-label="{title}"' in page
     assert "99.25 (98.50 … 100.00)" in page
-    assert "<td>41</td><td>50</td><td>61.25</td>" in page  # drawn games
+    assert "<td>50</td><td>41</td><td>61.25</td>" in page  # drawn games
     assert page.index("0-start") < page.index("1-alone") < page.index("10-last")
     assert "data:video/mp4;base64,ZmlsbQ==" in page
     assert 'src="http' not in page
@@ -72,27 +73,18 @@ def test_charts_of_the_evaluations_lie_over_the_phases(run: tuple[Path, list[Row
 
 def test_the_page_shows_the_policy_that_was_kept_and_the_command(run: tuple[Path, list[Row]]) -> None:
     folder, _ = run
-    page = write_report(folder, "run", "qwop-finetune 'schedule=a b'", kept="1-alone").read_text()
+    page = write_report(folder, "run", "qwop-finetune 'schedule=a b'", final="1-alone").read_text()
     assert page.count("(kept)") == 1
     assert '<tr class="marked"><td>1-alone (kept)</td>' in page
     assert "<pre>qwop-finetune &#x27;schedule=a b&#x27;</pre>" in page
     assert "(kept)" not in write_report(folder, "run").read_text()
 
 
-def test_the_page_begins_with_progress_and_likeness_to_the_player(run: tuple[Path, list[Row]]) -> None:
+def test_the_page_begins_with_the_gain_from_the_start_to_the_policy_that_is_left(run: tuple[Path, list[Row]]) -> None:
     folder, _ = run
-    start = {"episodes": 31, "finishes": 7, "median_seconds": 60.0, "player_actions": 0.5, "drawn": {"finishes": 20}}
-    end = {"episodes": 31, "finishes": 31, "median_seconds": 50.5, "player_actions": 0.75}
-    (folder / "phases" / "0-start.json").write_text(json.dumps(start))
-    (folder / "phases" / "10-last.json").write_text(json.dumps(end))
-    page = write_report(folder, "run").read_text()
-    assert "<b>7 → 31</b>greedy games: finished, of 31<" in page
-    assert "<b>60.00 → 50.50</b>greedy games: median s" in page
-    assert "drawn games: finished" not in page.split("<h2>")[0]  # the last policy played none
-    assert "<b>0.50 → 0.75</b>the player&#x27;s actions" in page
-    better = write_report(folder, "run", kept="1-alone").read_text()
-    assert "<b>7 → 93</b>" in better
-    assert "<b>– → 61.25</b>drawn games: median s" in better  # none had finished at the start
+    assert "From start to end: finished 7 of 100 → 7 of 100, 60.0 → 60.0 m" in write_report(folder, "run").read_text()
+    page = write_report(folder, "run", final="1-alone").read_text()
+    assert "From start to end: finished 7 of 100 → 93 of 100, 60.0 → 99.2 m" in page
 
 
 def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ...experience.sequences import (
     discounted_returns,
     interleave,
 )
-from ...log import Metrics
+from ...log import RunLog
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations, RecordedSequences, sequences_for
 from ...replay.sequence_memory import SequenceMemory
@@ -111,7 +111,7 @@ class AcerAgent(Agent):
         behaviour: Behaviour,
         returns: ReturnRange,
         settings: AcerLoopSettings,
-        metrics: Metrics,
+        log: RunLog,
         generator: np.random.Generator,
         achieved: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
@@ -122,7 +122,7 @@ class AcerAgent(Agent):
         self._behaviour = behaviour
         self._returns = returns
         self._settings = settings
-        self._metrics = metrics
+        self._log = log
         self._generator = generator
         self._achieved = achieved
         self._demonstrations_due = FractionalCounter()
@@ -132,7 +132,7 @@ class AcerAgent(Agent):
         with its critic."""
         if not self._settings.value_decisions:
             return
-        with self._metrics.timer.section("fitting values"):
+        with self._log.timer.section("fitting values"):
             rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
             rollouts = [play() for _ in range(rounds)]
             together = concatenate(rollouts)
@@ -143,7 +143,7 @@ class AcerAgent(Agent):
                 self._returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        timer = self._metrics.timer
+        timer = self._log.timer
         with timer.section("memory"):
             demonstrations = self._next_demonstrations(now)
             parts = [part for part in (live, demonstrations) if part is not None]
@@ -162,7 +162,7 @@ class AcerAgent(Agent):
                 batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
             with timer.section("learning"):
                 stats = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.add_batch(batch.source, stats)
+            self._log.add_batch(batch.source, stats)
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
@@ -238,6 +238,4 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
         if alike[0]:
             returns.add_demonstrations(run.gammas[0])
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
-    return AcerAgent(
-        learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent, achieved
-    )
+    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log, run.for_agent, achieved)

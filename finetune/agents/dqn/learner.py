@@ -15,7 +15,7 @@ from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, mixed
-from ...log import Metrics, UpdateStats, means_by_source
+from ...log import RunLog, UpdateStats, means_by_source
 from ...replay.demonstrations import Demonstrations, transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
@@ -181,16 +181,16 @@ class DqnAgent(QAgent):
         memory: TransitionMemory,
         demonstrations: Demonstrations[Transitions] | None,
         settings: DqnLoopSettings,
-        metrics: Metrics,
+        log: RunLog,
         generator: np.random.Generator,
     ) -> None:
-        super().__init__(learner, memory, settings, metrics, generator)
+        super().__init__(learner, memory, settings, log, generator)
         self._demonstrations = demonstrations
         self._since_copy = 0.0
         self._beta = learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        with self._metrics.timer.section("memory"):
+        with self._log.timer.section("memory"):
             new = None
             if live is not None:
                 new = self._n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
@@ -229,7 +229,7 @@ class DqnAgent(QAgent):
         self._since_copy = float(state["since_copy"])
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
-        timer = self._metrics.timer
+        timer = self._log.timer
         with timer.section("memory"):
             sample = self.memory.sample(self._settings.batch_size, self._beta, self._generator)
         with timer.section("learning"):
@@ -240,7 +240,7 @@ class DqnAgent(QAgent):
                 self.learner.copy_target()
         with timer.section("memory"):
             self.memory.update(sample.slots, errors.cpu().numpy())
-        self._metrics.add_batch(sample.transitions.source, stats)
+        self._log.add_batch(sample.transitions.source, stats)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
         """Demonstrations to store in this iteration; None in a phase without demonstrations."""
@@ -272,4 +272,4 @@ def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     else:
         memory = TransitionMemory(loop.capacity, policy.observation)
     learner = DqnLearner(network, algorithm, run.device)
-    return DqnAgent(learner, memory, transitions_for(run), loop, run.log.metrics, run.for_agent)
+    return DqnAgent(learner, memory, transitions_for(run), loop, run.log, run.for_agent)

@@ -345,4 +345,4 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
 def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
     network = network_of(run, TwoTimescaleActorCritic, "ftw")
-    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)
+    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log)

@@ -393,4 +393,4 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     if values is None and not isinstance(network, ValuedActor):
         values = Values(network.observation, settings.hidden, generator, settings.convolutions)
     learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrations)
-    return PpoAgent(learner, run.log.metrics)
+    return PpoAgent(learner, run.log)

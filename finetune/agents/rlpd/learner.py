@@ -11,7 +11,7 @@ from ....common.errors import BadInput
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, joined
-from ...log import Metrics, UpdateStats, means_by_source
+from ...log import RunLog, UpdateStats, means_by_source
 from ...replay.demonstrations import Demonstrations, transitions_for
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues
@@ -99,25 +99,25 @@ class RlpdAgent(QAgent):
         demonstrations: Demonstrations[Transitions] | None,
         memory: TransitionMemory,
         settings: RlpdLoopSettings,
-        metrics: Metrics,
+        log: RunLog,
         generator: np.random.Generator,
     ) -> None:
-        super().__init__(learner, memory, settings, metrics, generator)
+        super().__init__(learner, memory, settings, log, generator)
         self._demonstrations = demonstrations
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
-            with self._metrics.timer.section("memory"):
+            with self._log.timer.section("memory"):
                 self.memory.push(self._n_step.push(live, now.gamma))
         if now.live and len(self.memory) < self._settings.start:
             return
         due = self._updates_due.take(self._settings.decisions * self._settings.updates_per_decision)
         for number in range(due):
-            with self._metrics.timer.section("memory"):
+            with self._log.timer.section("memory"):
                 batch = self._batch(now)
-            with self._metrics.timer.section("learning"):
+            with self._log.timer.section("learning"):
                 stats = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.add_batch(batch.source, stats)
+            self._log.add_batch(batch.source, stats)
 
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
@@ -153,4 +153,4 @@ def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     memory = TransitionMemory(loop.capacity, run.policy.observation)
     learner = RlpdLearner(network, algorithm, run.device, run.for_agent)
-    return RlpdAgent(learner, transitions_for(run), memory, loop, run.log.metrics, run.for_agent)
+    return RlpdAgent(learner, transitions_for(run), memory, loop, run.log, run.for_agent)

@@ -252,4 +252,4 @@ def new_learner(
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
     network = network_of(run, RecurrentActorCritic, "vtrace")
-    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)
+    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log)

@@ -152,7 +152,7 @@ def test_an_actor_that_died_is_replaced_and_the_others_go_on() -> None:
         assert len(mine) == 6
         assert np.array_equal(mine.actions[[0, 1, 4, 5]], theirs.actions[[0, 1, 4, 5]])
         assert not np.array_equal(mine.observations[2:4], theirs.observations[2:4])
-    assert ours.replaced == 1
+    assert ours.replacements == 1
     assert len(engine.actors) == 4
 
 
@@ -162,7 +162,7 @@ def test_a_replaced_actor_plays_the_phase_that_the_run_is_in() -> None:
     ours.enter_phase(1)
     dying[0] = True
     ends = [end for _ in range(4) for end in ours.collect(policy(QWOP))[1]]
-    assert ours.replaced == 1
+    assert ours.replacements == 1
     assert {end.decisions for end in ends} == {20}, "two seconds, ten decisions a second"
 
 
@@ -192,7 +192,7 @@ def test_without_waiting_the_first_that_is_done_is_taken_and_none_has_two_under_
 def test_what_an_actor_that_died_had_under_way_is_played_anew() -> None:
     ours, engine = make(CARTPOLE, 2, 2, asynchronous=True, dies=lambda number, method: number == 0)
     assert len(ours.collect(policy(CARTPOLE))[0]) == 2
-    assert ours.replaced == 1
+    assert ours.replacements == 1
     assert engine.calls[-1] == (2, "collect")
 
 
@@ -205,5 +205,5 @@ def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
         barrier(ours)
         for _ in range(4):
             ours.collect(policy(QWOP))[0].check_valid()
-        assert ours.replaced == 1
+        assert ours.replacements == 1
         assert len(engine.actors) == 3

@@ -69,7 +69,7 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
         played, _ = collector.collect(acting)
         played.check_valid()
         assert played.actions.shape == (2, 10)
-    assert collector.replaced == 2
+    assert collector.replacements == 2
 
 
 def test_an_address_where_nobody_answers_is_one_line(finetune: Finetune) -> None:

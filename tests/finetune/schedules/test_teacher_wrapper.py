@@ -53,7 +53,7 @@ def test_a_teacher_sees_numbers_where_its_pupil_sees_pictures(kind: str) -> None
         for settings in (PICTURES, {**PICTURES, "observation": kind, "stack": 1, "size": 84})
     )
     policy = qwop_policy(kind)
-    games = TeacherWrapper(seeing, Teacher.of(policy, pixels(), "teacher"))
+    games = TeacherWrapper(seeing, Teacher(policy, pixels(), "teacher"))
     (pictures, _), (observed, _) = games.reset(seed=3), numbers.reset(seed=3)
     random, ended = np.random.default_rng(0), False
     for _ in range(150):
@@ -73,7 +73,7 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
         RestartSettings(0.9, (-10.0, 10.0), source="falls"),
     )
     policy = qwop_policy("full")
-    games = TeacherWrapper(env, Teacher.of(policy, in_numbers("full"), "teacher"))
+    games = TeacherWrapper(env, Teacher(policy, in_numbers("full"), "teacher"))
     observed, _ = games.reset(seed=0)
     random, restarted = np.random.default_rng(0), False
     for _ in range(400):
@@ -88,13 +88,13 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
 
 def test_games_that_cannot_be_saved_cannot_be_saved_beside_a_teacher() -> None:
     policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
-    games = TeacherWrapper(make_vector(CART, 3), Teacher.of(policy, CART, "cart"))
+    games = TeacherWrapper(make_vector(CART, 3), Teacher(policy, CART, "cart"))
     assert not hasattr(games, "get_state")
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
     policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
-    teacher = Teacher.of(policy, CART, "cart")
+    teacher = Teacher(policy, CART, "cart")
     games = TeacherWrapper(make_vector(CART, 3), teacher)
 
     played, _ = Collector(games, 30, np.random.default_rng(0)).collect(Uniform(2))
@@ -118,10 +118,10 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
 )
 def test_a_teacher_must_be_able_to_play(spec: EnvironmentSpec, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        Teacher.of(load_policy("champion"), spec, "teacher")
+        Teacher(load_policy("champion"), spec, "teacher")
 
 
 def test_a_policy_with_a_memory_cannot_teach() -> None:
     network = RecurrentActorCritic(4, 2, (8,), 8, torch.Generator().manual_seed(0))
     with pytest.raises(BadInput, match="cart: a policy with a memory"):
-        Teacher.of(Policy(network, CART, ObservationSpec((4,))), CART, "cart")
+        Teacher(Policy(network, CART, ObservationSpec((4,))), CART, "cart")

@@ -14,9 +14,8 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
-from qwop.finetune.display import Progress
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, discounted_returns
-from qwop.finetune.log import RunLog, read_metrics
+from qwop.finetune.log import Progress, RunLog, read_metrics
 from qwop.finetune.loop import build
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, Ramp

@@ -17,7 +17,7 @@ from qwop.finetune.agents.acer.agent import AcerAgent, ReturnRange, build
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
-from qwop.finetune.log import Metrics, UpdateStats
+from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.sequence_memory import SequenceMemory
@@ -66,7 +66,7 @@ def make_agent(make_episode: Callable[..., Episode]) -> Any:
         behaviour = Behaviour(BehaviourSettings(mode=mode))
         memory = SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
         returns, generator = ReturnRange(loop.num_envs), np.random.default_rng(0)
-        return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, Metrics(), generator), learner
+        return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, RunLog(Path()), generator), learner
 
     return make
 

@@ -13,10 +13,9 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.display import Progress
 from qwop.finetune.experience.collector import Collector, EpisodeStats
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.log import RunLog, read_metrics
+from qwop.finetune.log import Progress, RunLog, read_metrics
 from qwop.finetune.loop import build
 from qwop.finetune.replay.demonstrations import recorded_transitions
 from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, Ramp

@@ -2,6 +2,7 @@
 
 import copy
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
-from qwop.finetune.log import Metrics
+from qwop.finetune.log import RunLog
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
 
@@ -117,7 +118,7 @@ def test_iterations_are_those_of_the_paper(optimiser: str, clip: bool) -> None:
         TransitionMemory(LOOP.capacity, ObservationSpec((2,))),
         None,
         LOOP,
-        Metrics(),
+        RunLog(Path()),
         np.random.default_rng(SEED),
     )
     targets = []

@@ -2,6 +2,7 @@
 
 import copy
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.log import Metrics
+from qwop.finetune.log import RunLog
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory
 from qwop.finetune.schedules.phase import PhaseValues
@@ -204,7 +205,7 @@ def test_iterations_are_those_of_the_papers() -> None:
         memory,
         Demonstrations(demonstrations()),
         LOOP,
-        Metrics(),
+        RunLog(Path()),
         np.random.default_rng(SEED),
     )
     targets = []

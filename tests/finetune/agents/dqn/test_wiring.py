@@ -1,6 +1,7 @@
 """Double DQN's agent: what reaches its memory and its learner, and when."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.log import Metrics, UpdateStats
+from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
@@ -50,7 +51,7 @@ def make_agent(stream: Demonstrations[Transitions] | None = None, **loop: Any) -
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
     memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), alpha=1.0)
-    return DqnAgent(learner, memory, stream, settings, Metrics(), np.random.default_rng(0)), learner
+    return DqnAgent(learner, memory, stream, settings, RunLog(Path()), np.random.default_rng(0)), learner
 
 
 def steps_stored(agent: DqnAgent) -> list[int]:

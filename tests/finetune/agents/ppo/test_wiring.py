@@ -13,7 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.learner import PpoAgent, PpoLearner, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.log import Metrics, UpdateStats
+from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
@@ -42,8 +42,8 @@ def build_for(policy: Policy, settings: PpoSettings = SETTINGS) -> PpoAgent:
 
 
 def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Callable[..., Sequences]) -> None:
-    learner, metrics = Recording(), Metrics()
-    agent = PpoAgent(learner, metrics)
+    learner, log = Recording(), RunLog(Path())
+    agent = PpoAgent(learner, log)
     for critic_only in (False, True):
         live = make_sequences(4)
         now = PhaseValues(0.9, learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, kickstarting=0.6)
@@ -52,7 +52,7 @@ def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: C
         assert played is live
         assert used == now
         assert not learner.updates
-    assert metrics.row() == {"learner/kl": 0.5}
+    assert log.row() == {"learner/kl": 0.5}
 
 
 def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(

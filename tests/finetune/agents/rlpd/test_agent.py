@@ -1,6 +1,7 @@
 """RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.log import Metrics, UpdateStats
+from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
@@ -46,7 +47,7 @@ def make_agent(episodes: list[Episode] | None, settings: RlpdLoopSettings = LOOP
     learner = Recording()
     memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
     shown = None if episodes is None else Demonstrations(recorded_transitions(episodes, SETTINGS, 0.9))
-    return RlpdAgent(learner, shown, memory, settings, Metrics(), np.random.default_rng(0)), learner
+    return RlpdAgent(learner, shown, memory, settings, RunLog(Path()), np.random.default_rng(0)), learner
 
 
 def values(demonstrations: float = 0.0, **more: Any) -> PhaseValues:

@@ -1,6 +1,7 @@
 """Whole iterations of RLPD against a float64 reference written from the paper's equations, a member at a time."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.log import Metrics
+from qwop.finetune.log import RunLog
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
@@ -144,7 +145,7 @@ def test_updates_are_those_of_the_paper() -> None:
     generator = np.random.default_rng(SEED)
     learner = RlpdLearner(network, settings, torch.device("cpu"), generator)
     memory = TransitionMemory(LOOP.capacity, ObservationSpec((2,)))
-    agent = RlpdAgent(learner, Demonstrations(demonstrations()), memory, LOOP, Metrics(), generator)
+    agent = RlpdAgent(learner, Demonstrations(demonstrations()), memory, LOOP, RunLog(Path()), generator)
     agent.learn(live(), NOW)
 
     random, have, shown = np.random.default_rng(SEED), stored(), demonstrations()
