@@ -8,7 +8,6 @@ back; of them every line of play is an episode.
 import os
 import random
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,17 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.from_keys import replay_episode
-from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=720,540")
+from ..play.page import Page, open_browser
 
 KEEP_SOCKETS = """
 window.sockets = [];
@@ -43,7 +38,7 @@ LAST = 3.0
 """Seconds that what was sent of a coached game may be old: half a second, and what a busy machine takes."""
 
 
-class World:
+class World(Page):
     """A recorder and a browser, which are killed and come back."""
 
     ARGUMENTS: tuple[str, ...] = ("source.ghost=none",)
@@ -70,60 +65,40 @@ class World:
             self.address = next(iter(re.findall(r"http://\S+", line)), "")
 
     def start_browser(self) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = BROWSER or ""
-        for flag in (*FLAGS, f"--user-data-dir={self.folder / 'profile'}"):
-            options.add_argument(flag)
-        self.driver: Any = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.browser = open_browser(False, "720,540", f"--user-data-dir={self.folder / 'profile'}")
         self.open_tab()
 
     def open_tab(self) -> None:
-        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_SOCKETS})
+        self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_SOCKETS})
         self.reload()
 
     def reload(self) -> None:
-        self.driver.get(self.address)
-        self.wait(lambda: self.value("document.body.dataset.recorder") == "connected", "connected")
-
-    def value(self, script: str) -> Any:
-        return self.driver.execute_script(f"return {script}")
-
-    def wait(self, true: Callable[[], Any], what: str) -> None:
-        until = time.monotonic() + 60
-        while not true():
-            assert time.monotonic() < until, f"never {what}"
-            time.sleep(0.02)
-
-    def state(self) -> str:
-        return str(self.value("document.body.dataset.state"))
+        self.browser.get(self.address)
+        self.wait_until(lambda: self.value("document.body.dataset.recorder") == "connected", "connected")
 
     def clock(self) -> float:
         """Seconds that the page shows, once it has drawn what it knows."""
-        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        self.browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
         return float(self.value("document.getElementById('seconds').textContent").split()[0])
 
-    def key(self, key: str) -> None:
-        webdriver.ActionChains(self.driver, duration=0).send_keys(key).perform()
-
-    def press(self, seconds: float) -> None:
+    def hold_keys(self, seconds: float) -> None:
         """Hold random keys for about this long."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            keys = webdriver.ActionChains(self.driver, duration=0)
-            held = self.random.choice(["q", "w", "o", "p", "qp", "wo"])
-            for key in held:
-                keys.key_down(key)
-            keys.pause(self.random.uniform(0.05, 0.3))
-            for key in held:
-                keys.key_up(key)
-            keys.perform()
+            actions, down = self.keys(), self.random.choice(["q", "w", "o", "p", "qp", "wo"])
+            for key in down:
+                actions.key_down(key)
+            actions.pause(self.random.uniform(0.05, 0.3))
+            for key in down:
+                actions.key_up(key)
+            actions.perform()
 
     def play(self) -> None:
         """Begin a game and play it for a while; its clock is noted."""
-        self.key("r")
-        self.wait(lambda: self.state() == "playing", "playing")
-        self.press(self.random.uniform(0.1, 2.5))
-        self.wait(lambda: self.clock() > 0, "begun")
+        self.press("r")
+        self.wait("playing")
+        self.hold_keys(self.random.uniform(0.1, 2.5))
+        self.wait_until(lambda: self.clock() > 0, "begun")
         self.clocks.append(self.clock())
 
     # --- kills ---
@@ -133,7 +108,7 @@ class World:
         self.start_browser()
 
     def end_browser(self) -> None:
-        driver = str(self.driver.service.process.pid)
+        driver = str(self.browser.service.process.pid)
         processes = subprocess.run(
             ["ps", "-o", "pid=", "--ppid", driver], capture_output=True, text=True
         ).stdout.split()
@@ -141,7 +116,7 @@ class World:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         with suppress(WebDriverException, OSError):
-            self.driver.quit()
+            self.browser.quit()
         for lock in (self.folder / "profile").glob("Singleton*"):
             lock.unlink()
 
@@ -158,7 +133,7 @@ class World:
 
     def without_recorder(self) -> None:
         if self.random.random() < 0.5:
-            self.press(self.random.uniform(0, 1))
+            self.hold_keys(self.random.uniform(0, 1))
         if self.random.random() < 0.3:
             self.play()
 
@@ -178,15 +153,15 @@ class World:
     def cut_connection(self) -> None:
         """The game goes on, and the page connects again."""
         self.value("window.sockets.at(-1).close(4000)")
-        self.press(self.random.uniform(0, 1.5))
+        self.hold_keys(self.random.uniform(0, 1.5))
 
     def close_tab(self) -> None:
-        old = self.driver.current_window_handle
-        self.driver.switch_to.new_window("tab")
-        new = self.driver.current_window_handle
-        self.driver.switch_to.window(old)
-        self.driver.close()
-        self.driver.switch_to.window(new)
+        old = self.browser.current_window_handle
+        self.browser.switch_to.new_window("tab")
+        new = self.browser.current_window_handle
+        self.browser.switch_to.window(old)
+        self.browser.close()
+        self.browser.switch_to.window(new)
         self.open_tab()
 
     # --- the end ---
@@ -195,12 +170,12 @@ class World:
         """Wait until everything is recorded, and stop."""
         self.reload()
         unsent = "Object.keys(localStorage).filter((name) => name.includes('unsent')).length"
-        self.wait(lambda: self.value(unsent) == 0, "all sent")
+        self.wait_until(lambda: self.value(unsent) == 0, "all sent")
         self.end_recorder(signal.SIGINT)
 
     def end(self) -> None:
         with suppress(WebDriverException, OSError, AttributeError):
-            self.driver.quit()
+            self.browser.quit()
         with suppress(AttributeError):  # nothing has begun
             self.recorder.kill()
             self.recorder.wait()
@@ -228,33 +203,33 @@ class CoachedWorld(World):
 
     def play(self) -> None:
         """Begin a game and make a few moves; the clocks of its lines are noted."""
-        self.key("r")
-        self.wait(lambda: self.state() == "playing", "playing")
-        self.wait(lambda: self.clock() > 0.3, "begun")
+        self.press("r")
+        self.wait("playing")
+        self.wait_until(lambda: self.clock() > 0.3, "begun")
         for _ in range(self.random.randint(1, 5)):
             move = self.random.choice(["take over", "hand over", "look on", "go back"])
             if move == "go back":
                 self.go_back()
             elif move == "take over":
-                self.press(self.random.uniform(0.1, 1.0))
+                self.hold_keys(self.random.uniform(0.1, 1.0))
             else:
                 if move == "hand over":
-                    self.key("t")
+                    self.press("t")
                 time.sleep(self.random.uniform(0.1, 1.0))
         self.clocks.append(self.clock())
         if self.random.random() < 0.3:
-            self.key(BACKSPACE)  # killed while it goes back
+            self.press(BACKSPACE)  # killed while it goes back
 
     def go_back(self) -> None:
         """Go back, once or twice, and take over there, until something was played that no other line has."""
         self.clocks.append(self.clock())
         who = "document.getElementById('who').dataset.who"
         for _ in range(self.random.randint(1, 2)):
-            self.key(BACKSPACE)
-            self.wait(lambda: self.value(who) == "waiting", "back")
+            self.press(BACKSPACE)
+            self.wait_until(lambda: self.value(who) == "waiting", "back")
         left = self.clock()
-        while self.state() != "over" and (self.value(who) == "waiting" or self.clock() <= left):
-            self.press(0.2)  # a key that is let go before the page has the state does nothing
+        while self.state != "over" and (self.value(who) == "waiting" or self.clock() <= left):
+            self.hold_keys(0.2)  # a key that is let go before the page has the state does nothing
 
     def without_recorder(self) -> None:
         """Nothing: without it nobody plays."""
@@ -277,8 +252,6 @@ class Browsers:
     NAMES, QUICK = ("played", "coached"), ("played",)
 
     def __init__(self, folder: Path, only: Sequence[str]) -> None:
-        assert BROWSER is not None
-        assert DRIVER is not None, "needs Chromium or Chrome, and chromedriver, on the path"
         self.folder, self.only = folder, only
 
     def run(self, seed: int) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,15 @@ from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.origin import Origin
 from qwop.datasets.reader import read_episode
-from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, Values
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.search.games import searched_episode
+
+from ..search.conftest import made_up, runner, searched
 
 SHORT = {"frames_per_step": 3, "reward": "shaped", "observation_lag": 0, "time_limit": 3.0}
 """Games of at most 30 decisions."""
@@ -163,7 +162,9 @@ def prepare(folder: Path) -> None:
         keys = np.repeat(random.integers(0, 16, 20), 4).astype(np.uint8)
         writer.write(episode_from_keys(keys, info, player="tests", source="page", epsilon=0.05))
 
-    _prepare_runner(folder)
+    searcher = runner(width=8)
+    save_policy(folder / "runner.safetensors", searcher)
+    searched(folder / "searched", searcher, made_up(0, 20), made_up(1, 20))
     study = "\n".join(
         [
             "command: qwop-evaluate",
@@ -176,21 +177,6 @@ def prepare(folder: Path) -> None:
     )
     (folder / "study.yaml").write_text(study + "\n")
     export(ExportSettings(str(folder / "demonstrations"), "minari", str(folder / "hub")))
-
-
-def _prepare_runner(folder: Path) -> None:
-    """Make a policy that can be searched with, and two games that such a search may have found."""
-    generator = torch.Generator().manual_seed(0)
-    task = EnvironmentSpec(
-        "QWOP-v1", {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
-    )
-    runner = Policy(Actor(94, 11, (8,), generator), task, ObservationSpec((94,)), values=Values(94, (8,), generator))
-    save_policy(folder / "runner.safetensors", runner)
-    writer = DatasetWriter(folder / "searched", DatasetInfo(task, runner.observation, runner.actions))
-    for number in range(2):
-        actions = np.random.default_rng(number).integers(11, size=20)
-        game = searched_episode(task, actions, 4, "search", Origin(sha256="0" * 64, game=number))
-        writer.write(replace(game, outcome="finished"))
 
 
 def require_whole(folder: Path) -> None:

@@ -80,19 +80,6 @@ def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
     assert len(process.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import gymnasium, qwop; gymnasium.make('QWOP-v1')",
-        "import gymnasium; gymnasium.make('qwop:QWOP-v1')",
-        "import qwop, gymnasium; qwop.make_vector; gymnasium.make('QWOP-v1')",
-    ],
-)
-def test_environments_are_registered(code: str, tmp_path: Path) -> None:
-    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert process.returncode == 0, process.stderr
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
 def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record.script()"

@@ -40,15 +40,14 @@ print("all of it")
     assert process.stdout == "all of it\n", process.stderr
 
 
-@pytest.mark.parametrize("command", ["record", "pretrain", "finetune", "evaluate"])
+@pytest.mark.parametrize("command", ["record", "finetune"])
 def test_a_command_without_its_extra_ends_with_one_line(command: str, tmp_path: Path) -> None:
     assert PROJECT["scripts"][f"qwop-{command}"] == f"qwop.commands:{command}.script"
     process = run(f"sys.argv = ['qwop-{command}']\nfrom qwop.commands import {command}\n{command}.script()", tmp_path)
-    assert process.returncode == 2
-    assert process.stdout == ""
-    assert len(process.stderr.splitlines()) == 1
-    assert process.stderr.startswith(f"qwop-{command}: hydra is not installed")
-    assert "pip install 'qwop[train]'" in process.stderr
+    assert (process.returncode, process.stdout) == (2, "")
+    (line,) = process.stderr.splitlines()
+    assert line.startswith(f"qwop-{command}: hydra is not installed")
+    assert "pip install 'qwop[train]'" in line
 
 
 def test_a_study_without_its_extra_says_which(tmp_path: Path) -> None:
@@ -60,8 +59,9 @@ study.script()
 """
     process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert process.returncode == 2
-    message = "qwop-study: optuna is not installed; qwop-study needs the extra 'study': pip install 'qwop[study]'"
-    assert process.stderr == f"{message}\n"
+    (line,) = process.stderr.splitlines()
+    assert line.startswith("qwop-study: optuna is not installed; ")
+    assert line.endswith("pip install 'qwop[study]'")
 
 
 def test_a_public_name_that_needs_an_extra_says_which(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import { Board } from "./board.js";
 import { ROW } from "./engine.js";
 import { pacer, Recorded } from "./ghosts.js";
-import { openKeys, readKeys, writeKeys } from "./keys_file.js";
+import { openKeys, writeKeys } from "./keys_file.js";
 import { dateOf, dayOf, today } from "./list.js";
-import { pack, play, prove, runsOf, unpack, verify } from "./packed.js";
+import { pack, play, prove, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { bestOf } from "./ranking.js";
 import { Sharing } from "./sharing.js";
@@ -14,13 +14,12 @@ import { zip } from "./zip.js";
 
 const without = ({ rows, ...rest }) => rest;
 
-export const shownDay = (module, day) => dateOf(day);
-
-export const dayAt = (module, time) => {
+// The days of times, each with the truth that it is shown; today at a time; and how a day is shown.
+export const days = (module, times, time, day) => {
   const now = Date.now;
   Date.now = () => time;
   try {
-    return today();
+    return { of: times.map((one) => [dayOf(one), dateOf(dayOf(one)) !== ""]), today: today(), shown: dateOf(day) };
   } finally {
     Date.now = now;
   }
@@ -55,10 +54,6 @@ export const policiesRefused = (module, files) => files.map(said((file) => {
   const bytes = Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0));
   return { rows: null, name: new Policy(bytes.buffer).name };
 }));
-
-export const keysRead = (module, text) => readKeys(text);
-
-export const runs = (module, keys) => runsOf(keys);
 
 // The page's results for the files of a board, [name, text] each.
 export const boardRuns = (module, files) => files.map(([name, text]) => {
@@ -132,5 +127,3 @@ export const linkOf = async (module, game) => {
   await sharing.link({ ...play(module, game.keys), ...game });
   return said;
 };
-
-export const days = (module, times) => times.map((time) => [dayOf(time), dateOf(dayOf(time)) !== ""]);

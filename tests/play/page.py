@@ -4,7 +4,8 @@ import functools
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,11 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
 
 
-def open_browser(phone: bool = False, size: str = "720,540") -> Any:
+def open_browser(phone: bool = False, size: str = "720,540", *flags: str) -> Any:
     """A headless browser that keeps its console's messages, perhaps with a phone's screen and touch."""
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--window-size={size}"):
+    for flag in (*FLAGS, f"--window-size={size}", *flags):
         options.add_argument(flag)
     if phone:
         options.add_experimental_option("mobileEmulation", PHONE)
@@ -104,6 +105,35 @@ class Page:
 
     def press(self, key: str) -> None:
         self.keys().send_keys(key).perform()
+
+    @contextmanager
+    def with_script(self, source: str) -> Iterator[None]:
+        """Open the page after a script has changed the browser."""
+        command = "ScriptToEvaluateOnNewDocument"
+        script = self.browser.execute_cdp_cmd(f"Page.add{command}", {"source": source})
+        try:
+            self.open()
+            yield
+        finally:
+            self.browser.execute_cdp_cmd(f"Page.remove{command}", script)
+
+    def imported(self, work: str) -> Any:
+        """The result of JavaScript that uses the functions of packed.js and the compiled engine as `module`."""
+        self.browser.execute_script(
+            "window.result = null;"
+            "Promise.all(['./packed.js', './engine.js'].map((name) => import(new URL(name, document.baseURI)))).then("
+            "async ([{ pack, play, verify }, { loadEngine }]) => {"
+            f"const module = await loadEngine(); window.result = {work}; }},"
+            "(error) => { window.result = String(error); });"
+        )
+        self.wait_until(lambda: self.value("window.result"), "calculated")
+        return self.value("window.result")
+
+    def scrub(self, frame: str) -> None:
+        """Show a frame of a replay."""
+        self.browser.execute_script(
+            f"const bar = document.querySelector('.scrub'); bar.value = {frame}; bar.dispatchEvent(new Event('input'));"
+        )
 
     def games(self) -> list[dict[str, Any]]:
         """The games that the browser keeps."""

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -146,9 +148,15 @@ def test_a_long_link_says_its_length_and_offers_the_file(in_node: InNode) -> Non
 
 
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Pacific/Kiritimati", "Asia/Kathmandu"])
-def test_a_clock_that_is_not_set_gives_no_day(in_node: InNode, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+def test_a_games_day_is_that_of_the_players_calendar_and_none_of_a_clock_that_is_not_set(
+    in_node: InNode, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
     monkeypatch.setenv("TZ", zone)
-    days = in_node("packed_games.js", "days", [None, -1e12, 0, 1.79e12])
-    assert [day >= 0 for day, _ in days] == [True] * 4
-    assert [shown for _, shown in days[:2]] == [False, False]
-    assert days[3][1]
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    evening = datetime(2026, 11, 26, 20, tzinfo=ZoneInfo(zone)).timestamp()
+    days = in_node("packed_games.js", "days", [None, -1e12, 0, 1.79e12], 1000 * evening, 20_783)
+    # The offset of the zone today, in which the test may run, differs by an hour of summer time at most.
+    assert (days["today"], days["shown"]) == (20_783, "11/26/2026")
+    assert [day >= 0 for day, _ in days["of"]] == [True] * 4
+    assert [shown for _, shown in days["of"]][:2] == [False, False]
+    assert days["of"][3][1]

@@ -43,20 +43,17 @@ def page(browser: Any, address: str) -> Page:
 
 def exact(page: Page, packed: str) -> None:
     """The game of a link plays as it says, in the page and in the simulator."""
-    page.browser.execute_script(
-        "window.opened = null;"
-        "Promise.all(['./packed.js', './engine.js'].map((name) => import(new URL(name, document.baseURI)))).then("
-        "async ([{ verify }, { loadEngine }]) => {"
-        "const { rows, ...game } = verify(await loadEngine(), arguments[0]); window.opened = game; },"
-        "(error) => { window.opened = String(error); });",
-        packed,
-    )
-    page.wait_until(lambda: page.value("window.opened"), "verified")
-    game = page.value("window.opened")
+    game = page.imported(f"(({{ rows, ...game }}) => game)(verify(module, '{packed}'))")
     assert isinstance(game, dict), game
     played = replay(game["keys"])
     assert len(played.states) == len(game["keys"]) + 1
     assert game["metres"] == pytest.approx(played.events[-1, 0])
+
+
+def packed_game(page: Page) -> str:
+    """A game of Ada's as a link has it, packed by the page."""
+    keys = "[...Array(20).fill(5), ...Array(60).fill(10), ...Array(40).fill(9)]"
+    return str(page.imported(f"pack(module, {{ ...play(module, {keys}), name: 'Ada', day: 20783 }})"))
 
 
 def test_the_page_starts_at_nothing_and_a_game_is_played_by_the_keyboard_alone(page: Page) -> None:
@@ -91,7 +88,7 @@ def test_keys_count_on_other_keyboards_and_in_the_menus_of_the_card(page: Page) 
 
 
 def test_the_space_key_opens_the_digits_of_a_replay(page: Page) -> None:
-    page.open(f"#game={_packed(page)}")
+    page.open(f"#game={packed_game(page)}")
     page.browser.execute_script("document.querySelector('#proof summary').focus()")
     page.press(" ")
     page.wait_until(lambda: len(page.text("digits")) == 64, "opened")
@@ -140,12 +137,11 @@ def test_a_replay_shows_the_times_along_the_run_and_the_board_the_best_human(pag
     assert ["45.53 s, human" in row for row in rows] == [False, False, True]
     page.click("[aria-label='watch search from the champion']")
     page.wait("watching")
-    scrub = "const bar = document.querySelector('.scrub'); bar.value = {}; bar.dispatchEvent(new Event('input'));"
-    page.browser.execute_script(scrub.format("bar.max"))
+    page.scrub("bar.max")
     page.wait_until(lambda: page.text("split") == "100 m in 36.97 s · record −8.56", "the last time")
-    page.browser.execute_script(scrub.format(400))
+    page.scrub("400")
     page.wait_until(lambda: page.text("split").startswith("25 m in "), "an earlier one")
-    page.browser.execute_script(scrub.format(0))
+    page.scrub("0")
     page.wait_until(lambda: page.text("split") == "", "none")
 
 
@@ -223,9 +219,7 @@ def test_two_pages_at_once_take_no_game_from_each_other(page: Page) -> None:
 
 def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> None:
     denied = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })"
-    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": denied})
-    try:
-        page.open()
+    with page.with_script(denied):
         for number in (1, 2):
             page.press("r")
             page.wait("playing")
@@ -234,8 +228,6 @@ def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> N
             assert f"ame {number} until the page closes" in page.text("detail")
         assert page.value("document.querySelectorAll('#own tr').length") == 2
         assert page.browser.get_log("browser") == []
-    finally:
-        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 FORBIDDEN = "throw new DOMException('forbidden', 'SecurityError');"
@@ -272,10 +264,7 @@ FORBIDDEN = "throw new DOMException('forbidden', 'SecurityError');"
     ],
 )
 def test_the_page_plays_and_lists_games_in_every_state_of_a_browser(page: Page, state: str) -> None:
-    source = f"if (location.protocol === 'http:') {{ {state} }}"
-    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
-    try:
-        page.open()
+    with page.with_script(f"if (location.protocol === 'http:') {{ {state} }}"):
         page.press("m")  # sound
         page.press("r")
         page.wait("playing")
@@ -285,18 +274,14 @@ def test_the_page_plays_and_lists_games_in_every_state_of_a_browser(page: Page, 
         page.press("l")
         assert page.value("document.querySelectorAll('#own tr').length") == 1
         assert page.browser.get_log("browser") == []
-    finally:
-        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page) -> None:
-    packed = _packed(page)
+    packed = packed_game(page)
     page.open(f"#game={packed}")
     page.wait("watching")
     assert page.text("ghost").startswith("Ada: ")
-    page.browser.execute_script(
-        "const bar = document.querySelector('.scrub'); bar.value = 50; bar.dispatchEvent(new Event('input'));"
-    )
+    page.scrub("50")
     page.click("#player .next")
     page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "51", "a frame on")
     game = replay([5] * 20 + [10] * 60 + [9] * 40)
@@ -315,7 +300,7 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page) -> No
     "link", ["#game={}&utm_source=x", "#utm_source=x&game={}", "#game%3D{}%26utm_source%3Dx", "?a=b#game={}."]
 )
 def test_a_link_opens_with_what_mail_programs_and_messengers_do_to_it(page: Page, link: str) -> None:
-    packed = _packed(page)
+    packed = packed_game(page)
     page.open(link.format(packed.replace("-", "%2D")))
     page.wait("watching")
     assert page.value("document.getElementById('toast').className") == ""
@@ -331,7 +316,7 @@ def test_opened_as_a_file_the_page_says_what_it_needs(browser: Any, tmp_path: Pa
 
 
 def test_all_games_are_saved_in_a_zip(page: Page, tmp_path: Path) -> None:
-    game = {"packed": _packed(page), "seconds": 1.0}
+    game = {"packed": packed_game(page), "seconds": 1.0}
     kept = [{**game, "number": number} for number in range(1, 16)]
     page.browser.execute_script("localStorage.setItem('qwop.games', JSON.stringify(arguments[0]))", kept)
     page.open()
@@ -346,19 +331,6 @@ def test_all_games_are_saved_in_a_zip(page: Page, tmp_path: Path) -> None:
             one for name in archive.namelist() for one in archive.read(name).decode().splitlines() if "game:" in one
         }
     assert packed == f"# game: {game['packed']}"
-
-
-def _packed(page: Page) -> str:
-    """A game of Ada's as a link has it, packed by the page."""
-    page.browser.execute_script(
-        "window.packed = null;"
-        "Promise.all(['./packed.js', './engine.js'].map((name) => import(new URL(name, document.baseURI)))).then("
-        "async ([{ pack, play }, { loadEngine }]) => { const module = await loadEngine();"
-        "const game = play(module, [...Array(20).fill(5), ...Array(60).fill(10), ...Array(40).fill(9)]);"
-        "window.packed = pack(module, { ...game, name: 'Ada', day: 20783 }); });"
-    )
-    page.wait_until(lambda: page.value("window.packed"), "packed")
-    return str(page.value("window.packed"))
 
 
 def test_files_of_keys_and_policies_are_raced_and_others_refused(page: Page, tmp_path: Path) -> None:

@@ -82,3 +82,11 @@ def test_games_that_cannot_be_continued_are_refused(tmp_path: Path) -> None:
     metres = float(replay(read_keys(three)).states[3:, 0, 0].max()) / 10 - 1e-3
     with pytest.raises(BadInput, match="keys of no action are down together"):
         opening_of(str(three), metres, environment())
+
+
+def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
+    """O and P, held from the start, make the runner fall after 16 decisions."""
+    episodes = [searched_episode(environment(3), np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
+    assert [(len(one.actions), one.outcome) for one in episodes] == [(16, "fell")] * 2
+    np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)
+    assert episodes[1].behaviour_probabilities.shape == (16, 11)

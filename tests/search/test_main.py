@@ -1,52 +1,25 @@
 """`qwop-search` as a person uses it."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from qwop.commands import search as main
-from qwop.datasets.origin import Origin
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, Values
-from qwop.policies.policy import Policy
 from qwop.search.beam import Search as Beam
-from qwop.search.games import searched_episode
+
+from .conftest import Command, runner
 
 pytestmark = pytest.mark.slow
 
-Search = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    generator = torch.Generator().manual_seed(0)
-    task = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
-    policy = Policy(
-        Actor(94, 11, (8,), generator),
-        EnvironmentSpec("QWOP-v1", task),
-        ObservationSpec((94,)),
-        values=Values(94, (8,), generator),
-    )
-    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
-
-
-@pytest.fixture
-def search(run_command: Search) -> Search:
-    """Runs the command with these arguments; gives its `code`, `out` and `err`."""
-    return lambda *arguments: run_command(main, *arguments)
-
 
 def test_finds_games_that_replay_and_goes_on_where_it_stopped(
-    policy_file: Path, tmp_path: Path, search: Search
+    policy_file: Path, tmp_path: Path, search: Command
 ) -> None:
     small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "every=5", "video=false"]
     assert search(*small, "games=2").code == 0
@@ -69,7 +42,7 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
     assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
 
 
-def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, search: Search) -> None:
+def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, search: Command) -> None:
     """Three games side by side on two threads, one after the other on one, and each alone on two."""
     small = [f"policy={policy_file}", "width=3", "lookahead=3", "video=false"]
     assert search(*small, "games=3", "every=7", "threads=2", f"out={tmp_path / 'beside'}").code == 0
@@ -84,7 +57,7 @@ def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, 
             assert (one.origin, one.source) == (same.origin, same.source)
 
 
-def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path: Path, search: Search) -> None:
+def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path: Path, search: Command) -> None:
     keys = np.repeat([0, 4, 8, 4], [5, 12, 12, 12]).astype(np.uint8)  # O, P and O lead to 0.4 m
     opening = write_keys(tmp_path / "opening.txt", keys, "a slow start")
     kept = int(np.argmax(replay(keys).states[:, 0, 0] / 10 >= 0.4)) - 5
@@ -103,14 +76,8 @@ def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path:
     assert len(open_dataset(tmp_path / "out" / "games")) == 2
 
 
-def test_the_same_start_is_searched_once(policy_file: Path, tmp_path: Path, search: Search) -> None:
-    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
-    assert search(*small, "games=3", "every=0").code == 0
-    assert len(open_dataset(tmp_path / "out" / "games")) == 1
-
-
 def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
-    policy_file: Path, tmp_path: Path, search: Search, monkeypatch: pytest.MonkeyPatch
+    policy_file: Path, tmp_path: Path, search: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, begun, ended = Beam.run, [], []
 
@@ -132,21 +99,20 @@ def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
 
 
 def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environment_without(
-    policy_file: Path, tmp_path: Path, search: Search
+    policy_file: Path, tmp_path: Path, search: Command
 ) -> None:
     policy = load_policy(policy_file)
-    late = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**policy.environment.settings, "delay": 0.3}))
-    file = save_policy(tmp_path / "late.safetensors", late)
+    file = save_policy(tmp_path / "late.safetensors", runner(delay=0.3))
     for name, policy_of in (("late", file), ("punctual", policy_file)):
         small = [f"policy={policy_of}", f"out={tmp_path / name}", "width=2", "lookahead=2", "video=false"]
-        assert search(*small).code == 0
+        assert search(*small, "games=3", "every=0").code == 0  # the same start is searched once
     found, same = (open_dataset(tmp_path / name / "games") for name in ("late", "punctual"))
-    assert found.info.environment == policy.environment
+    assert (len(found), found.info.environment) == (1, policy.environment)
     np.testing.assert_array_equal(found[0].observations, same[0].observations)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "complaint"),
     [
         (["policy=missing.safetensors"], "missing.safetensors"),
         (["policy={file}", "width=0"], "width=0"),
@@ -156,43 +122,25 @@ def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environm
         (["policy={without}"], "without values"),
         (["policy={file}", "opening=nowhere.txt"], "nowhere.txt: no such file; expected a file of keys"),
         (["policy={file}", "opening=champion", "games=2"], "from its own start; leave out games="),
-        (["policy={file}", "opening=champion", "first=3"], "from its own start; leave out games="),
         # The time limit is 90 frames.
         (["policy={file}", "first=100"], "first=100: after 100 frames without a key the game is over"),
         (["policy={file}", "every=50", "games=3"], "first=0: after 100 frames without a key the game is over"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
-    arguments: list[str],
-    said: str,
-    policy_file: Path,
-    tmp_path: Path,
-    search: Search,
+    arguments: list[str], complaint: str, policy_file: Path, tmp_path: Path, search: Command
 ) -> None:
-    network = Actor(94, 11, (8,), torch.Generator().manual_seed(0))
-    bare = Policy(network, EnvironmentSpec("QWOP-v1", {"observation": "full"}), ObservationSpec((94,)))
-    without = save_policy(tmp_path / "without.safetensors", bare)
-    given = [argument.format(file=policy_file, without=without) for argument in arguments]
-    code, _, error = search("lookahead=2", "video=false", *given, f"out={tmp_path / 'out'}")
-    assert code == 2
-    assert said in error
-    assert error.count("\n") == 1
+    without = save_policy(tmp_path / "without.safetensors", replace(runner(), values=None))
+    words = [argument.format(file=policy_file, without=without) for argument in arguments]
+    code, _, error = search("lookahead=2", "video=false", *words, f"out={tmp_path / 'out'}")
+    assert (code, error.count("\n")) == (2, 1)
+    assert complaint in error
     assert not (tmp_path / "out").exists()
 
 
-def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Search) -> None:
+def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Command) -> None:
     (tmp_path / "config.yaml").write_text("schedule: {}\n")
     code, _, error = search(f"policy={policy_file}", f"out={tmp_path}", "video=false")
     assert code == 2
     assert "holds the run of another command, whose config.yaml sets schedule" in error
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-
-
-def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
-    """O and P, held from the start, make the runner fall after 16 decisions."""
-    environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3})
-    episodes = [searched_episode(environment, np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
-    assert [len(one.actions) for one in episodes] == [16, 16]
-    assert [one.outcome for one in episodes] == ["fell", "fell"]
-    np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)
-    assert episodes[1].behaviour_probabilities.shape == (16, 11)

@@ -55,14 +55,9 @@ def test_a_step_is_a_decision_of_the_game(env: QWOPOriginalEnv) -> None:
     assert reward == 2 * (env.state[0, 0] - before[0, 0]) > 0
     assert start[0, 0] != before[0, 0]
     np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe(env.state), JOINTS))
+    np.testing.assert_array_equal(seen[JOINTS], np.float32(env.state[1, 2] - np.arange(11) / 8))  # the page's own
     assert env.state[1, 5] == 5  # the toy's head: Q and O
     assert env.render().shape == (400, 640, 3)  # type: ignore[union-attr]
-
-
-def test_the_joints_are_the_pages_own(env: QWOPOriginalEnv) -> None:
-    env.reset()
-    seen, *_ = env.step(QO)
-    np.testing.assert_array_equal(seen[JOINTS], np.float32(env.state[1, 2] - np.arange(11) / 8))
 
 
 def test_a_lagging_observation_is_one_frame_old(env: QWOPOriginalEnv) -> None:
@@ -76,27 +71,18 @@ def test_a_lagging_observation_is_one_frame_old(env: QWOPOriginalEnv) -> None:
     np.testing.assert_array_equal(np.delete(seen, JOINTS), np.delete(observe(before), JOINTS))
 
 
-def test_idle_frames_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:
-    env.task = QWOPTask(max_idle_frames=30)
-    simulator = gymnasium.make("QWOP-v1", max_idle_frames=30)
+def test_idle_frames_and_delays_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:
+    env.task = QWOPTask(max_idle_frames=30, delay=0.5)
+    simulator = gymnasium.make("QWOP-v1", max_idle_frames=30, delay=0.5)
+    late = []
     for seed in range(5):
-        _, info = env.reset(seed=seed)
-        _, expected = simulator.reset(seed=seed)
+        info, expected = env.reset(seed=seed)[1], simulator.reset(seed=seed)[1]
         assert info["frames"] == info["idle_frames"] == expected["idle_frames"]
         assert info["clock"] == pytest.approx(expected["clock"])
-
-
-def test_delays_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:
-    env.task = QWOPTask(delay=0.5)
-    simulator = gymnasium.make("QWOP-v1", delay=0.5)
-    env.reset(seed=3)
-    simulator.reset(seed=3)
-    late = []
-    for action in [QO, NONE] * 5:
-        info = env.step(action)[4]
-        expected = simulator.step(action)[4]
-        assert (info["late"], info["time"]) == (expected["late"], expected["time"])
-        late.append(info["late"])
+        for action in (QO, NONE):
+            info, expected = env.step(action)[4], simulator.step(action)[4]
+            assert (info["late"], info["time"]) == (expected["late"], expected["time"])
+            late.append(info["late"])
     assert 0 < sum(late) < len(late)
 
 

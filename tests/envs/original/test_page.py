@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.names import BODIES
-from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings
+from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings, address_of
 
 HEAD = BODIES.index("head")
 CLOCK, ENDED = 5, 4
@@ -236,32 +236,32 @@ def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "complaint"),
     [
         ({"folder": "{fake}/empty.html", "timeout": 0.5}, "no game of QWOP found on it within 0.5 s"),
+        ({"url": "{address}?stuck", "timeout": 1.0}, r"\(missing: doneLoading\)"),
         ({"url": "http://127.0.0.1:{unused}/Athletics.html"}, "the page does not open"),
         ({"url": "http://127.0.0.1:9/"}, "the browser refuses the address"),
     ],
 )
-def test_a_page_without_the_game_is_refused(chromium: None, fake: Path, settings: dict[str, Any], said: str) -> None:
+def test_a_page_without_the_game_is_refused(
+    chromium: None, fake: Path, settings: dict[str, Any], complaint: str
+) -> None:
     with socket.socket() as once:
         once.bind(("127.0.0.1", 0))
-        words = {"fake": fake, "unused": once.getsockname()[1]}
-    named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
-    with pytest.raises(BadInput, match=said):
-        OriginalPage(PageSettings(**named))
+        unused = once.getsockname()[1]
+    with address_of(None, str(fake)) as address, pytest.raises(BadInput, match=complaint):
+        OriginalPage(PageSettings(**named(settings, fake=fake, unused=unused, address=address)))
 
 
-def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Path) -> None:
-    from qwop.envs.original.page import address_of
-
-    with address_of(None, str(fake)) as address, pytest.raises(BadInput, match=r"\(missing: doneLoading\)"):
-        OriginalPage(PageSettings(url=f"{address}?stuck", timeout=1.0))
+def named(settings: dict[str, Any], **words: Any) -> dict[str, Any]:
+    """The settings with words in place of their names in braces."""
+    return {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
 
 
 @pytest.mark.needs(module="selenium")
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "complaint"),
     [
         ({}, "neither given"),
         ({"url": "http://localhost", "folder": "."}, "both given"),
@@ -269,27 +269,28 @@ def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Pa
         ({"url": "ftp://localhost"}, "url=ftp://localhost: expected the address of a page"),
         ({"folder": "{empty}"}, r"no \.html file"),
         ({"folder": "{fake}", "browser": "no-such-browser"}, "browser=no-such-browser: no such program"),
+        ({"folder": "{fake}", "browser": "{broken}"}, "could be started"),
+        ({"folder": "{fake}", "headless": False}, "needs a display, and DISPLAY"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(fake: Path, tmp_path: Path, settings: dict[str, str], said: str) -> None:
-    named = {name: value.format(fake=fake, empty=tmp_path) for name, value in settings.items()}
-    with pytest.raises(BadInput, match=said):
-        OriginalPage(PageSettings(**named))  # type: ignore[arg-type]
+def test_settings_that_cannot_be_are_refused(
+    fake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], complaint: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    broken, empty = tmp_path / "chromium", tmp_path / "empty"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    empty.mkdir()
+    with pytest.raises(BadInput, match=complaint):
+        OriginalPage(PageSettings(**named(settings, fake=fake, empty=empty, broken=broken)))
 
 
 def test_without_selenium_it_is_said_what_to_install(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "selenium", None)
     with pytest.raises(BadInput, match=r"pip install 'qwop\[browser\]'"):
         OriginalPage(PageSettings(folder=str(fake)))
-
-
-@pytest.mark.needs(module="selenium")
-def test_a_browser_that_does_not_start_is_said(fake: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "chromium"
-    broken.write_text("#!/bin/sh\nexit 1\n")
-    broken.chmod(0o755)
-    with pytest.raises(BadInput, match="could be started"):
-        OriginalPage(PageSettings(folder=str(fake), browser=str(broken)))
 
 
 def test_a_driver_of_another_version_is_not_a_missing_browser(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,15 +301,6 @@ def test_a_driver_of_another_version_is_not_a_missing_browser(fake: Path, monkey
     monkeypatch.setattr(webdriver, "Chrome", Mock(side_effect=SessionNotCreatedException(said)))
     with pytest.raises(BadInput, match=r"driver is of another version than the browser \(.*version 114\); update both"):
         OriginalPage(PageSettings(folder=str(fake)))
-
-
-@pytest.mark.needs(module="selenium")
-def test_a_window_needs_a_display(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(BadInput, match="needs a display, and DISPLAY"):
-        OriginalPage(PageSettings(folder=str(fake), headless=False))
 
 
 NOBODY = "http://127.0.0.1:9"

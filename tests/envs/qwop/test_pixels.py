@@ -130,18 +130,6 @@ def test_a_stack_holds_the_newest_pictures_and_begins_with_the_first() -> None:
         assert np.array_equal(stacked.step(action)[0], shown)
 
 
-def test_the_game_is_the_same_whatever_is_observed() -> None:
-    plain = gymnasium.make_vec("QWOP-v1", num_envs=2, autoreset_mode="SameStep", time_limit=2.0)
-    seeing = make(2, autoreset_mode="SameStep", time_limit=2.0)
-    for env in (plain, seeing):
-        env.reset(seed=1)
-    for chosen in np.random.default_rng(1).integers(11, size=(50, 2)):
-        one, other = plain.step(chosen), seeing.step(chosen)
-        for mine, theirs in zip(one[1:4], other[1:4], strict=True):
-            assert np.array_equal(mine, theirs)
-        assert all(np.array_equal(one[4][name], other[4][name]) for name in ("distance", "clock", "time", "outcome"))
-
-
 def test_a_game_put_into_another_row_has_its_pictures() -> None:
     one, other = make(2, stack=3), make(2, stack=3)
     one.reset(seed=0)

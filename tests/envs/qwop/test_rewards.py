@@ -1,19 +1,28 @@
 """Rewards of decisions."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from qwop.datasets.from_keys import effective_action
 from qwop.envs import replay
 from qwop.envs.names import BODIES, FEATURES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.rewards import rewards_along
-from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.policies.champion import keys_path
 
 SHARED = Path(__file__).parents[2] / "../shared"
+
+
+def rewards_of(env: QWOPEnv, actions: Iterable[int]) -> NDArray[np.float64]:
+    """The rewards of a whole game with these actions."""
+    env.reset(seed=0)
+    steps = [env.step(int(action)) for action in actions]
+    assert steps[-1][2]
+    return np.array([step[1] for step in steps])
 
 
 def test_speed_is_twice_the_progress_and_never_negative() -> None:
@@ -68,44 +77,21 @@ def test_only_pushing_the_hurdle_forward_costs() -> None:
 
 def test_a_whole_game_pays_for_each_metre_by_which_it_pushes_the_hurdle() -> None:
     keys = read_keys(keys_path("champion"))
-    game = replay(keys)
-    hurdle = game.states[:, BODIES.index("hurdleBase"), 0]
-    paid = {}
-    for price in (0.0, 2.0):
-        for env in (
-            QWOPEnv(frames_per_step=1, reward="race", push_penalty=price),
-            QWOPVectorEnv(1, frames_per_step=1, reward="race", push_penalty=price),
-        ):
-            env.reset(seed=0)
-            rewards = []
-            for pressed in keys:
-                action = int(effective_action(pressed))
-                step = env.step(action if isinstance(env, QWOPEnv) else np.array([action]))
-                rewards.append(float(np.squeeze(step[1])))
-            assert np.all(step[2])
-            paid[price, type(env)] = np.array(rewards)
-        np.testing.assert_array_equal(paid[price, QWOPEnv], paid[price, QWOPVectorEnv])
+    hurdle = replay(keys).states[:, BODIES.index("hurdleBase"), 0]
+    free, paid = (
+        rewards_of(QWOPEnv(frames_per_step=1, reward="race", push_penalty=price), map(effective_action, keys))
+        for price in (0.0, 2.0)
+    )
     pushed = np.maximum(np.diff(hurdle), 0.0) / 10
     assert pushed.sum() > 0.5  # a game that never touches the hurdle would show nothing
-    np.testing.assert_allclose(paid[0.0, QWOPEnv] - paid[2.0, QWOPEnv], 2.0 * pushed[-len(keys) :], atol=1e-9)
+    np.testing.assert_allclose(free - paid, 2.0 * pushed[-len(keys) :], atol=1e-9)
 
 
 def test_a_fall_costs_what_the_task_says_and_nothing_else_does() -> None:
     """Held from the start, O and P make the runner fall after 16 decisions."""
-    paid = {}
-    for penalty in (1.0, 6.0):
-        for env in (
-            QWOPEnv(reward="race", fall_penalty=penalty),
-            QWOPVectorEnv(1, reward="race", fall_penalty=penalty),
-        ):
-            env.reset(seed=0)
-            action = 7 if isinstance(env, QWOPEnv) else np.array([7])
-            steps = [env.step(action) for _ in range(16)]
-            assert np.all(steps[-1][2])
-            paid[penalty, type(env)] = np.array([float(np.squeeze(step[1])) for step in steps])
-    np.testing.assert_array_equal(paid[6.0, QWOPEnv], paid[6.0, QWOPVectorEnv])
-    np.testing.assert_array_equal(paid[1.0, QWOPEnv][:-1], paid[6.0, QWOPEnv][:-1])
-    np.testing.assert_allclose(paid[1.0, QWOPEnv][-1] - paid[6.0, QWOPEnv][-1], 5.0)
+    cheap, dear = (rewards_of(QWOPEnv(reward="race", fall_penalty=price), [7] * 16) for price in (1.0, 6.0))
+    np.testing.assert_array_equal(cheap[:-1], dear[:-1])
+    np.testing.assert_allclose(cheap[-1] - dear[-1], 5.0)
 
 
 def test_the_training_wheels_of_race_are_those_of_shaped() -> None:

@@ -168,17 +168,3 @@ def test_all_measured_games_are_replayed_to_the_bit() -> None:
             game = replay(trace["keys"], reset=reset)
             np.testing.assert_array_equal(game.states, trace[f"states_{reset}"], err_msg=f"{file.stem}, reset {reset}")
             np.testing.assert_array_equal(game.events[:, :5], trace[f"events_{reset}"][:, :5])
-
-
-@settings(deadline=None, max_examples=20)
-@given(keys=st.lists(st.integers(0, 15), max_size=200), cut=st.integers(0, 200))
-def test_a_prefix_of_the_keys_gives_a_prefix_of_the_game(keys: list[int], cut: int) -> None:
-    whole, part = replay(keys), replay(keys[:cut])
-    np.testing.assert_array_equal(whole.states[: len(part.states)], part.states)
-
-
-def test_a_game_ends_with_the_fall_and_plays_no_further() -> None:
-    game = replay(np.full(400, 4 | 8, dtype=np.uint8))
-    assert len(game.states) < 401
-    assert game.events[-1, 4] == 1
-    assert not game.events[:-1, 4].any()
