@@ -137,28 +137,23 @@ class ArrayForm:
         are_texts = isinstance(values, np.ndarray) and values.dtype.kind == "U"
         if are_texts and {*values.tolist()} <= self.action_numbers.keys():
             return np.array([self.action_numbers[name] for name in values.tolist()], dtype=np.int64)
-        if isinstance(self.actions, Tuple | Dict):
-            return self._indices_of_parts(values)
-        actions = np.asarray(values)
-        if not actions.ndim or not len(actions):
-            raise BadInput(f"actions have shape {list(actions.shape)}, expected [T, …] of one decision or more")
-        rows = len(actions)
-        actions = self._whole_numbers(actions)
-        if isinstance(self.actions, Discrete):
-            if actions.size != rows:
-                raise BadInput(f"actions have shape {list(actions.shape)}, expected one whole number for each decision")
-            indices = actions.reshape(rows) - int(self.actions.start)
-            wrong = np.flatnonzero((indices < 0) | (indices >= self.info.actions))
+        rows: Any
+        if isinstance(self.actions, Tuple | Dict) and not isinstance(values, np.ndarray):
+            rows = _rows(self.actions, values, "actions")
+            indices = [index_of_action(self.actions, row) for row in rows]
         else:
-            if actions.shape != (rows, *(self.actions.shape or ())):
-                raise BadInput(f"actions have shape {list(actions.shape)}, expected what {self.actions} has")
-            different, which = np.unique(actions.reshape(rows, -1), axis=0, return_inverse=True)
-            index_of = [index_of_action(self.actions, one.reshape(self.actions.shape)) for one in different]
-            indices = np.array([-1 if one is None else one for one in index_of], dtype=np.int64)[which.reshape(rows)]
-            wrong = np.flatnonzero(indices < 0)
-        if len(wrong):
-            raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
-        return indices
+            rows = self._whole_numbers(np.asarray(values))
+            different, which = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
+            index_of = [
+                index_of_action(self.actions, value_of_numbers(self.actions, one.tolist())) for one in different
+            ]
+            indices = [index_of[place] for place in which.reshape(-1)]
+        if None in indices:
+            row = indices.index(None)
+            raise BadInput(f"actions of row {row} are {quoted(_in_plain(rows[row]))}, {self._expected}")
+        if not indices:
+            raise BadInput("actions have no rows, expected one decision or more")
+        return np.array(indices, dtype=np.int64)
 
     @cached_property
     def action_numbers(self) -> dict[str, int]:
@@ -172,7 +167,7 @@ class ArrayForm:
 
     def _whole_numbers(self, actions: NDArray[Any]) -> NDArray[np.int64]:
         """Actions given as numbers, of any type; BadInput names the first row of which one is not whole."""
-        if actions.dtype.kind not in "fiub":
+        if actions.dtype.kind not in "fiub" or not actions.ndim:
             raise BadInput(f"actions are {actions.dtype} {list(actions.shape)}, {self._expected}")
         whole = (actions > -MOST_WHOLE) & (actions < MOST_WHOLE)
         if actions.dtype.kind == "f":
@@ -181,21 +176,6 @@ class ArrayForm:
         if len(wrong):
             raise BadInput(f"actions of row {wrong[0]} are {quoted(actions[wrong[0]].tolist())}, {self._expected}")
         return actions.astype(np.int64)
-
-    def _indices_of_parts(self, values: Any) -> NDArray[np.int64]:
-        if isinstance(values, np.ndarray):
-            numbers = self._whole_numbers(values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1))
-            rows = [value_of_numbers(self.actions, row.tolist()) for row in numbers]
-        else:
-            rows = _rows(self.actions, values, "actions")
-        indices = [index_of_action(self.actions, row) for row in rows]
-        if None in indices:
-            row = indices.index(None)
-            wrong = values[row] if isinstance(values, np.ndarray) else rows[row]
-            raise BadInput(f"actions of row {row} are {quoted(_in_plain(wrong))}, {self._expected}")
-        if not indices:
-            raise BadInput("actions have no rows, expected one decision or more")
-        return np.array(indices, dtype=np.int64)
 
     def _plain(self, observations: Any) -> NDArray[Any]:
         """Observations [rows, *shape] of the dataset's shape, from those of the environment's own form."""

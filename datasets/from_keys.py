@@ -4,7 +4,7 @@ A person may change keys within a decision. The keys are stored frame by frame, 
 exactly, and the decision's action is the most frequent one of its frames; of equally frequent ones, the latest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +17,12 @@ from ..envs.qwop.observations import bent_knee, observe_as, observe_start
 from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
-from ..envs.qwop.session import GameStart, Session
+from ..envs.qwop.session import GameStart
 from ..envs.qwop.task import FRAMES_A_SECOND, PIXELS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import SMOOTHED, smoothed
 from .origin import NO_ORIGIN, Origin
 from .schema import DatasetInfo, Episode
-
-MOST_FRAMES = 60_000
-"""Frames kept at a time when games are replayed side by side: 45 MB."""
 
 
 def qwop_info(**task: Any) -> DatasetInfo:
@@ -134,22 +131,6 @@ def replay_episode(episode: Episode) -> Replay:
     return (episode.start or GameStart()).session().play(_keys(episode))
 
 
-def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
-    """Replay episodes like `replay_episode`, side by side where the engine can."""
-    replays: dict[int, Replay] = {}
-    together = []
-    for place, episode in enumerate(episodes):
-        if episode.start is not None and episode.start.trigonometry != "current":
-            replays[place] = replay_episode(episode)  # from an older browser: too rare for kernels of their own
-        else:
-            together.append(place)
-    for batch in _batches(together, [len(_keys(episodes[place])) for place in together]):
-        sessions = [(episodes[place].start or GameStart()).session() for place in batch]
-        games = Session.play_together(sessions, [_keys(episodes[place]) for place in batch])
-        replays.update(zip(batch, games, strict=True))
-    return [replays[place] for place in range(len(episodes))]
-
-
 def states_along(
     episode: Episode, frames: Sequence[int] | NDArray[np.int64] | None = None
 ) -> list[dict[str, NDArray[Any]]]:
@@ -239,20 +220,6 @@ def _with_control(copy: Episode, episode: Episode, bounds: NDArray[np.int64]) ->
         frame = int(episode.frames[: branch.step].sum())
         branch = replace(branch, step=int(np.searchsorted(bounds[1:], frame, side="right")))
     return replace(copy, actors=actors, branch=branch)
-
-
-def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]]:
-    """Divide games into batches of up to `MOST_FRAMES` frames; a longer game forms its own batch."""
-    batch: list[int] = []
-    size = 0
-    for place, count in zip(places, frames, strict=True):
-        if batch and size + count > MOST_FRAMES:
-            yield batch
-            batch, size = [], 0
-        batch.append(place)
-        size += count
-    if batch:
-        yield batch
 
 
 def _keys(episode: Episode) -> NDArray[np.uint8]:

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .behaviour_probabilities import RECORDED
-from .control import ACTORS
 from .embedded import dataset_path
-from .folder import episode_files, episode_number, read_info
+from .folder import episode_files, read_info
 from .parquet import open_episode_file
 from .schema import DatasetInfo, Episode
-from .summary import EpisodeStats, Summary, stats_of, summarise
+from .summary import EpisodeStats, Summary, stats_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STEPS = (
+    "episode_index", "step_index", "timestamp", "action", "reward", "terminated", "truncated", "actor", "observation",
+)  # fmt: skip
+"""Columns of the files that `Dataset.steps` has."""
 
 
 class Dataset(Sequence[Episode]):
@@ -94,23 +98,32 @@ class Dataset(Sequence[Episode]):
         return all(self.metadata(index)["mu_kind"] != RECORDED for index in range(len(self)))
 
     def steps(self) -> "pd.DataFrame":
-        """The decisions of all episodes, a row each.
-
-        Columns: episode (the number in its file's name), step, time, action (and action_name if the actions have
-        names), reward, terminated, truncated, actor ('policy' or 'person') where control was shared, probability (of
-        the action taken), then the observation. A vector has one column per number, of its name
+        """The decisions of all episodes, a row each, in columns of the episodes' files: episode_index, step_index,
+        timestamp, action, reward, terminated, truncated, actor; then action_name if the actions have names, and the
+        observation. Columns without a value are left out. A vector has a column per number, of its name
         ('torso.velocity_x') or else 'observation.0', …; an image or any other array of two or more dimensions is one
-        column, 'observation', of arrays [*shape]. Holds the whole dataset in memory.
+        column of arrays [*shape]. Holds the whole dataset in memory.
         """
         import pandas as pd  # takes a quarter of a second, and most commands do not need it
 
-        episodes = zip(self.files, self, strict=True)
-        tables = [_step_table(episode, self.info, episode_number(path)) for path, episode in episodes]
-        return pd.concat(tables, ignore_index=True)
+        tables = []
+        for path in self.files:
+            with open_episode_file(path, self.info) as file:
+                tables.append(file.table(STEPS).to_pandas())
+        table = pd.concat(tables, ignore_index=True).dropna(axis=1, how="all")
+        rows, spec = table.pop("observation"), self.info.observation
+        if names := self.info.names:
+            table["action_name"] = np.array(names)[table["action"]]
+        if spec.dtype == "uint8":
+            rows = [np.frombuffer(row, np.uint8) for row in rows]
+        if len(spec.shape) > 1:
+            return table.assign(observation=[row.reshape(spec.shape) for row in rows])
+        columns = self.info.with_names.observation_names or [f"observation.{i}" for i in range(spec.size)]
+        return table.join(pd.DataFrame(np.stack(rows), columns=columns))
 
     def summary(self) -> Summary:
         """Statistics of all episodes, computed from their files, whose observations are not decoded."""
-        return summarise((self._stats(path) for path in self.files), self.info)
+        return Summary(map(self._stats, self.files), self.info)
 
     def _read(self, path: Path) -> Episode:
         return read_episode(path, self.info)
@@ -137,30 +150,3 @@ def read_episode(path: Path, info: DatasetInfo) -> Episode:
     """Read the episode in one file; BadInput names the file and its fault."""
     with open_episode_file(path, info) as file:
         return file.episode()
-
-
-def _step_table(episode: Episode, info: DatasetInfo, number: int | None) -> "pd.DataFrame":
-    """The T rows of one episode, which has this number; see `Dataset.steps` for the columns."""
-    import pandas as pd  # only a table needs it
-
-    steps = np.arange(len(episode))
-    columns: dict[str, Any] = {"episode": number, "step": steps}
-    columns["time"] = np.nan if episode.times is None else episode.times[:-1]
-    columns["action"] = episode.actions
-    if names := info.names:
-        columns["action_name"] = [names[action] for action in episode.actions]
-    columns["reward"] = episode.rewards
-    for name in ("terminated", "truncated"):
-        columns[name] = (steps == steps[-1]) & getattr(episode, name)
-    if episode.actors is not None:
-        columns["actor"] = [ACTORS[one] for one in episode.actors]
-    columns["probability"] = episode.behaviour_probabilities[steps, episode.actions]
-    return pd.DataFrame({**columns, **_observation_columns(episode, info)})
-
-
-def _observation_columns(episode: Episode, info: DatasetInfo) -> dict[str, Any]:
-    if len(info.observation.shape) > 1:
-        return {"observation": list(episode.observations[:-1])}
-    numbers = episode.observations[:-1].reshape(len(episode), -1).T
-    names = info.with_names.observation_names or [f"observation.{i}" for i in range(len(numbers))]
-    return dict(zip(names, numbers, strict=True))

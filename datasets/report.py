@@ -91,8 +91,8 @@ def clips_of(dataset: Dataset) -> list[Clip]:
 
 def best_of(summary: Summary) -> int:
     """Index of the best episode: the quickest of those that finished, else the farthest, else by its return."""
-    if summary.finished.any():  # whose torso may land just before the line
-        return int(np.where(summary.finished, summary.seconds, np.inf).argmin())
+    if (finished := summary.ends == "finished").any():  # whose torso may land just before the line
+        return int(np.where(finished, summary.seconds, np.inf).argmin())
     metres = np.nan_to_num(summary.metres, nan=-np.inf)
     return int((metres if np.isfinite(metres).any() else summary.returns).argmax())
 

@@ -21,15 +21,15 @@ STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timesta
 
 @dataclass(frozen=True)
 class EpisodeStats:
-    """Figures of one episode for a summary. total: its return. seconds: on the game's clock, NaN without one. mu: the
-    origin of its behaviour probabilities. keys: true if it can be played again. control: of shared control, int64 [4]:
-    the decisions of the policy and of the person that no other episode has, the times that the person took over in
-    them, and 1 for a branch."""
+    """Figures of one episode for a summary. total: its return. seconds: on the game's clock, NaN without one. metres:
+    NaN if unknown. mu: the origin of its behaviour probabilities. keys: true if it can be played again. control: of
+    shared control, int64 [4]: the decisions of the policy and of the person that no other episode has, the times that
+    the person took over in them, and 1 for a branch."""
 
     steps: int
     total: float
     seconds: float
-    metres: float | None
+    metres: float
     action_counts: NDArray[np.int64]
     outcome: str
     player: str
@@ -38,39 +38,29 @@ class EpisodeStats:
     control: NDArray[np.int64] | None = None
 
 
-@dataclass(frozen=True)
 class Summary:
-    """Statistics of a dataset of E episodes.
+    """Statistics of a dataset of E ≥ 1 episodes.
 
     steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock, NaN
     without one. metres: float64 [E], NaN if unknown. ends: outcomes [E]. action_counts: int64 [A]. outcomes, players,
-    mu: number of episodes of each kind. replayable: number of episodes with keys. shared: `control` of those of shared
-    control.
+    mu: number of episodes of each kind. replayable: number of episodes with keys.
     """
 
-    info: DatasetInfo
-    steps: NDArray[np.int64]
-    returns: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    metres: NDArray[np.float64]
-    ends: NDArray[np.str_]
-    action_counts: NDArray[np.int64]
-    outcomes: dict[str, int]
-    players: dict[str, int]
-    mu: dict[str, int]
-    replayable: int
-    shared: tuple[NDArray[np.int64], ...] = ()
-
-    @property
-    def episodes(self) -> int:
-        """E, the number of episodes."""
-        return len(self.steps)
-
-    @property
-    def finished(self) -> NDArray[np.bool_]:
-        """The episodes that finished, bool [E]."""
-        finishes: NDArray[np.bool_] = self.ends == "finished"
-        return finishes
+    def __init__(self, episodes: Iterable[EpisodeStats], info: DatasetInfo) -> None:
+        figures = [*episodes]
+        self.info = info
+        self.episodes = len(figures)
+        self.steps = np.array([one.steps for one in figures], dtype=np.int64)
+        self.returns = np.array([one.total for one in figures], dtype=np.float64)
+        self.seconds = np.array([one.seconds for one in figures], dtype=np.float64)
+        self.metres = np.array([one.metres for one in figures], dtype=np.float64)
+        self.ends = np.array([one.outcome for one in figures], dtype=np.str_)
+        self.action_counts: NDArray[np.int64] = np.sum([one.action_counts for one in figures], axis=0, dtype=np.int64)
+        ends = Counter(one.outcome for one in figures)
+        self.outcomes = {outcome: ends[outcome] for outcome in OUTCOMES if outcome in ends}
+        self.players, self.mu = (dict(Counter(getattr(one, name) for one in figures)) for name in ("player", "mu"))
+        self.replayable = sum(one.keys for one in figures)
+        self._control = [one.control for one in figures if one.control is not None]
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -91,7 +81,7 @@ class Summary:
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
         rows.append(("actions", self._actions(self.info.names)))
         rows.append(("players", _counts(self.players)))
-        if self.shared:
+        if self._control:
             rows.append(("who acted", self._actors()))
         rows.append(("probabilities", _counts(self.mu)))
         if capabilities.keys:
@@ -108,7 +98,7 @@ class Summary:
         return table
 
     def _actors(self) -> str:
-        policy, person, takeovers, branches = np.sum(self.shared, axis=0).tolist()
+        policy, person, takeovers, branches = np.sum(self._control, axis=0).tolist()
         decisions = max(policy + person, 1)
         sentence = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
         return f"{sentence}; takeovers {takeovers:,}, branches {branches}"
@@ -134,7 +124,7 @@ def stats_of(file: EpisodeFile, table: pa.Table | None = None) -> EpisodeStats:
         steps=len(table),
         total=float(table.column("reward").drop_null().to_numpy().sum(dtype=np.float64)),
         seconds=np.nan if first is None or last is None else last - first,
-        metres=facts["metres"],
+        metres=np.nan if facts["metres"] is None else facts["metres"],
         action_counts=np.bincount(actions, minlength=info.actions),
         outcome=facts["outcome"],
         player=facts["player"],
@@ -149,26 +139,6 @@ def _control(table: pa.Table, branch: Branch | None) -> NDArray[np.int64]:
     person = int(np.count_nonzero(actors[first:] == PERSON))
     return np.array(
         [len(actors) - first - person, person, (takeovers(actors) >= first).sum(), branch is not None], dtype=np.int64
-    )
-
-
-def summarise(episodes: Iterable[EpisodeStats], info: DatasetInfo) -> Summary:
-    """Combine the figures of at least one episode; iterates over them once."""
-    figures = list(episodes)
-    outcomes = Counter(one.outcome for one in figures)
-    return Summary(
-        info=info,
-        steps=np.array([one.steps for one in figures], dtype=np.int64),
-        returns=np.array([one.total for one in figures], dtype=np.float64),
-        seconds=np.array([one.seconds for one in figures], dtype=np.float64),
-        metres=np.array([np.nan if one.metres is None else one.metres for one in figures], dtype=np.float64),
-        ends=np.array([one.outcome for one in figures], dtype=np.str_),
-        action_counts=np.sum([one.action_counts for one in figures], axis=0, dtype=np.int64),
-        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
-        players=dict(Counter(one.player for one in figures)),
-        mu=dict(Counter(one.mu for one in figures)),
-        replayable=sum(one.keys for one in figures),
-        shared=tuple(one.control for one in figures if one.control is not None),
     )
 
 

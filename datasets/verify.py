@@ -21,17 +21,14 @@ from .columns import identity
 from .describe import CARD, card_is_true
 from .differences import can_replay, differences_of_branch, differences_of_replay
 from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
-from .from_keys import replay_episodes
+from .from_keys import replay_episode
 from .origin import Origin
 from .parquet import ADVICE, open_episode_file
 from .reader import read_episode
-from .schema import DatasetInfo, Episode
-from .summary import EpisodeStats, stats_of, summarise
+from .schema import DatasetInfo
+from .summary import EpisodeStats, Summary, stats_of
 
-TOGETHER = 32
-"""Files that a thread checks at a time; their games share the engine's lanes."""
-
-_NUMBER = re.compile(r"\.?episode-(\d+)")
+_NUMBER = re.compile(r"episode-(\d+)")
 
 
 class VerifySettings(Settings):
@@ -41,8 +38,6 @@ class VerifySettings(Settings):
     """Folder of the dataset."""
     replay: bool = False
     """Also replay every game from its keys, and compare observations, rewards and ending to the bit."""
-    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Files checked at a time. null: one for each core."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +47,12 @@ class Problem:
     """
 
     file: Path
-    found: str
+    fault: str
     harmless: bool = False
     advice: str = "restore it, or move it out of the dataset"
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.found}"
+        return f"{self.file}: {self.fault}"
 
 
 @dataclass
@@ -81,15 +76,10 @@ def run(settings: VerifySettings) -> None:
     began = time.monotonic()
     with progress_bar("episodes", console) as progress:
         task = progress.add_task("verifying", total=len(episode_files(folder)))
-        checked, found = verify(
-            folder,
-            replay=settings.replay,
-            threads=settings.threads or cores(),
-            progress=lambda: progress.advance(task),
-        )
-    for note in [one for one in found if one.harmless]:
+        checked, problems = verify(folder, replay=settings.replay, progress=lambda: progress.advance(task))
+    for note in [one for one in problems if one.harmless]:
         console.print(f"note: {note}")
-    faults = [one for one in found if not one.harmless]
+    faults = [one for one in problems if not one.harmless]
     if len(faults) == 1:
         raise BadInput(f"{faults[0]}; {faults[0].advice}")
     if faults:
@@ -107,7 +97,7 @@ def run(settings: VerifySettings) -> None:
 
 
 def verify(
-    folder: Path, *, replay: bool, threads: int = 1, progress: Callable[[], object] = lambda: None
+    folder: Path, *, replay: bool, progress: Callable[[], object] = lambda: None
 ) -> tuple[list[Checked], list[Problem]]:
     """Check every episode's file, several at a time, then relations between files. Returns the results in the order of
     the episodes' numbers, and all problems. progress: called after each file.
@@ -116,32 +106,19 @@ def verify(
     """
     info, files = read_info(folder), [*episode_files(folder).values()]
     checked: list[Checked] = []
-    with ThreadPoolExecutor(threads) as pool:
-        groups = [files[first : first + TOGETHER] for first in range(0, len(files), TOGETHER)]
-        for group in pool.map(lambda paths: _check(paths, info, replay), groups):
-            checked += group
-            for _ in group:
-                progress()
+    with ThreadPoolExecutor(cores()) as pool:
+        for one in pool.map(lambda path: _check(path, info, replay), files):
+            checked.append(one)
+            progress()
     problems = [problem for one in checked for problem in one.problems]
     problems += [*_of_copies(checked), *_of_branches(checked, info), *_of_names(folder, checked)]
     stats = [one.stats for one in checked if one.stats is not None]
-    if stats and len(stats) == len(checked) and card_is_true(folder, summarise(stats, info)) is False:
+    if stats and len(stats) == len(checked) and card_is_true(folder, Summary(stats, info)) is False:
         problems.append(Problem(folder / CARD, "its facts are not those of the episodes", harmless=True))
     return checked, problems
 
 
-def _check(paths: Sequence[Path], info: DatasetInfo, replay: bool) -> list[Checked]:
-    """Check some files; their games are replayed together."""
-    found = [_read(path, info) for path in paths]
-    playable = [(one, episode) for one, episode in found if replay and episode and can_replay(episode, info)]
-    games = replay_episodes([episode for _, episode in playable])
-    for (one, episode), game in zip(playable, games, strict=True):
-        one.problems += [Problem(one.path, text) for text in differences_of_replay(episode, game, info)]
-        one.replayed = True
-    return [one for one, _ in found]
-
-
-def _read(path: Path, info: DatasetInfo) -> tuple[Checked, Episode | None]:
+def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
     try:
         with open_episode_file(path, info) as file:
             table = file.table()
@@ -150,11 +127,13 @@ def _read(path: Path, info: DatasetInfo) -> tuple[Checked, Episode | None]:
         problem = Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
         if isinstance(error, NotReadNow):
             problem = replace(problem, advice="it may be whole: make it readable, and verify again")
-        return Checked(path, [problem]), None
+        return Checked(path, [problem])
     origin, branch = replace(episode.origin, page_game=None), episode.branch
     left = None if branch is None else (episode.source, replace(origin, game=branch.game))
-    place = episode.source, origin
-    return Checked(path, stats=stats, digest=identity(episode), place=place, left=left), episode
+    replayed = replay and can_replay(episode, info)
+    differences = differences_of_replay(episode, replay_episode(episode), info) if replayed else ()
+    problems = [Problem(path, text) for text in differences]
+    return Checked(path, problems, stats, identity(episode), replayed, (episode.source, origin), left)
 
 
 def _of_copies(checked: Sequence[Checked]) -> Iterator[Problem]:
@@ -177,17 +156,16 @@ def _of_branches(checked: Sequence[Checked], info: DatasetInfo) -> Iterator[Prob
             yield Problem(one.path, f"the episode that it left, game {game}, is not here", harmless=True)
             continue
         branch = read_episode(one.path, info)
-        found = [differences_of_branch(branch, read_episode(path, info)) for path in others]
-        if None not in found:
-            yield Problem(one.path, f"{found[0]} differs from {others[0].name}, which it left")
+        differences = [differences_of_branch(branch, read_episode(path, info)) for path in others]
+        if None not in differences:
+            yield Problem(one.path, f"{differences[0]} differs from {others[0].name}, which it left")
 
 
 def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
-    """Numbers without an episode, though none was set aside, and no recorder was killed while it wrote it; files that
-    are no part of the dataset."""
+    """Numbers without an episode, though none was set aside; files that are no part of the dataset."""
     names = {name: names_in(folder / name) for name in (ASIDE, EPISODES) if (folder / name).is_dir()}
     others = sorted(name for name in names.get(EPISODES, []) if not EPISODE_NAME.fullmatch(name))
-    numbered = [*names.get(ASIDE, []), *others, *(one.path.name for one in checked)]
+    numbered = [*names.get(ASIDE, []), *(one.path.name for one in checked)]
     known = {int(match[1]) for name in numbered if (match := _NUMBER.match(name))}
     last = max((episode_number(one.path) or 0 for one in checked), default=0)
     if missing := sorted({*range(last)} - known):
@@ -197,7 +175,7 @@ def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
         yield Problem(folder / name, "no part of the dataset", harmless=True)
     for name in others:
         path = folder / EPISODES / name
-        if name.endswith((".partial.parquet", ".claim")):
+        if name.endswith(".partial.parquet"):
             yield Problem(path, "left by a recorder that was killed, unless one is writing now", harmless=True)
         elif name.endswith(".parquet"):
             yield Problem(path, "no episode of this dataset: expected a name that ends in the digest of its bytes")

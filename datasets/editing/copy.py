@@ -1,6 +1,7 @@
 """`qwop-dataset copy`: the episodes of one dataset or several in a new one, without some of them, or in parts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,17 +30,13 @@ class CopySettings(Settings):
     out: Annotated[OutFolder, Field(examples=["data/me-finished"])]
     """Folder of the new dataset, or of its parts."""
     others: Annotated[Several[HomePath], Expected("folders in brackets")] | None = None
-    """Folders of datasets to merge with it, in brackets."""
-    duplicates: Literal["refuse", "skip"] = "refuse"
-    """Episodes that are in several of the datasets: refuse, or skip all but the first."""
+    """Folders of datasets to merge with it, in brackets. Of episodes that are in several, the first stays."""
     drop_episodes: Several[Whole] | None = None
     """Numbers of episodes to leave out, as in the files' names, in brackets."""
     drop_outcomes: Several[Literal["finished", "fell", "stopped", "terminated", "truncated"]] | None = None
     """Outcomes to leave out, in brackets, such as [fell,stopped]."""
     drop_players: Several[str] | None = None
     """Players to leave out, in brackets."""
-    drop_shorter_than: Whole = 0
-    """Decisions: episodes with fewer are left out."""
     parts: Mapping[str, Any] = Field(default_factory=dict)
     """Share of the episodes in each of several parts, such as 'parts={train: 0.8, test: 0.2}': each is a dataset in a
     folder of its name. Empty: one dataset."""
@@ -66,8 +63,7 @@ def run(settings: CopySettings) -> None:
             part = selection[0].select(indices)
             count = write_dataset(folder / name, info, part, len(part), console, datasets)
         if not dealt:
-            games = distinct(selection, skip=settings.duplicates == "skip")
-            count = write_dataset(folder, info, games, sum(map(len, selection)), console, datasets)
+            count = write_dataset(folder, info, distinct(selection), sum(map(len, selection)), console, datasets)
     total = sum(map(len, datasets))
     if not dealt and count < total:
         console.print(f"left out: {total - count} of {total} episodes")
@@ -94,7 +90,7 @@ def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Datas
     episodes, outcomes, players = (
         {*(one or ())} for one in (settings.drop_episodes, settings.drop_outcomes, settings.drop_players)
     )
-    if not (episodes or outcomes or players or settings.drop_shorter_than):
+    if not (episodes or outcomes or players):
         return [*datasets]
     if episodes and len(datasets) > 1:
         raise BadInput("drop_episodes: the numbers of several datasets are not distinct; give one dataset")
@@ -106,8 +102,7 @@ def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Datas
         raise BadInput(f"drop_players: {first.folder} has no player {quoted(absent[0])}")
 
     def stays(path: Path, about: Mapping[str, Any]) -> bool:
-        is_listed = episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players
-        return not is_listed and about["length"] >= settings.drop_shorter_than
+        return not (episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players)
 
     selection = [
         dataset.select([index for index, path in enumerate(dataset.files) if stays(path, abouts[index])])
@@ -118,17 +113,14 @@ def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Datas
     return selection
 
 
-def distinct(datasets: Sequence[Dataset], *, skip: bool) -> Iterator[Episode]:
-    """The episodes of all datasets; of equal ones the first alone if `skip`, else BadInput."""
-    paths: dict[str, Path] = {}
-    for dataset in datasets:
-        for path, episode in zip(dataset.files, dataset, strict=True):
-            own = identity(episode) if len(datasets) > 1 else path.name
-            if own not in paths:
-                paths[own] = path
-                yield episode
-            elif not skip:
-                raise BadInput(f"{path}: the same episode as {paths[own]}; leave it out with: duplicates=skip")
+def distinct(datasets: Sequence[Dataset]) -> Iterator[Episode]:
+    """The episodes of all datasets; of equal ones in several of them the first alone."""
+    seen: set[str] = set()
+    for episode in chain.from_iterable(datasets):
+        own = identity(episode) if len(datasets) > 1 else ""
+        if own not in seen or not own:
+            seen.add(own)
+            yield episode
 
 
 def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]]:

@@ -23,21 +23,18 @@ FALSE = frozenset(
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]
 """Texts of a missing number."""
 
-_DIGITS = "[-+]?(\\d[\\d.,\\s\u00a0\u202f'’]*|[.,]\\d+)([eE][-+]?\\d+)?"
-"""A number with any marks of decimals and thousands."""
+_NUMBER = r"^([-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?))$"
+"""A number with at most one mark, which is that of its decimals."""
 
-_SPACES = "[\\s\u00a0\u202f'’]"
-"""Marks of thousands that are never those of decimals."""
-
-_GROUPED = r"[-+]?[1-9]\d{{0,2}}({}\d{{3}})+"
+_GROUPED = r"[-+]?[1-9]\d{0,2}[.,]\d{3}"
+"""A number whose mark may be that of thousands."""
 
 
 class Cells:
     """Columns, by name. separator: that of a `.csv`. words: columns whose cells are no numbers, though they may look
     like some.
 
-    Decimals may have a point or a comma, and thousands any mark: all numbers of a table decide. BadInput where they can
-    be read in two ways.
+    Decimals have a point or a comma, in all numbers of a table. BadInput where they can be read in two ways.
     """
 
     def __init__(
@@ -50,31 +47,23 @@ class Cells:
     @cached_property
     def _decimal(self) -> str:
         """The mark of decimals."""
-        candidates: set[str] = set()
+        marked: set[str] = set()
         for column in [column for name, column in self._columns.items() if name not in self._words]:
             if pa.types.is_string(column.type):
                 texts = pc.unique(_trimmed(column).combine_chunks()).drop_null()
-                numbers = texts.filter(pc.match_substring_regex(texts, f"^{_DIGITS}$"))
-                candidates |= {*numbers.filter(pc.match_substring_regex(numbers, "[.,]")).to_pylist()}
-        last = {max(".,", key=text.rfind) for text in candidates if "." in text and "," in text}
-        last |= {
-            mark
-            for mark, other in (".,", ",.")
-            if any(text.count(mark) == 1 and other not in text and not _is_grouped(text, mark) for text in candidates)
-        }
-        last |= {",."[".,".index(mark)] for mark in ".," if any(text.count(mark) > 1 for text in candidates)}
-        if len(last) > 1:
-            point, comma = (next((text for text in sorted(candidates) if mark in text), mark) for mark in ".,")
+                texts = texts.filter(pc.match_substring_regex(texts, _NUMBER))
+                marked |= {*texts.filter(pc.match_substring_regex(texts, "[.,]")).to_pylist()}
+        firsts = {mark: min(text for text in marked if mark in text) for mark in ".," if mark in "".join(marked)}
+        if len(firsts) > 1:
             raise BadInput(
-                f"has numbers with a point and with a comma ({quoted(point)}, {quoted(comma)}); write decimals "
-                "in one way"
+                f"has numbers with a point and with a comma ({quoted(firsts['.'])}, {quoted(firsts[','])}); write "
+                "decimals in one way, and thousands without a mark"
             )
-        if last:
-            return last.pop()
-        marks = {mark for text in candidates for mark in ".," if mark in text}
-        if len(marks) > 1 or (marks, self._separator) in (({","}, ","), ({"."}, ";")):
-            raise BadInput(f"{quoted(sorted(candidates)[0])} can be read in two ways; write thousands without a mark")
-        return marks.pop() if marks else "."
+        mark = next(iter(firsts), ".")
+        unusual = (mark, self._separator) in ((",", ","), (".", ";"))
+        if firsts and unusual and all(re.fullmatch(_GROUPED, text) for text in marked):
+            raise BadInput(f"{quoted(firsts[mark])} can be read in two ways; write thousands without a mark")
+        return mark
 
     def holds_texts(self, name: str) -> bool:
         """True for a column of texts, which may be numbers."""
@@ -155,23 +144,14 @@ class Cells:
         texts = _trimmed(column)
         texts = pc.if_else(pc.is_in(texts, pa.array(MISSING, texts.type)), pa.scalar(None, texts.type), texts)
         cells = texts.drop_null()
-        if len(cells) and str(cells[0]).startswith(("[", "(")):
-            return self._equally_long(name, [_listed(str(one)) for one in texts])
         bools = pc.is_in(pc.utf8_lower(cells), pa.array(["true", "false"], cells.type))
         if len(cells) and pc.all(bools).as_py():
             truths = pc.equal(pc.utf8_lower(texts), "true")
             return np.array(truths.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-        point, comma = (".", ",") if self._decimal == "." else (",", ".")
-        mark = rf"(?:{re.escape(comma)}|{_SPACES})"
-        whole, decimals = rf"(\d{{1,3}}({mark}\d{{3}})+|\d+)", re.escape(point)
-        number = rf"[-+]?({whole}({decimals}\d*)?|{decimals}\d+)([eE][-+]?\d+)?|[-+]?(?i:inf(inity)?)"
-        fits = pc.match_substring_regex(cells, f"^({number})$")
-        if len(cells) and not pc.all(fits).as_py():
-            raise BadInput(
-                f"column {quoted(name)} holds {quoted(str(cells.filter(pc.invert(fits))[0]))}, expected numbers"
-            )
-        plain = pc.replace_substring_regex(texts, mark, "")
-        plain = pc.replace_substring(plain, point, ".")
+        strange = cells.filter(pc.invert(pc.match_substring_regex(cells, _NUMBER)))
+        if len(strange):
+            raise BadInput(f"column {quoted(name)} holds {quoted(str(strange[0]))}, expected numbers")
+        plain = pc.replace_substring(pc.replace_substring(texts, self._decimal, "."), "+", "")
         return np.array(plain.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def _of_lists(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
@@ -193,12 +173,6 @@ class Cells:
         whole = np.full((len(there), *numbers.shape[1:]), np.nan)
         whole[there] = numbers
         return whole
-
-    def _equally_long(self, name: str, rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        if len({len(row) for row in rows if len(row)}) > 1:
-            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
-        size = max(map(len, rows), default=0)
-        return np.stack([row if len(row) else np.zeros(size, row.dtype) for row in rows])
 
     def truths(self, name: str, decisions: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """A column of truths, [rows]; BadInput for any other word or number.
@@ -232,10 +206,6 @@ class Cells:
         return true
 
 
-def _is_grouped(text: str, mark: str) -> bool:
-    return re.fullmatch(_GROUPED.format(re.escape(mark)), text) is not None
-
-
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without a dictionary, and texts in one type."""
     if pa.types.is_dictionary(column.type):
@@ -247,12 +217,3 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _trimmed(column: Any) -> Any:
     """Texts without spaces around them, with a hyphen where Swedish spreadsheets have a minus."""
     return pc.replace_substring(pc.utf8_trim_whitespace(column), "\N{MINUS SIGN}", "-")
-
-
-def _listed(text: str) -> NDArray[np.float64]:
-    """The numbers of a list that was written as a text, as pandas does: `[0.1, 0.2]` or `[0.1 0.2]`."""
-    words = text.strip("[]() ").replace(",", " ").split()
-    try:
-        return np.array([float(word) for word in words])
-    except ValueError:
-        raise BadInput(f"holds {quoted(text)}, expected a list of numbers") from None

@@ -20,7 +20,6 @@ ALIASES = {
     "step": ("step", "step_index", "frame_index", "index"),
     "terminated": ("terminated", "terminations", "terminal", "terminals", "done", "dones", "next.done"),
     "truncated": ("truncated", "truncations", "timeout", "timeouts", "done", "dones", "next.done"),
-    "begins": ("episode_starts",),
     "clock": ("timestamp", "time"),
     "following": ("next_observations", "next_obs", "obs_next", "next_observation", "final_observation"),
 }

@@ -52,7 +52,7 @@ def run(settings: ExportSettings) -> None:
             minari.export(dataset, out.resolve().name, folder)
     else:
         _write_file(dataset, out)
-        console.print(f"not held by this format: {d3rlpy.LOST}")
+    console.print(f"not held by this format: {minari.LOST if settings.to == 'minari' else d3rlpy.LOST}")
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
     console.print(clone_next(dataset.folder))
 

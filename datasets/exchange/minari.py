@@ -1,7 +1,7 @@
 """To and from Minari (https://minari.farama.org), by its own reader and writer, in all of its formats.
 
-An episode's behaviour probabilities, times, keys and who acted go into Minari's `infos`, its other fields into its
-metadata.
+An episode's behaviour probabilities and times go into Minari's `infos`; what Minari has no place for stays behind
+(`LOST`).
 """
 
 import json
@@ -13,33 +13,26 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete
-from numpy.typing import NDArray
 
 from ...common.errors import LONGEST_REASON, BadInput, naming, quoted
-from ...common.reading import MEGABYTE, parse_json, read_bytes
+from ...common.reading import MEGABYTE, read_bytes
 from ...envs.actions import Space, action_at, action_count, form_names
 from ...envs.observation import plain_form, without_texts
 from ...envs.registration import NAMESPACE
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..arrays import ArrayForm
-from ..columns import FACTS, episode_fields, fields_of
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
-from .imported import ImportDefaults, Imported, filled_in, imported_episode
+from .imported import ImportDefaults, Imported, filled_in
 
 DATA, METADATA = "data", "metadata.json"
 """Subfolder that Minari opens, and its description."""
 
 INSTALL = "pip install 'qwop[minari]'"
 
-OWN = "qwop"
-"""Name of our own entry in the metadata of a Minari dataset and of its episodes."""
-
-NO_KEY = 255
-"""Padding of decisions with fewer frames than the longest."""
-
-OPTIONAL = ("actors", "policy_probabilities")
+LOST = "keys, who acted, and all facts but the seed"
+"""Content of a dataset that Minari's files do not hold."""
 
 LARGEST = 64 * MEGABYTE
 """Bytes of the metadata, which hold both spaces with the bounds of every number."""
@@ -62,28 +55,18 @@ def export(dataset: Dataset, name: str, folder: Path) -> None:
         env_spec=_env_spec(info.environment),
         jpeg_encoding=False,
     )
-    storage.update_metadata({"dataset_id": name, "minari_version": minari.__version__, OWN: info.to_json()})
+    storage.update_metadata({"dataset_id": name, "minari_version": minari.__version__})
     storage.update_episodes(_buffer(episode, actions) for episode in dataset)
-    storage.update_episode_metadata({OWN: json.dumps(_own_fields(episode))} for episode in dataset)
-
-
-def _own_fields(episode: Episode) -> dict[str, Any]:
-    facts = {name: getattr(episode, name) for name in FACTS}
-    return {**episode_fields(episode), **facts}
 
 
 def _buffer(episode: Episode, actions: Space) -> Any:
     from minari.data_collector import EpisodeBuffer
 
     ends = np.arange(len(episode)) == len(episode) - 1
-    infos = {"behaviour_probabilities": _and_zero(episode.behaviour_probabilities)}
+    mu = episode.behaviour_probabilities
+    infos = {"behaviour_probabilities": np.append(mu, np.zeros_like(mu[:1]), axis=0)}  # a row an observation
     if episode.times is not None:
         infos["time"] = episode.times
-    if episode.keys is not None:
-        infos["keys"] = np.full((len(episode) + 1, max(map(len, episode.keys))), NO_KEY, dtype=np.uint8)
-        for row, keys in zip(infos["keys"], episode.keys, strict=False):
-            row[: len(keys)] = keys
-    infos |= {name: _and_zero(values) for name in OPTIONAL if (values := getattr(episode, name)) is not None}
     return EpisodeBuffer(
         seed=episode.seed,
         observations=episode.observations,
@@ -109,15 +92,13 @@ def read(path: Path, defaults: ImportDefaults) -> Imported:
     _require_spaces(folder / METADATA)
     try:
         dataset = MinariDataset(folder)
-        own = dataset.storage.metadata.get(OWN) if defaults.environment is None else None
         spaces = without_texts(dataset.observation_space), without_texts(dataset.action_space)
     except Exception as error:  # of Minari, Gymnasium, h5py and NumPy
         raise BadInput(f"{path}: Minari cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     with naming(folder / METADATA):
-        info = DatasetInfo.from_json(own) if own is not None else _info(dataset, spaces, defaults.environment)
-    form = ArrayForm(info, *spaces)
-    notes = [] if own is not None else [filled_in(defaults)]
-    return Imported(info, _episodes(dataset, form, defaults, path), len(dataset), notes)
+        info = _info(dataset, spaces, defaults.environment)
+    episodes = _episodes(dataset, ArrayForm(info, *spaces), defaults, path)
+    return Imported(info, episodes, len(dataset), [filled_in(defaults)])
 
 
 def _require_spaces(path: Path) -> None:
@@ -164,24 +145,9 @@ def _episode(
         raise BadInput("it has no decision")
     terminated, truncated = bool(one.terminations[-1]), bool(one.truncations[-1])
     ends = {"terminated": terminated, "truncated": truncated or not terminated}
-    if OWN not in about:
-        seed = about.get("seed")
-        more = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
-        return form.episode(defaults, one.observations, one.actions, one.rewards, source=source, **ends, **more)
-    stored = parse_json(about[OWN])
-    facts = {name: stored.pop(name) for name in FACTS}
-    keys = one.infos.get("keys")
-    fields: dict[str, Any] = {
-        "source": source,
-        **ends,
-        **facts,
-        **fields_of(stored),
-        "times": one.infos.get("time"),
-        "behaviour_probabilities": one.infos["behaviour_probabilities"][:-1],
-        "keys": None if keys is None else tuple(row[row != NO_KEY] for row in keys[:-1]),
-        **{name: one.infos[name][:-1] for name in OPTIONAL if name in one.infos},
-    }
-    return imported_episode(form.info, defaults, one.observations, form.indices(one.actions), one.rewards, **fields)
+    seed = about.get("seed")
+    more = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
+    return form.episode(defaults, one.observations, one.actions, one.rewards, source=source, **ends, **more)
 
 
 def _minari() -> Any:
@@ -218,8 +184,3 @@ def _env_spec(environment: EnvironmentSpec) -> Any:
     except (TypeError, ValueError):  # registered with a class instead of its name, or with settings that are no data
         return None
     return spec
-
-
-def _and_zero(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows, and one of zeros for the observation that ended the episode."""
-    return np.append(rows, np.zeros_like(rows[:1]), axis=0)

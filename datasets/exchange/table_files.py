@@ -8,7 +8,6 @@ import gzip
 import io
 import lzma
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,14 +32,8 @@ PACKED, SMALL = 100, 256 * MEGABYTE
 
 EXPECTED = "expected a table of decisions (.csv, .tsv, .parquet or .npz, also .csv.gz)"
 
-PACKERS: dict[str, Callable[[io.BytesIO], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zip": lambda file: _only_member(file),
-    ".zst": lambda file: pa.CompressedInputStream(file, "zstd"),
-}
-"""Kinds of packing that pandas knows."""
+PACKERS: dict[str, Callable[[io.BytesIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+"""Kinds of packing."""
 
 TEXTS, PARQUETS, ARRAYS = (".csv", ".tsv", ".txt"), (".parquet", ".pq"), (".npz",)
 
@@ -225,13 +218,6 @@ def _without_empty_rows(table: pa.Table) -> pa.Table:
             there = np.flatnonzero(~column.is_null().to_numpy())
             last = max(last, int(there[-1]) + 1)
     return table.slice(0, last)
-
-
-def _only_member(file: io.BytesIO) -> Any:
-    archive = zipfile.ZipFile(file)
-    if len(archive.namelist()) != 1:
-        raise BadInput(f"holds {len(archive.namelist())} files, expected one")
-    return archive.open(archive.namelist()[0])
 
 
 def _most_unpacked(size: int) -> int:

@@ -24,7 +24,7 @@ from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode
 from .cells import Cells
-from .column_names import ALIASES, DONE, by_part, names_of, pictures_of
+from .column_names import DONE, by_part, names_of, pictures_of
 from .imported import ImportDefaults, Imported, filled_in
 from .table_files import UNNAMED, TableFiles, files_of, lerobot_info, read_files
 
@@ -124,10 +124,8 @@ class _Steps:
                 raise BadInput(f"{name} have {len(rows):,} rows, expected {self.rows:,} as actions have")
         parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
         self._require_distinct(parts, episodes)
-        name = (self.names["terminated"] or self.names["begins"] or [""])[0]
-        if name in (*DONE, *ALIASES["begins"]) and not self.names["truncated"]:
-            parts = self._with_limit(parts, name)
-        return parts
+        name = (self.names["terminated"] or [""])[0]
+        return self._with_limit(parts, name) if name in DONE and not self.names["truncated"] else parts
 
     def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:
         decisions = rows[self._decisions[rows]]
@@ -161,23 +159,14 @@ class _Steps:
         if not self.names["action"]:
             strange = next(one for one in texts[columns[0]] if one and one not in action_numbers)
             raise BadInput(f"column {columns[0]} holds {quoted(strange)}, expected names of actions")
-        try:
-            numbers = cells.stacked(by_part(self.names["action"], self.form.actions))
-        except BadInput:
-            if not (action_numbers and self.names["action"][0] in texts):
-                raise
-            own = texts[self.names["action"][0]]
-            words = [
-                one for one in own.tolist() if one and one not in action_numbers and one[0] not in "+-.,0123456789"
-            ]
-            strange = next(iter(words), None)
-            if strange is None:
-                raise
+        action = self.names["action"][0]
+        words = {one for one in texts.get(action, ()) if one and one[0] not in "+-.,0123456789"} - {*action_numbers}
+        if action_numbers and words:
             raise BadInput(
-                f"column {quoted(self.names['action'][0])} holds {quoted(strange)}, expected only numbers, or only "
-                f"names of actions ({quoted(', '.join(action_numbers), LONGEST_REASON)})"
-            ) from None
-        return ~cells.missing(self.names["action"][0]), numbers
+                f"column {quoted(action)} holds {quoted(min(words))}, expected only numbers, or only names of actions "
+                f"({quoted(', '.join(action_numbers), LONGEST_REASON)})"
+            )
+        return ~cells.missing(action), cells.stacked(by_part(self.names["action"], self.form.actions))
 
     def _flags(self, name: str) -> NDArray[np.bool_]:
         columns = self.names[name]
@@ -190,9 +179,6 @@ class _Steps:
         rows = np.arange(self.rows)
         steps = self._step_numbers()
         last = self._end & np.append(self._decisions[1:], True)  # no row of a last observation follows
-        if self.names["begins"]:
-            begins = self._cells.truths(self.names["begins"][0], self._decisions)
-            return np.split(rows, np.flatnonzero(begins[1:]) + 1)
         if not self.names["episode"]:
             parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
         else:
@@ -234,11 +220,6 @@ class _Steps:
                     f"{self._at(part[0])}: each {name} is there twice within episode {self._mark(part)}; two games, or "
                     "each row twice"
                 )
-            usual = np.median(change) if len(change) else 0.0
-            if usual > 0 and (abs(change - usual) < usual / 10).mean() > 0.5 and (change > 1.9 * usual).any():
-                row = part[change.argmax() + 1]
-                self.notes.append(f"{self._at(row)}: {name} jumps; are rows missing?")
-                return
 
     def _step_numbers(self) -> NDArray[np.float64] | None:
         name = self.names["step"]
@@ -292,20 +273,12 @@ class _Steps:
             odd = change[change != stride]
             if not len(odd):
                 continue
-            worst = odd.min() if odd.min() <= 0 else odd[0]  # sorted the wrong way, before what that leaves out
-            wrong = np.flatnonzero(change == worst)
-            row, before, now = part[wrong[0] + 1], steps[part[wrong[0]]], steps[part[wrong[0] + 1]]
-            where = f"{self._at(row)}: {name}"
-            if now == before:
-                raise BadInput(f"{where} is {now:g} twice within episode {self._mark(part)}; two games, or a row twice")
-            if now < before:
-                raise BadInput(
-                    f"{where} goes back from {before:g} to {now:g} within an episode; sort the rows by episode and "
-                    "step, or name the column of the episodes with columns.episode=…"
-                )
+            wrong = np.flatnonzero(change == odd.min())[0]
+            row, before, now = part[wrong + 1], steps[part[wrong]], steps[part[wrong + 1]]
             raise BadInput(
-                f"{where} goes from {before:g} to {now:g} within episode {self._mark(part)}: rows are missing; restore "
-                "them, or give what follows an episode of its own"
+                f"{self._at(row)}: {name} goes from {before:g} to {now:g} within episode {self._mark(part)}: rows are "
+                "missing, there twice or of two games; sort them by episode and step, restore them, or name the column "
+                "of the episodes with columns.episode=…"
             )
 
     def _require_distinct(self, parts: Sequence[Arrays], episodes: Sequence[NDArray[np.int64]]) -> None:
@@ -327,12 +300,11 @@ class _Steps:
         most = self.form.info.environment.open().longest_episode
         limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
         self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
-        results = []
-        for one in parts:
-            ended = one["terminated"] or bool(self.names["begins"])
-            late = ended and most is not None and len(one["actions"]) >= most
-            results.append({**one, "terminated": ended and not late, "truncated": one["truncated"] or late})
-        return results
+        late = [one["terminated"] and most is not None and len(one["actions"]) >= most for one in parts]
+        return [
+            {**one, "terminated": False, "truncated": True} if is_late else one
+            for one, is_late in zip(parts, late, strict=True)
+        ]
 
     def _mark(self, rows: NDArray[np.int64]) -> str:
         if not self.names["episode"]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.compute as pc
 
 from ...common.errors import BadInput
@@ -104,6 +105,6 @@ def _read_entry(collection: str, path: Path, info: DatasetInfo) -> dict[str, Any
             if not stats.keys:
                 return None
             keys = pc.list_flatten(table.column("keys")).to_numpy()
-            score = math.floor(10 * (stats.metres or 0.0) + 0.5) / 10  # as the game rounds it
+            score = math.floor(10 * float(np.nan_to_num(stats.metres)) + 0.5) / 10  # as the game rounds it
             entry |= {"metres": score, "seconds": float(seconds_from_first_key(keys)[-1])}
         return entry

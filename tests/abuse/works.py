@@ -132,7 +132,7 @@ WORK = {
             resumes="history.jsonl",
         ),
         Work("describing", ("describe",), place="dataset", games="", copies="demonstrations"),
-        Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]", "duplicates=skip"), games="",
+        Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]"), games="",
              over="dataset.json"),
         Work("splitting", ("copy", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
         Work("dropping", ("copy", "dataset=demonstrations", "drop_episodes=[1,3]"), over="dataset.json", games=""),

@@ -97,7 +97,7 @@ def complaint(original: Path, folder: Path, alter: Callable[[Path, Generator], N
     shutil.copytree(original, folder)
     alter(folder, random)
     try:
-        for read in (lambda: list(open_dataset(folder)), lambda: run(VerifySettings(dataset=str(folder), threads=1))):
+        for read in (lambda: list(open_dataset(folder)), lambda: run(VerifySettings(dataset=str(folder)))):
             try:
                 read()
             except BadInput as error:

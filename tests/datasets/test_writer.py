@@ -1,13 +1,11 @@
-"""Writing: numbers, claims, several writers, and what a killed one or a full disk leaves."""
+"""Writing: numbers, several writers, and what a killed one or a full disk leaves."""
 
 import json
 import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -88,70 +86,7 @@ def test_a_file_of_another_writer_is_not_overwritten(
     assert theirs.read_bytes() == content
 
 
-def test_the_games_of_another_writer_are_not_recorded_again(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
-    for number in range(3):
-        fast.write(make_episode(seed=number))
-    slow.write(make_episode(seed=9))
-    fast.write(make_episode(seed=3))
-    for number in (3, 0):  # the other's newest, and one that was passed before
-        with pytest.raises(BadInput, match="another process is recording the same games; wait for it"):
-            slow.write(make_episode(seed=number))
-    fast.write(make_episode(seed=0))  # its own: the same game twice is its business
-    assert [one.seed for one in open_dataset(tmp_path)] == [0, 1, 2, 9, 3, 0]
-
-
-def claim(folder: Path, number: int, host: str, process: int, age: float = 0.0) -> Path:
-    path = folder / "episodes" / f".episode-{number:06d}.claim"
-    path.write_text(json.dumps([host, process, "another"]))
-    os.utime(path, (time.time() - age,) * 2)
-    return path
-
-
-def ended_process() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-@pytest.mark.parametrize(
-    ("host", "process", "age", "kept"),
-    [
-        (socket.gethostname(), "ended", 0, False),
-        (socket.gethostname(), "own", 0, True),
-        (socket.gethostname(), "own", 7200, False),
-        ("another machine", "ended", 0, True),
-        ("another machine", "own", 7200, False),
-    ],
-)
-def test_the_number_that_a_killed_writer_claimed_is_taken_and_a_live_ones_is_not(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, host: str, process: str, age: float, kept: bool
-) -> None:
-    writer = DatasetWriter(tmp_path, info)
-    writer.write(make_episode(seed=0))
-    path = claim(tmp_path, 1, host, os.getpid() if process == "own" else ended_process(), age)
-    writer.write(make_episode(seed=1))
-    assert numbers(tmp_path) == [0, 2 if kept else 1]
-    assert path.exists() == kept
-
-
-def test_a_claim_below_the_highest_number_is_no_lost_game(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    first = DatasetWriter(tmp_path, info)
-    paths = [first.write(make_episode(seed=seed)) for seed in range(3)]
-    paths[1].unlink()
-    claim(tmp_path, 1, socket.gethostname(), ended_process())
-    later = DatasetWriter(tmp_path, info)
-    for seed in (7, 8):
-        later.write(make_episode(seed=seed))
-    assert [one.seed for one in open_dataset(tmp_path)] == [0, 7, 2, 8]
-    assert not [*(tmp_path / "episodes").glob(".*")]
-
-
-def test_a_disk_that_fails_leaves_no_file_and_no_claim(
+def test_a_disk_that_fails_leaves_no_file(
     tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = DatasetWriter(tmp_path, info)

@@ -25,7 +25,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 def verified(folder: Path) -> list[Episode]:
-    run_verify(verify.read([f"dataset={folder}", "replay=true", "threads=1"]))
+    run_verify(verify.read([f"dataset={folder}", "replay=true"]))
     return list(open_dataset(folder))
 
 

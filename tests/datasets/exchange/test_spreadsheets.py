@@ -38,7 +38,7 @@ def test_names_of_columns_are_kept(tmp_path: Path, table: pd.DataFrame) -> None:
 
 def test_rows_whose_index_has_gaps_were_left_out(tmp_path: Path, table: pd.DataFrame) -> None:
     table.drop(columns="step").drop(index=2).to_csv(tmp_path / "a.csv")
-    with pytest.raises(BadInput, match="row 2: the index goes from 1 to 3 within episode 0: rows are missing"):
+    with pytest.raises(BadInput, match=r"row 2: .*goes from 1 to 3 within episode 0: rows are missing"):
         brought(tmp_path / "a.csv")
 
 

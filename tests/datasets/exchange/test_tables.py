@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import qwop
 from gymnasium import spaces
@@ -138,14 +137,7 @@ FORMS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], Any]]] = {
     ),
     "R in Europe": (".csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
     "pandas with its index": (".csv", lambda table, path: table.to_csv(path)),
-    "zstd": (".csv.zst", lambda table, path: path.write_bytes(zstd(table.to_csv(index=False).encode()))),
     "polars": (".csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
-    "lists in cells": (
-        ".csv",
-        lambda table, path: table.drop(columns=["x0", "x1", "x2", "x3"]).assign(
-            observation=table[["x0", "x1", "x2", "x3"]].to_numpy(np.float64).tolist()
-        ).to_csv(path, index=False),
-    ),
     "categories and nullable types": (
         ".parquet",
         lambda table, path: table.astype({"episode": "category", "action": "Int8", "terminated": "boolean"}).to_parquet(
@@ -155,14 +147,6 @@ FORMS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], Any]]] = {
     "polars' Parquet": (".parquet", lambda table, path: pl.from_pandas(table).write_parquet(path)),
 }  # fmt: skip
 """A table as programs and spreadsheets write it."""
-
-
-def zstd(content: bytes) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as file:
-        file.write(content)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -357,7 +341,7 @@ def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any
         ),
         (
             lambda table: table.assign(step=[0, 1, 2, 3, 0, *range(6)]).drop(columns=["episode", "terminated"]),
-            "row 4: step goes back from 3 to 0 within an episode; sort the rows by .*, or name the column",
+            "row 4: step goes from 3 to 0 within episode from row 0: rows are missing, there twice .* columns.episode=",
         ),
     ],
     ids=range(7),
@@ -384,13 +368,9 @@ def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
             lambda text: text.replace(b",", b";").replace(b"2.0", b"2,0"),
             "has numbers with a point and with a comma",
         ),
-        (
-            lambda text: text.replace(b",", b";").replace(b"2.0", b"1.002,0"),
-            "has numbers with a point and with a comma",
-        ),
         (lambda text: text.replace(b"2.0", b"two"), "column reward holds two, expected numbers$"),
     ],
-    ids=range(6),
+    ids=range(5),
 )
 def test_a_csv_that_is_not_clear_is_refused(
     tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
@@ -513,23 +493,6 @@ def test_a_table_without_actions_says_how_to_name_them(tmp_path: Path) -> None:
     pd.DataFrame({"x": [1, 2], "key": [0, 1]}).to_csv(tmp_path / "mine.csv")
     with pytest.raises(BadInput, match=r"has no column action.*columns\.action="):
         brought(tmp_path / "mine.csv")
-
-
-def test_an_old_expert_file_keeps_the_last_decision_and_the_ending(tmp_path: Path) -> None:
-    lengths = (3, 500)  # CartPole-v1 is cut off at 500 decisions
-    starts = np.concatenate([np.arange(n) == 0 for n in lengths])
-    np.savez(
-        tmp_path / "expert.npz",
-        obs=np.zeros((503, 4)),
-        actions=np.arange(503)[:, None] % 2,
-        rewards=np.ones(503),
-        episode_starts=starts,
-        episode_returns=np.array(lengths, float),
-    )
-    found = brought(tmp_path / "expert.npz")
-    assert [len(episode) for episode in found] == [3, 500]
-    assert [episode.terminated for episode in found] == [True, False]
-    assert found[0].actions.tolist() == [0, 1, 0]
 
 
 def lerobot_of(played: Sequence[dict[str, Any]], folder: Path, *, files: str, one: bool) -> Path:
