@@ -110,14 +110,15 @@ class Dataset(Sequence[Episode]):
         for path in self.files:
             with open_episode_file(path, self.info) as file:
                 tables.append(file.table(STEPS).to_pandas())
-        table = pd.concat(tables, ignore_index=True).dropna(axis=1, how="all")
-        rows, spec = table.pop("observation"), self.info.observation
+        table: pd.DataFrame = pd.concat(tables, ignore_index=True).dropna(axis=1, how="all")
+        spec = self.info.observation
+        rows: list[NDArray[Any]] = [*table.pop("observation")]
         if names := self.info.names:
             table["action_name"] = np.array(names)[table["action"]]
         if spec.dtype == "uint8":
             rows = [np.frombuffer(row, np.uint8) for row in rows]
         if len(spec.shape) > 1:
-            return table.assign(observation=[row.reshape(spec.shape) for row in rows])
+            return table.join(pd.Series([row.reshape(spec.shape) for row in rows], name="observation", dtype=object))
         columns = self.info.with_names.observation_names or [f"observation.{i}" for i in range(spec.size)]
         return table.join(pd.DataFrame(np.stack(rows), columns=columns))
 

@@ -130,7 +130,10 @@ class Cells:
         if pa.types.is_temporal(kind):
             raise BadInput(f"column {quoted(name)} holds times ({kind}), expected numbers")
         if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
-            return self._equally_long(name, [np.frombuffer(one or b"", np.uint8) for one in column.to_pylist()])
+            rows = [np.frombuffer(one or b"", np.uint8) for one in column.to_pylist()]
+            if len({*map(len, rows)}) > 1:
+                raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+            return np.stack(rows)
         try:
             if pa.types.is_nested(kind):
                 return self._of_lists(name, column)

@@ -64,7 +64,9 @@ def _buffer(episode: Episode, actions: Space) -> Any:
 
     ends = np.arange(len(episode)) == len(episode) - 1
     mu = episode.behaviour_probabilities
-    infos = {"behaviour_probabilities": np.append(mu, np.zeros_like(mu[:1]), axis=0)}  # a row an observation
+    infos: dict[str, Any] = {
+        "behaviour_probabilities": np.append(mu, np.zeros_like(mu[:1]), axis=0)
+    }  # a row an observation
     if episode.times is not None:
         infos["time"] = episode.times
     return EpisodeBuffer(
