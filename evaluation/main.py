@@ -20,12 +20,11 @@ from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
-from .agreement import Agreement, agreement_json, compare, described
 from .card import require_free, write_card
 from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
-from .keys_game import in_original, in_simulator, most_alike
+from .keys_game import Agreement, agreement_in_words, compare, in_original, in_simulator, most_alike
 from .report import evaluation_page, keys_page
 from .settings import DRAWN
 from .starts import LONGEST_ROLLING
@@ -79,14 +78,17 @@ def _run_policy(settings: EvaluateSettings) -> None:
             late = evaluate(policy, rolling, delayed, lambda count: bar.update(task, completed=count), splits=True)
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
-    more = {"simulator": agreement_json(agreements)} if in_original else {}
+    more: dict[str, Any] = {}
+    if in_original:
+        same = sum(game.agrees for game in agreements)
+        more["simulator"] = {"agreeing": same, "games": [game.to_json() for game in agreements]}
     if late is not None:
         more["late"] = {"share": settings.late, **late.to_json()}
     document = {"policy": settings.policy, "world": settings.world, **evaluation.to_json(), **more}
     write_report(out / FIGURES, document)
     console.print(table(evaluation, settings.policy))
     if in_original:
-        console.print(described(agreements))
+        console.print(agreement_in_words(agreements))
     if late is not None:
         figures = late.summary()
         console.print(

@@ -6,17 +6,15 @@ from pathlib import Path
 
 from ..common.errors import BadInput, naming
 from ..datasets.behaviour_probabilities import RECORDED
-from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.actions import action_names
 from ..envs.spec import EnvironmentSpec, interface_of
-from ..policies.champion import policy_path
-from ..policies.files import load_policy, policy_digest
+from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .settings import PolicySettings
-from .source import Identity, Source, next_game
+from .source import Identity, Source, identity_of, next_game
 
 
 def open_policy(
@@ -46,7 +44,8 @@ def open_policy(
         env.close()
     environment = policy.environment if played_in is None else played_in(policy.environment)
     other = None if policy.environment == own else str(policy.environment)
-    games = _recorded(settings, other if environment == policy.environment else environment.id)
+    other = other if environment == policy.environment else environment.id
+    games = identity_of(settings, settings.policy, other, settings.max_idle_frames)
     first = next_game(folder, games)
     notes = [f"{settings.policy}: playing {environment}", *environment.limit_note]
     if first:
@@ -59,13 +58,6 @@ def open_policy(
         total=settings.episodes,
         notes=notes,
     )
-
-
-def _recorded(settings: PolicySettings, played_in: str | None) -> Identity:
-    """Origin of the games of one policy file, seed and mode, without the game's number."""
-    path = policy_path(settings.policy)
-    origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
-    return Identity(path.name, origin, settings.max_idle_frames)
 
 
 def _episodes(

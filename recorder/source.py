@@ -11,7 +11,7 @@ from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from .game_writer import GameWriter
-from .settings import RunnerSettings
+from .settings import PolicyPlaySettings, RunnerSettings
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,18 @@ class Identity:
         those of any."""
         same = (self.source, replace(self.origin, game=None, page_game=None)) == (games.source, games.origin)
         return same and games.max_idle_frames in (None, self.max_idle_frames)
+
+
+def identity_of(
+    settings: PolicyPlaySettings, policy: str, played_in: str | None = None, max_idle_frames: int | None = None
+) -> Identity:
+    """Identity of the games of one policy file, seed and mode, without the game's number."""
+    from ..policies.champion import policy_path  # only here: a person's recording starts sooner without PyTorch
+    from ..policies.files import policy_digest
+
+    path = policy_path(policy)
+    origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
+    return Identity(path.name, origin, max_idle_frames)
 
 
 def recorded_games(folder: Path) -> dict[Path, Identity]:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
 from ...datasets.folder import require_same
-from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, PageSettings
-from ..source import Identity, Source
+from ..source import Identity, Source, identity_of
 from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
 from .library import Library
@@ -165,9 +164,6 @@ def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tup
 
     BadInput if the policy cannot be played, or `folder` holds another dataset.
     """
-    from ...policies.champion import policy_path
-    from ...policies.files import policy_digest
-
     assert settings.policy is not None
     own, name = policy.environment, settings.policy
     names = None
@@ -181,9 +177,7 @@ def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tup
             env.close()
     info = DatasetInfo(own, policy.observation, policy.actions, names)
     require_same(folder, info)
-    path = policy_path(name)
-    origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
-    return info, Identity(path.name, origin, None)
+    return info, identity_of(settings, name)
 
 
 def decisions_a_second(env: Env) -> float:

@@ -72,10 +72,9 @@ class RecorderServer(LocalServer):
         more: Mapping[str, bytes] | None = None, environment: bool = False,
     ) -> None:  # fmt: skip
         self._library, self._open_session, self._settings, self._report = library, open_session, settings, report
-        self._files = {file.name: file.read_bytes() for file in STATIC.iterdir()} | dict(more or {})
+        self._files = {**files(), **{file.name: file.read_bytes() for file in STATIC.iterdir()}, **(more or {})}
         self._environment = environment
         self._playing = threading.BoundedSemaphore()
-        self._making = threading.Lock()
         self._games: GameWriter | None = None
         usual = 0 if environment else USUAL_PORT
         super().__init__(self._file, port, usual, session=self._connected, private=True, setting="source.port")
@@ -113,16 +112,12 @@ class RecorderServer(LocalServer):
                 return Answer.file(path, encode(games=self._library.entries()).encode())
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
-        return Answer.file(path, self._files[path] if path in self._files else self._site().get(path))
-
-    def _site(self) -> dict[str, bytes]:
-        with self._making:  # a page asks for ten files at once, and the first call takes a second
-            return files()
+        return Answer.file(path, self._files.get(path))
 
     def _page(self) -> bytes:
         """The page of `qwop-play`, with its recorder's settings."""
         settings = json.dumps({"folder": str(self._library.folder), **self._settings()})
-        head, page = f'<meta name="recorder" content="{html.escape(settings)}">', self._site()["index.html"]
+        head, page = f'<meta name="recorder" content="{html.escape(settings)}">', self._files["index.html"]
         if self._environment:
             head += '<link rel="stylesheet" href="coach.css"><link rel="stylesheet" href="environment.css">'
             page = page.replace(b'src="main.js"', b'src="environment.js"')

@@ -10,8 +10,7 @@ from qwop.envs.engine.interface import TRIGONOMETRIES
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.observations import observe_as
 from qwop.envs.qwop.task import outcome_of
-from qwop.evaluation.agreement import compare, described
-from qwop.evaluation.keys_game import in_simulator, most_alike
+from qwop.evaluation.keys_game import agreement_in_words, compare, in_simulator, most_alike
 from qwop.policies.champion import keys_path
 from qwop.policies.rollout import Game
 
@@ -48,15 +47,17 @@ def played(keys: NDArray[np.uint8], trigonometry: str, kind: str = "features", l
 @pytest.mark.parametrize("name", TRIGONOMETRIES)
 def test_a_game_agrees_by_the_library_of_its_browser(keys: NDArray[np.uint8], name: str) -> None:
     game = played(keys, name)
-    found = compare(game, {})
-    assert found.agrees
-    assert (found.trigonometry, found.index, found.frames) == (name, 3, len(np.concatenate(game.keys or ())))
+    same = compare(game, {})
+    assert same.agrees
+    figures = same.to_json()
+    assert (figures["index"], figures["trigonometry"], figures["largest_difference"]) == (3, name, 0.0)
+    assert figures["frames"] == figures["simulator_frames"] == len(np.concatenate(game.keys or ()))
     higher = game.observations.copy()
     higher[0, 5] += 1
     for key, value in (("outcome", "stopped"), ("info", {"score": 1.0}), ("observations", higher)):
         other = compare(replace(game, **{key: value}), {})  # type: ignore[arg-type]
         assert not other.agrees
-        assert other.trigonometry == "current"
+        assert other.simulator.trigonometry == "current"
 
 
 def test_observations_are_compared_of_their_kind_and_as_late_as_they_are(keys: NDArray[np.uint8]) -> None:
@@ -68,10 +69,10 @@ def test_observations_are_compared_of_their_kind_and_as_late_as_they_are(keys: N
 
 def test_the_libraries_play_different_games_and_it_is_said_which_agree(keys: NDArray[np.uint8]) -> None:
     games = [compare(played(keys, name), {}) for name in TRIGONOMETRIES]
-    assert games[0].frames != games[1].frames
-    assert described(games[:1]) == "same in the simulator, by their keys: 1 of 1"
+    assert games[0].simulator.frames != games[1].simulator.frames
+    assert agreement_in_words(games[:1]) == "same in the simulator, by their keys: 1 of 1"
     expected = "same in the simulator, by their keys: 2 of 3, 1 by fdlibm's sine and cosine"
-    assert described([*games, replace(games[1], frames=7)]) == expected
+    assert agreement_in_words([*games, replace(games[1], largest_difference=1.0)]) == expected
 
 
 def test_keys_are_compared_by_the_library_with_which_they_are_the_same(keys: NDArray[np.uint8]) -> None:
