@@ -18,7 +18,7 @@ VERBS = {
     "describe": ("qwop.datasets.describe", "write the card, and a lost dataset.json"),
     "copy": ("qwop.datasets.editing.copy", "merge datasets, leave episodes out, split by episode"),
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
-    "reestimate": ("qwop.pretrain.reestimate_command", "a person's behaviour probabilities, by clones"),
+    "reestimate": ("qwop.pretrain.settings", "a person's behaviour probabilities, by clones"),
     "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
     "report": ("qwop.datasets.report", "a page of pictures: keys, distances, endings, and a player of games"),
     "import": ("qwop.datasets.exchange.import_command", "from tables (CSV, Parquet, npz, LeRobot) or Minari"),

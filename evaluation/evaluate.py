@@ -13,10 +13,45 @@ from ..policies.rollout import Game, play
 from .figures import figures_of
 from .results import GameResult, rank_of, result_of
 from .settings import DRAWN, EvaluationSettings
-from .starts import Start, starts_up_to
 
 if TYPE_CHECKING:
     import pandas
+
+LONGEST_ROLLING = 30
+"""Frames: the idle frames of the published evaluations."""
+
+SETTLED = 60
+"""Number of frames after which the runner has practically stopped moving."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A kind of start that is reported separately: `least` to `most` idle frames, all equally likely.
+
+    For about a second the runner still drops into place from the game's initial pose; after that it has settled, which
+    is a different start. Published results are of the first kind.
+    """
+
+    name: str
+    least: int
+    most: int
+
+    def __contains__(self, idle_frames: int | None) -> bool:
+        return idle_frames is not None and self.least <= idle_frames <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.name}\n{self.least}–{self.most} idle frames"
+
+
+def starts_up_to(max_idle_frames: int) -> tuple[Start, ...]:
+    """Return the kinds of starts for games with up to this many idle frames. Up to 30 frames there is only `rolling`;
+    beyond, `any` covers all games, and `settled` those that begin late.
+    """
+    rolling = Start("rolling", 0, min(LONGEST_ROLLING, max_idle_frames))
+    if max_idle_frames <= LONGEST_ROLLING:
+        return (rolling,)
+    settled = (Start("settled", SETTLED, max_idle_frames),) if max_idle_frames > SETTLED else ()
+    return (rolling, Start("any", 0, max_idle_frames), *settled)
 
 
 @dataclass(frozen=True)

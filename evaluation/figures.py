@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .results import GameResult
-from .splits import MARKS
+from .results import MARKS, GameResult
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000

@@ -22,12 +22,11 @@ from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .card import require_free, write_card
 from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
-from .evaluate import Evaluation, evaluate, games_of
+from .evaluate import LONGEST_ROLLING, Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import Agreement, agreement_in_words, compare, in_original, in_simulator, most_alike
 from .report import evaluation_page, keys_page
 from .settings import DRAWN
-from .starts import LONGEST_ROLLING
 from .tables import figure, table
 
 FIGURES, KEYS, FILM = WRITES = ("evaluation.json", "best_keys.txt", "best.mp4")

@@ -12,8 +12,7 @@ from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay
 from ..envs.pictures.player import Clip, player
 from .evaluate import Evaluation
 from .keys_game import KeysGame
-from .results import GameResult
-from .splits import MARKS
+from .results import MARKS, GameResult
 from .tables import INTERVAL, figure_rows, headline, how
 
 EXACT = "Every number of idle frames was played once, so the figures are exact. "

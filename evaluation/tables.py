@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from .evaluate import Evaluation
-from .splits import MARKS
+from .results import MARKS
 
 INTERVAL = "(95 %: "
 """Beginning of an interval."""

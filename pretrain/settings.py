@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.settings import Count, HomePath, NotNegative, OutFolder, Positive, Settings, Several, Whole, Width
 from ..common.shared_settings import Device, IdleFrames, Seed, TrackerName
@@ -117,3 +118,12 @@ class ReestimateSettings(Settings):
     device: Device = "auto"
     cloning: CloningSettings = CloningSettings()
     """Training of the clones, one for each fold."""
+
+
+command = Command(
+    "dataset reestimate",
+    ReestimateSettings,
+    "qwop.pretrain.reestimate:run",
+    about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",
+    examples=[("qwop-dataset reestimate data/kurodo out=data/kurodo-cloned", "")],
+)

@@ -22,8 +22,7 @@ from qwop.evaluation.evaluate import (
 )
 from qwop.evaluation.figures import bootstrap_interval, wilson_interval
 from qwop.evaluation.film import film
-from qwop.evaluation.results import GameResult, rank_of, result_of
-from qwop.evaluation.splits import MARKS, Splits
+from qwop.evaluation.results import MARKS, GameResult, Splits, rank_of, result_of
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.evaluation.splits import MARKS, splits_along, splits_of
+from qwop.evaluation.results import MARKS, splits_along, splits_of
 from qwop.policies.champion import keys_path
 
 

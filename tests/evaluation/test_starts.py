@@ -1,7 +1,7 @@
 """Kinds of start."""
 
 import pytest
-from qwop.evaluation.starts import starts_up_to
+from qwop.evaluation.evaluate import starts_up_to
 
 
 @pytest.mark.parametrize(

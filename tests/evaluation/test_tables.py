@@ -3,9 +3,8 @@
 import numpy as np
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import Evaluation
-from qwop.evaluation.results import GameResult
+from qwop.evaluation.results import GameResult, Splits
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.evaluation.splits import Splits
 from qwop.evaluation.tables import figure_rows
 from qwop.policies.rollout import Game
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.packed_game import PackedGame
-from qwop.evaluation.splits import splits_of
+from qwop.evaluation.results import splits_of
 from qwop.policies.champion import keys_path
 
 InNode = Callable[..., Any]

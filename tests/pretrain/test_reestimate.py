@@ -11,7 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate import ActionProbabilities, cross_fitted, run
-from qwop.pretrain.reestimate_command import command as main
+from qwop.pretrain.settings import command as main
 
 from .players import shown
 
