@@ -11,34 +11,27 @@ from gymnasium import spaces
 from qwop import BadInput, Collector, Episode, open_dataset
 from qwop.envs.names import ACTION_KEYS
 
+from .page.scripted import Scripted, registered
+
 TWO = (0.25, 0.75)
 
 
-class Reused(gymnasium.Env[Any, Any]):
-    """Three decisions; the observation is one array whose numbers change."""
+SEEN = np.zeros(2, np.float32)
 
-    observation_space = spaces.Box(-9, 9, (2,), np.float32)
-    action_space = spaces.Discrete(2, start=3)
 
-    def __init__(self, step: float = 1.0) -> None:
-        self.size, self.seen = step, np.zeros(2, np.float32)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.seen[:] = 0
-        return self.seen, {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.seen += self.size
-        return self.seen, float(action), bool(self.seen[0] >= 3 * self.size), False, {}
+def reused(env: Scripted) -> dict[str, Any]:
+    """The observation is one array, whose numbers change; a game has three decisions."""
+    SEEN[:] = env.decisions
+    return {"observation": SEEN, "reward": float(env.decisions), "terminated": env.decisions == 3}
 
 
 @pytest.fixture
 def collector(tmp_path: Path) -> Iterator[Collector]:
-    if "Reused-v0" not in gymnasium.registry:
-        gymnasium.register("Reused-v0", Reused)
-    with Collector(gymnasium.make("Reused-v0"), tmp_path / "data", player="ada") as made:
-        yield made
+    with (
+        registered(script=reused, actions=spaces.Discrete(2, start=3)) as id,
+        Collector(gymnasium.make(id), tmp_path / "data", player="ada") as collector,
+    ):
+        yield collector
 
 
 def recorded(collector: Collector) -> list[Episode]:
@@ -51,7 +44,7 @@ def test_a_game_is_recorded_as_it_was_played(collector: Collector) -> None:
         collector.step(action)
     (game,) = recorded(collector)
     assert game.observations.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
-    assert (game.actions.tolist(), game.rewards.tolist()) == ([0, 1, 1], [3, 4, 4])
+    assert (game.actions.tolist(), game.rewards.tolist()) == ([0, 1, 1], [1, 2, 3])
     assert (game.terminated, game.truncated, game.player, game.seed) == (True, False, "ada", 11)
     assert (game.mu_kind, game.mu_epsilon) == ("smoothed", 0.05)
 
@@ -82,24 +75,27 @@ def test_a_game_that_is_left_is_recorded_as_truncated(collector: Collector) -> N
     assert not first.terminated
 
 
-def test_settings_belong_to_the_dataset(collector: Collector, tmp_path: Path) -> None:
-    with Collector(gymnasium.make("Reused-v0", step=0.5, max_episode_steps=2), tmp_path / "half") as half:
+def test_settings_belong_to_the_dataset(tmp_path: Path) -> None:
+    def pole(**settings: Any) -> Collector:
+        return Collector(gymnasium.make("CartPole-v1", **settings), tmp_path / "half")
+
+    with pole(sutton_barto_reward=True, max_episode_steps=2) as half:
         half.reset()
-        half.step(3)
-        half.step(3)
+        half.step(0)
+        half.step(1)
     dataset = open_dataset(tmp_path / "half")
-    assert dataset.info.environment.settings == {"step": 0.5, "max_episode_steps": 2}
+    assert dataset.info.environment.settings == {"sutton_barto_reward": True, "max_episode_steps": 2}
     assert (dataset[0].truncated, len(dataset[0])) == (True, 2)
-    with Collector(gymnasium.make("Reused-v0"), tmp_path / "half") as other:
+    with pole() as other:
         other.reset()
-        other.step(3)
+        other.step(0)
         with pytest.raises(BadInput, match="half"):
             other.close()
 
 
 def test_an_environment_without_an_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"the environment has no id; register it, and make it by gymnasium\.make"):
-        Collector(Reused(), tmp_path)
+        Collector(Scripted(), tmp_path)
 
 
 def test_games_of_qwop_can_be_cloned(tmp_path: Path) -> None:

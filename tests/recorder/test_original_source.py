@@ -13,9 +13,6 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.origin import Origin
-from qwop.envs import replay
-from qwop.envs.qwop.observations import observe
-from qwop.envs.qwop.task import outcome_of
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -49,19 +46,6 @@ def test_a_policys_games_at_the_page_are_episodes_of_the_game(
         assert episode.keys is not None
         assert all(len(keys) <= 4 for keys in episode.keys[1:])
         assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
-
-
-def test_a_policys_games_in_the_original_replay_exactly(
-    original: str, trigonometry: str, policy_file: Path, tmp_path: Path
-) -> None:
-    settings = BrowserSettings(folder=original, policy=str(policy_file), episodes=20, max_idle_frames=30)
-    for episode in open_browser_source(settings, tmp_path).episodes:
-        assert episode.keys is not None
-        keys = np.concatenate(episode.keys)
-        game = replay(keys, trigonometry=trigonometry)
-        assert len(game.states) - 1 == len(keys)
-        assert outcome_of(game.events[-1]) == {"stopped": "running"}.get(episode.outcome, episode.outcome)
-        np.testing.assert_array_equal(observe(game.states[-1]), episode.observations[-1])
 
 
 def xdotool(*words: str | int) -> str:

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -61,42 +60,19 @@ def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, car
         assert episode.seed is not None
 
 
-class Pictures(gymnasium.Env[Any, Any]):
-    """Random images, 12 decisions per episode."""
-
-    observation_space = gymnasium.spaces.Box(0, 255, (8, 6, 3), np.uint8)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.left = 12
-        return self.picture(), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.left -= 1
-        return self.picture(), float(action), self.left == 0, False, {}
-
-    def picture(self) -> Any:
-        return self.np_random.integers(256, size=(8, 6, 3), dtype=np.uint8)
-
-
 @pytest.mark.parametrize(
     ("environment", "observation"),
     [
         (CARTPOLE, ObservationSpec((4,))),
         (EnvironmentSpec("FrozenLake-v1", {"is_slippery": False}), ObservationSpec((16,))),
-        (EnvironmentSpec("Pictures-v0"), ObservationSpec((8, 6, 3), "uint8")),
     ],
 )
 def test_games_of_any_environment_are_recorded_by_a_policy_with_a_state(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     alternating: Callable[[EnvironmentSpec], Policy],
     environment: EnvironmentSpec,
     observation: ObservationSpec,
 ) -> None:
-    registered = gymnasium.envs.registration.EnvSpec("Pictures-v0", entry_point=Pictures)
-    monkeypatch.setitem(gymnasium.envs.registration.registry, "Pictures-v0", registered)
     policy = alternating(environment)
     file = save_policy(tmp_path / "policy.safetensors", policy)
     episodes = record(tmp_path / "dataset", policy=str(file), num_envs=3)
@@ -105,8 +81,6 @@ def test_games_of_any_environment_are_recorded_by_a_policy_with_a_state(
     for episode in episodes:
         assert episode.observations.dtype == observation.dtype
         assert len({image.tobytes() for image in episode.observations}) > 1
-        if environment.id == "Pictures-v0":
-            assert episode.rewards.tolist() == episode.actions.tolist()
         state = policy.initial_state(1)
         for seen, recorded in zip(episode.observations, episode.behaviour_probabilities, strict=False):
             probabilities, state = policy.step(seen[None], state)

@@ -115,22 +115,6 @@ def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(ca
             Page(connection).keys(held)
 
 
-@pytest.mark.needs(module="ale_py")
-def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any]) -> None:
-    recorder = make_recorder(settings_of("ALE/Breakout-v5"))
-    fire, right = 2, 4
-    with recorder.page() as connection:
-        page = Page(connection)
-        page.send("start")
-        page.keys(*[fire] * 2 + [0] * 8 + [right] * 5)
-    recorder.wait_for_games(1)
-    (episode,) = open_dataset(recorder.folder)
-    assert episode.actions.tolist() == [1] * 2 + [0] * 8 + [2] * 5
-    np.testing.assert_array_equal(episode.observations, again(episode, EnvironmentSpec("ALE/Breakout-v5").make()))
-    (file,) = recorder.folder.glob("episodes/episode-*.parquet")
-    assert file.stat().st_size < episode.observations.nbytes / 20
-
-
 def test_a_module_in_front_of_an_id_is_imported_and_not_kept(make_recorder: Callable[..., Any]) -> None:
     recorder = make_recorder(settings_of("gymnasium.envs.classic_control:CartPole-v1"))
     assert recorder.source.info.environment.id == "CartPole-v1"
