@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.arrays import write_episode
 from qwop.datasets.from_keys import episode_from_keys, qwop_info, replay_episode
 from qwop.datasets.schema import Episode
@@ -58,11 +59,11 @@ def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("short_list")
 def test_the_best_game_is_listed_however_old_it_is(tmp_path: Path) -> None:
     champion = read_keys(keys_path("champion"))
-    waited = [0] * 50 + champion.tolist()  # another time on the clock, the same from the first key
-    _, best, later, farthest, damaged, newest = record(tmp_path, SHORT, champion.tolist(), waited, LONG, LONG, SHORT)
+    slower = open_dataset(embedded_dataset())[2].keys_of_frames.tolist()  # and farther
+    _, best, second, farthest, damaged, newest = record(tmp_path, SHORT, champion.tolist(), slower, LONG, LONG, SHORT)
     (tmp_path / "episodes" / f"{damaged}.parquet").write_bytes(b"damaged")
     library = Library(tmp_path)
-    for name in (best, later, farthest):
+    for name in (best, second, farthest):
         assert names(library) == names(Library(tmp_path)) == [newest, name]
         library.discard(name)
     assert record(tmp_path, LONG) == names(library)
