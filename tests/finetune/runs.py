@@ -83,6 +83,7 @@ def small_run(
     dataset: Dataset | None = None,
     policy: Policy | None = None,
     resume: bool = False,
+    observer: Observer | None = None,
     **loop: Any,
 ) -> Loop:
     """A run of three games by a small algorithm, from a new policy unless one is given; or resumed in its folder."""
@@ -96,7 +97,7 @@ def small_run(
     log = RunLog(folder)
     log.open(resume_at=state["decisions"] if state else None)
     chosen = algorithm.loop(**{"num_envs": 3, "steps": 5, **live, **loop})
-    made = build(make_run(phases, settings, chosen, policy, dataset, log, folder))
+    made = build(make_run(phases, settings, chosen, policy, dataset, log, folder, observer))
     if state:
         made.set_state(state)
     return made

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,19 +11,16 @@ from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent
-from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.log import RunLog
-from qwop.finetune.loop import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.files import load_policy
-from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
-from .runs import make_run
+from .fakes import weights_of
+from .runs import small_run
 
 pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
 
@@ -66,35 +62,24 @@ def test_recorded_games_are_cloned_and_the_clone_plays(dataset: Dataset) -> None
     assert game.observations.shape == (1, 2, 36, 36)
 
 
-def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path: Path, dataset: Dataset) -> None:
-    algorithm = ALGORITHMS["dqn"]
-    settings = algorithm.settings(hidden=(16,), convolutions="nips", clip_rewards=True)
-    network = algorithm.new_network(settings)(dataset.info.observation, 4, torch.Generator().manual_seed(0))
-    before = torch.cat([p.detach().flatten().clone() for p in network.parameters()])
-    loop: Any = algorithm.loop(
-        num_envs=2, steps=5, overlap=False, capacity=60, start=10, batch_size=8, checkpoint_every=20
-    )
-    phase = Phase("learn", 40 / 15 / 3600, demonstrations=Ramp(0.5, 0.5))
-    log = RunLog(tmp_path)
-    log.open()
-    policy = Policy(network, SPEC, dataset.info.observation)
-    run = build(make_run((phase,), settings, loop, policy, dataset, log, tmp_path))
+def test_dqn_learns_from_games_and_demonstrations(tmp_path: Path, dataset: Dataset) -> None:
+    phase = Phase("learn", decisions=40, demonstrations=Ramp(0.5, 0.5))
+    run = small_run("dqn", (phase,), SPEC, tmp_path, dataset, num_envs=2, overlap=False, capacity=60, start=10)
+    before = weights_of(run.agent.network)
     run.run()
-    log.close()
-    assert not torch.equal(before, torch.cat([p.detach().flatten() for p in network.parameters()]))
+    assert not torch.equal(before, weights_of(run.agent.network))
     assert isinstance(run.agent, DqnAgent)
     assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.slow
 def test_sparse_rewards_are_looked_for_with_long_frame_skips_and_played_for_with_the_usual_ones(
-    finetune: Callable[..., tuple[int, str, str]], tmp_path: Path
+    tuned: Callable[..., str], tmp_path: Path
 ) -> None:
-    code, _, said = finetune(
+    tuned(
         f"schedule={EXAMPLE}", "policy=scratch", "environment=ALE/Freeway-v5", "schedule.scale=0.0005", "out=run",
         "+schedule.phases.find.environment.time_limit=2", "loop.num_envs=2", "loop.steps=4", "algorithm.hidden=[8]",
         "evaluation.episodes=1", "evaluation.drawn=0", "video=false",
     )  # fmt: skip
-    assert code == 0, said
     policies = [load_policy(tmp_path / "run" / f"{name}.safetensors") for name in ("phases/1-find", "policy")]
     assert [policy.environment.settings["frameskip"] for policy in policies] == [20, 4]

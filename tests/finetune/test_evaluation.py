@@ -1,6 +1,8 @@
-"""Evaluations of a run, from its start to its end."""
+"""Evaluations of a run, from its start to its end, also where one is interrupted or fails."""
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import ObservationSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
+from qwop.finetune import evaluation
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.evaluation import LIKENESS, Evaluations
 from qwop.finetune.figures import gain
 from qwop.finetune.log import RunLog
@@ -22,6 +25,33 @@ from qwop.finetune.settings import PhaseEvaluationSettings
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from .fakes import CARTPOLE, write_games
+from .runs import assert_same
+
+ONLY = Phase("only", 1.0)
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CARTPOLE, ObservationSpec((4,)))
+
+
+def made(folder: Path, episodes: int, drawn: int, *more: Any) -> Evaluations:
+    """Evaluations of so many greedy and drawn games, and their open log."""
+    log = RunLog(folder)
+    log.open()
+    return Evaluations(folder, PhaseEvaluationSettings(episodes=episodes, drawn=drawn), log, *more)
+
+
+def read(folder: Path, name: str) -> Any:
+    return json.loads((folder / "phases" / f"{name}.json").read_text())
+
+
+def was_better(folder: Path) -> None:
+    """Write down better games of the start than it had."""
+    start = read(folder, "0-start") | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
+    (folder / "phases" / "0-start.json").write_text(json.dumps(start))
 
 
 @pytest.mark.parametrize("part", ["q_head", "policy_head", "trunk", "scaler", "nothing"])
@@ -34,7 +64,7 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
         played.append(settings.greedy)
         return evaluate(policy, settings)
 
-    monkeypatch.setattr("qwop.finetune.evaluation.evaluate", counted)
+    monkeypatch.setattr(evaluation, "evaluate", counted)
     results = made(tmp_path, 2, 2)
     results.add_start(policy)
     assert played == [True, False]
@@ -42,119 +72,74 @@ def test_a_policy_plays_again_only_if_it_decides_otherwise(
         for name, weights in policy.network.state_dict().items():
             if name.startswith(part):
                 weights.add_(1.0)
-    results.add(0, Phase("values", 1), policy, 80)
-    assert played[2:] == ([] if part in ("q_head", "nothing") else [True, False])
-    start, after = (json.loads((tmp_path / "phases" / name).read_text()) for name in ("0-start.json", "1-values.json"))
-    assert start.keys() <= after.keys()
-    if part == "q_head":
-        assert (start["games"], start["drawn"]) == (after["games"], after["drawn"])
+    results.add(0, ONLY, policy, 80)
+    same = part in ("q_head", "nothing")
+    assert played[2:] == ([] if same else [True, False])
+    start, after = read(tmp_path, "0-start"), read(tmp_path, "1-only")
+    assert not same or (start["games"], start["drawn"]) == (after["games"], after["drawn"])
 
 
-def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_report(
+def test_a_phase_that_lost_what_the_policy_could_do_is_marked_at_once_and_in_the_report(
     tmp_path: Path, policy: Policy
 ) -> None:
     results = made(tmp_path, 2, 0)
     results.add_start(policy)
-    start = tmp_path / "phases" / "0-start.json"
-    told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
-    start.write_text(json.dumps(told))
-    said = results.add(0, Phase("alone", 1), policy, 80)
-    assert "\nwarning: clearly worse than 0-start (mean return 900.0" in said
-    assert said.endswith("; schedule.keep=best leaves the best policy in the end")
-    assert json.loads((tmp_path / "phases" / "1-alone.json").read_text())["worse_than"] == "0-start"
+    was_better(tmp_path)
+    assert "\nwarning: clearly worse than 0-start" in results.add(0, Phase("alone", 1), policy, 80)
+    assert read(tmp_path, "1-alone")["worse_than"] == "0-start"
     assert "1-alone (clearly worse than 0-start)" in write_report(tmp_path, "a run").read_text()
-    again = results.add(1, Phase("later", 1), policy, 160)
-    assert "than 0-start" in again
+    assert "than 0-start" in results.add(1, Phase("later", 1), policy, 160)
 
 
 def test_a_clone_played_with_sharper_probabilities_than_those_that_learn_is_not_lost(
     tmp_path: Path, policy: Policy
 ) -> None:
     results = made(tmp_path, 2, 0)
-    said = results.add_start(replace(policy, sharpness=5.0))
-    assert "\nnote: the start draws from sharpened probabilities (to the power of 5); training begins from" in str(said)
-    start = tmp_path / "phases" / "0-start.json"
-    told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
-    start.write_text(json.dumps(told))
+    assert "sharpened probabilities" in str(results.add_start(replace(policy, sharpness=5.0)))
+    was_better(tmp_path)
     assert "worse" not in results.add(0, Phase("values", 1), policy, 80)
-
-
-@pytest.fixture
-def policy() -> Policy:
-    network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
-    return Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-
-
-def made(folder: Path, episodes: int, drawn: int, *more: Any) -> Evaluations:
-    """Evaluations of so many greedy and drawn games, and their open log."""
-    log = RunLog(folder)
-    log.open()
-    return Evaluations(folder, PhaseEvaluationSettings(episodes=episodes, drawn=drawn), log, *more)
-
-
-def ends(results: Evaluations) -> tuple[Any, Any]:
-    assert results.ends is not None
-    return results.ends
 
 
 def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorboard(
     tmp_path: Path, policy: Policy
 ) -> None:
     results = made(tmp_path, 4, 3)
-    assert results.last is None
-    assert results.ends is None
-    said = results.add_start(policy)
-    assert said is not None
-    assert said.startswith("start: mean return ")
-    assert "; drawn: mean return " in said
+    results.add_start(policy)
     assert results.ends is None  # nothing to compare it with yet
-    results.add(0, Phase("only", 1.0), policy, decisions=500)
+    results.add(0, ONLY, policy, decisions=500)
     results._log.close()
-    start, only = (json.loads((tmp_path / "phases" / f"{name}.json").read_text()) for name in ("0-start", "1-only"))
+    start, only = read(tmp_path, "0-start"), read(tmp_path, "1-only")
     assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
-    assert start["mean_return"] == only["mean_return"]
     shown = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     for kind, found in (("greedy", only), ("drawn", only["drawn"])):
         points = shown.Scalars(f"evaluation/{kind}_mean_return")
         assert [point.step for point in points] == [0, 500]
         assert points[1].value == pytest.approx(found["mean_return"])
-    # A resumed run has its start from the file.
-    again = made(tmp_path, 4, 0)
+    again = made(tmp_path, 4, 0)  # a resumed run has its start from the file
     again.add(1, Phase("more", 1.0), policy, decisions=900)
-    assert gain(*ends(again)) == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
+    assert again.ends is not None
+    assert gain(*again.ends) == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
 
 
-def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(
-    tmp_path: Path, policy: Policy, make_episode: Callable[..., Episode]
-) -> None:
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(policy.environment, policy.observation, policy.actions))
-    for length in (30, 10):
-        writer.write(make_episode(length, actions=policy.actions, shape=policy.observation.shape))
-    dataset = open_dataset(tmp_path / "demos")
+def test_a_policy_is_as_like_the_player_as_its_most_probable_actions(tmp_path: Path, policy: Policy) -> None:
+    dataset = write_games(tmp_path / "demos", CARTPOLE, [30, 10])
+    made(tmp_path, 1, 0, dataset).add_start(policy)
     observations = np.concatenate([one.observations[:-1] for one in dataset])
-    actions = np.concatenate([one.actions for one in dataset])
-    results = made(tmp_path, 1, 0, dataset)
-    results.add_start(policy)
     with torch.no_grad():
         best = policy.network.logits(torch.from_numpy(observations)).argmax(-1).numpy()
-    assert len(actions) == 40
-    figures = json.loads((tmp_path / "phases/0-start.json").read_text())
-    assert figures[LIKENESS] == pytest.approx(np.mean(best == actions))
+    expected = np.mean(best == np.concatenate([one.actions for one in dataset]))
+    assert read(tmp_path, "0-start")[LIKENESS] == pytest.approx(expected)
 
 
-def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) -> None:
-    results = made(tmp_path, 0, 3)
-    assert results.add_start(policy) is None
-    results.add(0, Phase("only", 1.0), policy, decisions=500)
-    assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
-    assert results.last is None
-
-
-@pytest.mark.parametrize("name", ["walk/run", "/../../walk", "..", "walk\nrun", "後" * 200])
-def test_a_phase_of_any_name_has_its_files_with_the_others(tmp_path: Path, policy: Policy, name: str) -> None:
+@pytest.mark.parametrize("name", ["walk", "walk/run", "/../../walk", "..", "walk\nrun", "後" * 200])
+def test_without_games_policies_are_kept_and_phases_of_any_name_have_their_files_with_the_others(
+    tmp_path: Path, policy: Policy, name: str
+) -> None:
     results = made(tmp_path / "run", 0, 3)
+    assert results.add_start(policy) is None
     results.add(0, Phase(name, 1.0), policy, decisions=500)
-    (path,) = (path for path in tmp_path.rglob("*.safetensors"))
+    (path,) = (path for path in (tmp_path / "run" / "phases").rglob("*") if path.is_file())
+    assert [*tmp_path.rglob("*.safetensors")] == [path]
     assert path.parent == tmp_path / "run" / "phases"
     assert path.name.startswith("1-")
     assert path.name.isprintable()
@@ -166,27 +151,80 @@ def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_wh
     results = made(tmp_path, 1, 0)
     results.add_start(policy)
     for decisions, within in ((200, True), (400, True), (500, False)):
-        results.add(0, Phase("only", 1.0), policy, decisions, within=within)
+        results.add(0, ONLY, policy, decisions, within=within)
     results.forget_after(200)
-    assert sorted(path.name for path in (tmp_path / "phases").iterdir()) == [
-        "0-start.json", "1-only-200.json", "1-only-200.safetensors",
-    ]  # fmt: skip
+    kept = sorted(path.name for path in (tmp_path / "phases").iterdir())
+    assert kept == ["0-start.json", "1-only-200.json", "1-only-200.safetensors"]
 
 
 def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
     results = made(tmp_path, 1, 2)
     results.add_start(policy)
-    results.add(0, Phase("only", 1.0), policy, 200, within=True)
+    results.add(0, ONLY, policy, 200, within=True)
     path = tmp_path / "phases" / "1-only-200.json"
-    assert "drawn" not in json.loads(path.read_text())
+    assert "drawn" not in read(tmp_path, path.stem)
     with torch.no_grad():
         policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
-    results.add(0, Phase("only", 1.0), policy, 500)
-    last = results.last
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"mean_return": 999.0}))  # the best
+    results.add(0, ONLY, policy, 500)
+    path.write_text(json.dumps(read(tmp_path, path.stem) | {"mean_return": 999.0}))  # the best
     assert results.keep_best(tmp_path / "start.safetensors").evaluation == path
-    assert json.loads(path.read_text())["drawn"]["episodes"] == 2
-    assert results.last != last
+    assert read(tmp_path, path.stem)["drawn"]["episodes"] == 2
     assert results.last is not None
     assert results.last["mean_return"] == 999.0
-    assert "→ 999.0; drawn" in gain(*ends(results))
+    assert results.ends is not None
+    assert "→ 999.0; drawn" in gain(*results.ends)
+
+
+RUN = (
+    "environment=QWOP-v1", "policy=scratch", "schedule=live-only", "schedule.decisions=320", "schedule.keep=best",
+    "+schedule.phases.alone.environment={time_limit: 2.0}", "+schedule.phases.alone.evaluations=3",
+    "+schedule.phases.more={hours: 40, learning_rate: 0.5}", "algorithm=ppo", "algorithm.hidden=[16]",
+    "algorithm.minibatch=16", "loop.num_envs=4", "loop.steps=8", "loop.checkpoint_every=96", "loop.log_every=64",
+    "evaluation.episodes=3", "evaluation.drawn=2", "tracker=none", "video=false",
+)  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """All that a run leaves, without reports, times and rows of the log, of which a stopped run has one more."""
+    found: dict[str, Any] = {}
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        kept = path.suffix in (".safetensors", ".checkpoint", ".json")
+        found[str(path.relative_to(folder))] = path.read_bytes() if kept else None
+    return found
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def fail() -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("number", "stop", "code", "said", "missing", "newest"),
+    [
+        (2, interrupt, 128 + signal.SIGINT, "interrupted", "1-alone-64", 64),
+        (3, fail, 2, "No space left on device", "1-alone-128", 96),  # no checkpoint was written after it
+    ],
+)
+def test_an_evaluation_that_does_not_end_is_repeated_and_the_run_leaves_the_same_bits(
+    number: int, stop: Callable[[], None], code: int, said: str, missing: str, newest: int,
+    finetune: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    assert finetune(*RUN, "out=whole").code == 0
+    calls = iter(range(100))  # the start's greedy and drawn games, then those within the phase
+
+    def evaluated(*given: Any) -> Any:
+        if next(calls) == number:
+            stop()
+        return evaluate(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluation, "evaluate", evaluated)
+        stopped = finetune(*RUN, "out=half")
+    assert (stopped.code, said in stopped.err, "Traceback" in stopped.err) == (code, True, False)
+    assert not (tmp_path / "half" / "phases" / f"{missing}.json").exists()
+    assert load_checkpoint(checkpoints(tmp_path / "half" / "checkpoints")[-1])["decisions"] == newest
+    assert finetune(*RUN, "out=half", "resume=true").code == 0
+    assert_same(*(contents(tmp_path / name) for name in ("half", "whole")))

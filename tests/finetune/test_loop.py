@@ -12,7 +12,7 @@ import pytest
 import torch
 from qwop.common.ends import ending_signals
 from qwop.common.errors import EnvironmentFailed
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
@@ -20,13 +20,13 @@ from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import Progress, RunLog, read_metrics
 from qwop.finetune.loop import Loop
-from qwop.finetune.schedules.phase import PUBLISHED_RATE, Phase, PhaseValues, Ramp
+from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues, Ramp
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
+from .fakes import CARTPOLE
 from .runs import Observer, assert_same, make_run, run_until
 
-DECISIONS = 1 / 3600 / PUBLISHED_RATE  # hours, where an environment has no clock
 ITERATION = 2 * 5
 
 Event = tuple[Any, ...]
@@ -103,7 +103,7 @@ class Run(Observer):
         self.agent = Counting(self.events, warm_ups)
         self.log = RunLog(folder)
         self.log.open()
-        policy = Policy(self.agent.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+        policy = Policy(self.agent.network, CARTPOLE, ObservationSpec((4,)))
         run = make_run(phases, PpoSettings(), live, policy, None, self.log, folder, self)
         play = PhaseCollector(run.environments, run.schedule.index, 5, np.random.default_rng(0))
         self.loop = Loop(run, self.agent, play)
@@ -146,7 +146,7 @@ class Run(Observer):
 
 
 def phase(name: str, iterations: float, **more: Any) -> Phase:
-    return Phase(name, hours=iterations * ITERATION * DECISIONS, **more)
+    return Phase(name, decisions=round(iterations * ITERATION), **more)
 
 
 def test_an_iteration_is_learn_then_advance_and_phases_begin_in_between(tmp_path: Path) -> None:
@@ -177,54 +177,49 @@ def test_an_iteration_is_learn_then_advance_and_phases_begin_in_between(tmp_path
 def test_evaluations_within_a_phase_are_evenly_spaced_and_not_at_its_end(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 2), phase("two", 8, evaluations=3), phase("three", 5, evaluations=1)))
     run.loop.run()
-    within = [
-        ("evaluation", "two", 40),
-        ("evaluation", "two", 60),
-        ("evaluation", "two", 80),
-        ("evaluation", "three", 130),
-    ]
-    assert run.kinds("evaluation") == within
+    within = [("two", 40), ("two", 60), ("two", 80), ("three", 130)]
+    assert run.kinds("evaluation") == [("evaluation", *one) for one in within]
 
 
-def test_a_phase_leaves_the_mean_weights_of_its_last_iterations(tmp_path: Path) -> None:
-    shares = {"none": 0.0, "last": 0.25, "half": 0.5}
-    run = Run(tmp_path, tuple(phase(name, 4, weight_average=share) for name, share in shares.items()))
+def test_a_phase_leaves_the_mean_weights_of_its_last_iterations_and_is_judged_by_those_so_far(tmp_path: Path) -> None:
+    shares = {"none": 0.0, "last": 0.25, "late": 1.0}
+    run = Run(tmp_path, tuple(phase(name, 4, weight_average=share, evaluations=1) for name, share in shares.items()))
     run.loop.run()
-    # A network after v updates has the bias log(v + 1).
-    assert run.left == pytest.approx({"none": 4.0, "last": 8.0, "half": math.sqrt(12.0 * 13.0) - 1.0})
+    # A network after v updates has the bias log(v + 1); judging changes nothing.
+    assert run.left == pytest.approx(
+        {
+            "none so far": 2.0,
+            "none": 4.0,
+            "last so far": 6.0,  # the weights as they are: the mean has not begun
+            "last": 8.0,
+            "late so far": math.sqrt(10.0 * 11.0) - 1.0,
+            "late": (10.0 * 11.0 * 12.0 * 13.0) ** 0.25 - 1.0,
+        }
+    )
 
 
-def test_an_evaluation_within_a_phase_judges_the_mean_of_its_weights_so_far(tmp_path: Path) -> None:
-    phases = (phase("early", 4, weight_average=0.25, evaluations=1), phase("late", 4, weight_average=1, evaluations=1))
-    run = Run(tmp_path, phases)
+SHOWN = {"live": False, "demonstrations": FULL}
+
+
+@pytest.mark.parametrize(
+    ("phases", "more", "versions", "checkpoints"),
+    [
+        ([("one", 5, {})], {"overlap": False}, [0, 1, 2, 3, 4], [50]),
+        ([("one", 5, {})], {}, [0, 0, 1, 2, 3], [50]),
+        # A checkpoint is a barrier: the fourth iteration starts anew from the newest policy, as a resumed run would.
+        ([("one", 6, {})], {"checkpoint_every": 30}, [0, 0, 1, 3, 3, 4], [30, 60]),
+        ([("one", 2, {}), ("shown", 2, SHOWN), ("two", 2, {})], {}, [0, 0, None, None, 4, 4], [60]),
+    ],
+    ids=["without overlap", "overlap", "checkpoints", "a phase without live play"],
+)
+def test_every_decision_is_of_the_newest_policy_or_with_overlap_of_the_one_before(
+    phases: list[Any], more: dict[str, Any], versions: list[int | None], checkpoints: list[int], tmp_path: Path
+) -> None:
+    made = tuple(phase(name, iterations, **change) for name, iterations, change in phases)
+    run = Run(tmp_path, made, **{"overlap": True, **more})
     run.loop.run()
-    assert run.left["early so far"] == pytest.approx(2.0)  # the weights as they are: the mean has not begun
-    assert run.left["late so far"] == pytest.approx(math.sqrt(6.0 * 7.0) - 1.0)
-    assert run.left["late"] == pytest.approx((6.0 * 7.0 * 8.0 * 9.0) ** 0.25 - 1.0)  # judging has changed nothing
-
-
-def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:
-    plain = Run(tmp_path / "plain", (phase("one", 5),))
-    plain.loop.run()
-    assert plain.versions() == [0, 1, 2, 3, 4]
-    overlapping = Run(tmp_path / "overlapping", (phase("one", 5),), overlap=True)
-    overlapping.loop.run()
-    assert overlapping.versions() == [0, 0, 1, 2, 3]
-
-
-def test_a_checkpoint_is_a_barrier_for_live_play(tmp_path: Path) -> None:
-    run = Run(tmp_path, (phase("one", 6),), overlap=True, checkpoint_every=30)
-    run.loop.run()
-    # The fourth iteration starts anew from the newest policy, as a resumed run would.
-    assert run.versions() == [0, 0, 1, 3, 3, 4]
-    assert run.checkpoints() == [30, 60]
-
-
-def test_a_phase_without_live_play_drops_what_was_being_played(tmp_path: Path) -> None:
-    shown = phase("shown", 2, live=False, demonstrations=Ramp(1.0, 1.0))
-    run = Run(tmp_path, (phase("one", 2), shown, phase("two", 2)), overlap=True)
-    run.loop.run()
-    assert run.versions() == [0, 0, None, None, 4, 4]
+    assert run.versions() == versions
+    assert run.checkpoints() == checkpoints
 
 
 def test_a_phase_in_another_environment_starts_new_games_there_before_it_begins(tmp_path: Path) -> None:
@@ -279,10 +274,13 @@ def test_a_short_run_has_fifty_rows_or_one_an_iteration(tmp_path: Path, iteratio
 
 
 @pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize("moment", ["iteration", "evaluation within", "end of phase", "last evaluation"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("decisions", "number"), [(60, signal.SIGINT), (60, signal.SIGTERM), (40, signal.SIGINT), (80, signal.SIGTERM),
+                              (120, signal.SIGINT)],
+    ids=["iteration", "iteration ended", "evaluation within", "end of phase", "last evaluation"],
+)  # fmt: skip
 def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
-    tmp_path: Path, overlap: bool, moment: str, number: signal.Signals
+    tmp_path: Path, overlap: bool, decisions: int, number: signal.Signals
 ) -> None:
     phases = (
         phase("one", 8, evaluations=1, weight_average=1.0),
@@ -291,8 +289,7 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
     whole = Run(tmp_path / "whole", phases, overlap=overlap)
     whole.loop.run()
     half = Run(tmp_path / "half", phases, overlap=overlap)
-    decisions = {"iteration": 60, "evaluation within": 40, "end of phase": 80, "last evaluation": 120}[moment]
-    half.interrupt_at(decisions, number, evaluating=moment != "iteration")
+    half.interrupt_at(decisions, number, evaluating=decisions != 60)
     with ending_signals(), pytest.raises(KeyboardInterrupt):
         half.loop.run()
     assert half.checkpoints() == [decisions]
@@ -339,23 +336,19 @@ def test_an_environment_that_fails_leaves_a_checkpoint_from_which_new_games_go_o
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [*range(10, 81, 10)]
 
 
-@pytest.mark.parametrize("failing", ["learned nothing", "new games"])
+@pytest.mark.parametrize("after", [0, 1], ids=["learned nothing", "new games fail, too"])
 def test_an_environment_that_fails_for_good_leaves_no_checkpoint(
-    tmp_path: Path, failing: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run(tmp_path, (phase("one", 8),))
+    run, collect = Run(tmp_path, (phase("one", 8),)), PhaseCollector.collect
 
-    def fails(*_: Any) -> Any:
+    def fails(play: PhaseCollector, *arguments: Any) -> Any:
+        if run.agent.version < after:
+            return collect(play, *arguments)
         raise EnvironmentFailed("its step failed")
 
-    if failing == "new games":
-        learn = run.agent.learn
-        monkeypatch.setattr(
-            run.agent, "learn", lambda *told: (learn(*told), monkeypatch.setattr(PhaseCollector, "collect", fails))
-        )
-        monkeypatch.setattr(PhaseCollector, "restart", fails)
-    else:
-        monkeypatch.setattr(PhaseCollector, "collect", fails)
+    monkeypatch.setattr(PhaseCollector, "collect", fails)
+    monkeypatch.setattr(PhaseCollector, "restart", fails)
     with pytest.raises(EnvironmentFailed, match="its step failed"):
         run.loop.run()
     assert run.checkpoints() == []
@@ -373,12 +366,3 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         run.loop.run()
     assert run.loop.decisions == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_phase_that_is_added_to_a_schedule_that_was_over_begins_in_its_environment(tmp_path: Path) -> None:
-    one, short = phase("one", 2), phase("short", 3, environment={"max_episode_steps": 3})
-    Run(tmp_path, (one,)).loop.run()
-    longer = Run(tmp_path, (one, short), resume=True)
-    longer.loop.run()
-    assert longer.kinds("change environment", "begin phase") == [("change environment",), ("begin phase", "short")]
-    assert {row["live/decisions"] for row in read_metrics(tmp_path) if row["phase"] == "short"} == {3.0}

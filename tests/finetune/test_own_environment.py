@@ -18,6 +18,7 @@ from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
 ID = "key_world:KeyWorld-v0"
+SMALL = ("evaluation.episodes=2", "evaluation.drawn=0", "video=false")
 
 
 @pytest.fixture
@@ -56,13 +57,8 @@ def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
     assert dataset.info.environment.id == "KeyWorld-v0"
     assert dataset.info.observation.shape == (10,)
     assert dataset.info.names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    tuned = [
-        "policy=clone/policy.safetensors",
-        "demonstrations=games",
-        "algorithm=acer-small",
-        "schedule=kurodo-published",
-    ]
-    tuned += ["schedule.scale=0.0005", "evaluation.episodes=2", "evaluation.drawn=0", "video=false", "out=tuned"]
+    tuned = ["policy=clone/policy.safetensors", "demonstrations=games", "algorithm=acer-small"]
+    tuned += ["schedule=kurodo-published", "schedule.scale=0.0005", *SMALL, "out=tuned"]
     for command, arguments in (
         (verify, ["dataset=games"]),
         (pretrain, ["dataset=games", "out=clone", "epochs=2", "games=2"]),
@@ -81,15 +77,8 @@ def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
 def test_a_policy_trained_with_its_module_named_is_evaluated_without(
     home: Path, run_command: Callable[..., Any]
 ) -> None:
-    asked = [
-        "policy=scratch",
-        f"environment={ID}",
-        "algorithm=dqn-small",
-        "schedule=live-only",
-        "schedule.scale=0.0003",
-    ]
-    asked += ["evaluation.episodes=1", "evaluation.drawn=0", "video=false", "out=run"]
-    assert run_command(finetune, *asked).code == 0
+    line = ["policy=scratch", f"environment={ID}", "algorithm=dqn-small", "schedule=live-only", "schedule.scale=0.0003"]
+    assert run_command(finetune, *line, *SMALL, "out=run").code == 0
     assert "key_world:" not in (home / "run" / "config.yaml").read_text().partition("\n")[2]
     gymnasium.registry.pop("KeyWorld-v0")
     sys.modules.pop("key_world")

@@ -16,6 +16,7 @@ from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 
+from .fakes import weights_of
 from .runs import LIVE_ONLY, SMALL, small_run
 
 pytestmark = pytest.mark.slow
@@ -42,9 +43,9 @@ def test_algorithms_learn_from_pictures_and_its_policy_plays_from_its_file(
     phase = Phase("learn", 4 * HOURS, demonstrations=NONE if name in LIVE_ONLY else Ramp(0.5, 0.5))
     run = small_run(name, (phase,), SPEC, tmp_path, dataset, num_envs=2, overlap=False)
     policy = run.policy_in(0)
-    before = torch.cat([p.detach().flatten().clone() for p in policy.network.parameters()])
+    before = weights_of(policy.network)
     run.run()
-    assert not torch.equal(before, torch.cat([p.detach().flatten() for p in policy.network.parameters()]))
+    assert not torch.equal(before, weights_of(policy.network))
     loaded = load_policy(save_policy(tmp_path / "policy.safetensors", policy))
     assert loaded.observation == policy.observation
     games = [list(play(one, episodes=2, seed=0, greedy=False)) for one in (policy, loaded)]
@@ -59,11 +60,3 @@ def test_a_clone_of_pictures_learns_its_games_and_can_be_continued(tmp_path: Pat
     losses = [epoch.training_loss for epoch in made.epochs]
     assert losses[-1] < 0.7 * losses[0]
     small_run("ppo", (Phase("learn", 2 * HOURS),), SPEC, tmp_path, None, made.policy, num_envs=2).run()
-
-
-def test_a_row_of_pictures_gives_the_same_probabilities_whatever_its_neighbours(tmp_path: Path) -> None:
-    policy = small_run("dqn", (Phase("learn", HOURS),), SPEC, tmp_path).policy_in(0)
-    pictures = np.random.default_rng(0).integers(256, size=(70, *policy.observation.shape)).astype(np.uint8)
-    together = policy.probabilities(pictures)
-    assert np.array_equal(policy.probabilities(pictures[5:6]), together[5:6])
-    assert np.array_equal(policy.probabilities(pictures[66:]), together[66:])

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import start
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
-CARTPOLE = EnvironmentSpec("CartPole-v1")
+from .fakes import CARTPOLE, write_games
+
 CLONE, SCHEDULE = "demonstrations=demos", "schedule=kurodo-published"
 START = f"policy=policy.safetensors {CLONE} {SCHEDULE}"
 ALONE = f"{CLONE} schedule=live-only"
@@ -54,22 +53,17 @@ REFUSED = {
 
 @pytest.mark.parametrize("line", REFUSED)
 def test_a_line_that_does_not_fit_is_refused_in_one_before_anything_is_made(
-    line: str,
-    finetune: Callable[..., Any],
-    demonstrations: Path,
-    make_episode: Callable[..., Episode],
-    monkeypatch: pytest.MonkeyPatch,
+    line: str, finetune: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = demonstrations.parent
     for name, inputs in (("policy", 4), ("wide", 5)):
         network = ActorCritic(inputs, 2, (16,), torch.Generator().manual_seed(0))
-        save_policy(folder / f"{name}.safetensors", Policy(network, CARTPOLE, ObservationSpec((inputs,))))
-    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), ObservationSpec((4,)), 2)
-    DatasetWriter(folder / "other", other).write(make_episode(9, actions=2, shape=(4,)))
+        save_policy(tmp_path / f"{name}.safetensors", Policy(network, CARTPOLE, ObservationSpec((inputs,))))
+    write_games(tmp_path / "demos", CARTPOLE)
+    write_games(tmp_path / "other", EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), [9])
     monkeypatch.setattr(start, "clone", lambda *_, **more: pytest.fail("the demonstrations were cloned"))
     done = finetune(*line.split(), "out=run")
     assert done.code == 2
     assert REFUSED[line] in done.err
     assert len(done.err.strip().splitlines()) == 1
     assert done.out == "" or not line.startswith(ALONE)  # nothing before the clone
-    assert not (folder / "run").exists()
+    assert not (tmp_path / "run").exists()

@@ -1,55 +1,36 @@
-"""Runs of every algorithm, killed at some barrier and resumed, against runs that were not."""
+"""Runs: what their parts are made with; runs of every algorithm, killed at some barrier and resumed, or extended."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
+from qwop.datasets.reader import Dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.loop import Loop
 from qwop.finetune.schedules.phase import NONE, Phase, Ramp
+from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
 
-from .runs import LIVE_ONLY, SMALL, assert_same, run_until, small_run
+from .fakes import write_games
+from .runs import LIVE_ONLY, SMALL, assert_same, make_run, run_until, small_run
 
 SPEC = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
-SEEN, ACTIONS = ObservationSpec((71,)), 11
 ITERATION = 3 * 5
 ITERATIONS = 8
-HOURS = ITERATION / 3600 / 10  # of one iteration, at 10 decisions a second
 
 
 @pytest.fixture(scope="module")
 def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """A game of noise, for a run that does not care who plays."""
-    random, n = np.random.default_rng(0), 40
-    folder = tmp_path_factory.mktemp("demonstrations")
-    DatasetWriter(folder / "demos", DatasetInfo(SPEC, SEEN, ACTIONS)).write(
-        Episode(
-            observations=random.normal(size=(n + 1, 71)).astype(np.float32),
-            actions=random.integers(ACTIONS, size=n).astype(np.int16),
-            behaviour_probabilities=np.full((n, ACTIONS), 1 / ACTIONS, dtype=np.float32),
-            rewards=random.normal(size=n).astype(np.float32),
-            times=np.arange(n + 1) / 10,
-            keys=None,
-            terminated=True,
-            truncated=False,
-            outcome="fell",
-            player="tests",
-            source="tests",
-            mu_kind="recorded",
-        )
-    )
-    return open_dataset(folder / "demos")
+    return write_games(tmp_path_factory.mktemp("demonstrations") / "demos", SPEC, [40])
 
 
 def make(name: str, folder: Path, dataset: Dataset, every: int, **more: Any) -> Loop:
     share = NONE if name in LIVE_ONLY else Ramp(1.0, 0.5)
     phases = (
-        Phase("one", 3 * HOURS, learning_rate=Ramp(1.0, 0.5)),
-        Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=share),
+        Phase("one", decisions=3 * ITERATION, learning_rate=Ramp(1.0, 0.5)),
+        Phase("two", decisions=(ITERATIONS - 3) * ITERATION, demonstrations=share),
     )
     return small_run(name, phases, SPEC, folder, dataset, log_every=45, checkpoint_every=every * ITERATION, **more)
 
@@ -70,28 +51,58 @@ def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_n
         run_until(make(name, folder, demonstrations, every, overlap=overlap), int(barrier) * ITERATION)
         resumed = make(name, folder, demonstrations, every, resume=True, overlap=overlap)
         assert not resumed.finished
+        assert_same(resumed.get_state(), resumed.get_state())  # taking it changes nothing
         resumed.run()
         assert_same(resumed.get_state(), expected)
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_taking_the_state_of_a_run_changes_nothing(name: str, tmp_path: Path, demonstrations: Dataset) -> None:
-    asked, left = (make(name, tmp_path / folder, demonstrations, every=2) for folder in ("asked", "left"))
-    for loop in (asked, left):
-        run_until(loop, 2 * ITERATION)
-    before = asked.get_state()
-    assert_same(asked.get_state(), before)
-    asked, left = (make(name, tmp_path / folder, demonstrations, every=2, resume=True) for folder in ("asked", "left"))
-    asked.get_state()
-    for loop in (asked, left):
-        run_until(loop, 6 * ITERATION)
-    assert_same(asked.get_state(), left.get_state())
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_run_that_is_over_and_goes_on_with_a_phase_more_ends_as_one_that_had_it(
+    tmp_path: Path, overlap: bool
+) -> None:
+    """QWOP's games are kept in checkpoints, so that the one more at the end changes nothing."""
+    phases = (
+        Phase("shaped", decisions=60, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("nothing", 0.0),
+        Phase("faster", decisions=60, environment={"frames_per_step": 2, "shaping": 0.0}),
+    )
+    runs = []
+    for folder, count, resume in (("whole", 3, False), ("part", 2, False), ("part", 3, True)):
+        run = small_run("ppo", phases[:count], SPEC, tmp_path / folder, resume=resume, overlap=overlap)
+        run.run()
+        runs.append(run)
+    whole, part, longer = runs
+    assert (part.finished, part.phase_index) == (True, 0)
+    assert_same(longer.agent.get_state(), whole.agent.get_state())
 
 
-def test_each_stage_draws_numbers_of_its_own(tmp_path: Path) -> None:
-    first = small_run("ppo", (Phase("alone", hours=1.0),), EnvironmentSpec("CartPole-v1"), tmp_path)._run
-    second = first.at(1, 0, first.policy)
-    numbers = [one.random() for run in (first, second) for one in (run.for_play, run.for_agent)]
-    assert len({*numbers}) == 4
-    again = first.at(1, 0, first.policy)
-    assert [again.for_play.random(), again.for_agent.random()] == numbers[2:]
+POLICY = Policy(Actor(71, 11, (4,)), EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), ObservationSpec((71,)))
+PHASES = (Phase("slow", 1.0), Phase("fast", 1.0, environment={"frames_per_step": 1}))
+PARTS = PHASES, PpoSettings(gamma=0.9, gamma_rate=10.0), PpoLoopSettings(num_envs=8), POLICY
+
+
+def test_each_phase_has_the_discount_and_the_length_of_its_own_environment() -> None:
+    schedule = make_run(*PARTS, scale=0.5).schedule
+    assert schedule.lengths == (18_000, 54_000)
+    assert schedule.values.gamma == 0.9
+    schedule.advance(18_000)
+    assert schedule.values.gamma == pytest.approx(0.9 ** (1 / 3))
+
+
+def test_play_and_learning_of_each_stage_draw_numbers_of_their_own(tmp_path: Path) -> None:
+    one, other = (make_run(*PARTS, seed=seed) for seed in (0, 0))
+    stages = [(run, run.at(1, 0, POLICY)) for run in (one, other)]
+    mine, theirs = (
+        [generator.random() for run in both for generator in (run.for_play, run.for_agent)] for both in stages
+    )
+    assert len({*mine, one.for_play.random()}) == 5
+    assert mine == theirs
+    assert mine[0] != make_run(*PARTS, seed=1).for_play.random()
+
+
+@pytest.mark.parametrize(("most", "kinds"), [(0, 1), (60, 8)])
+def test_games_begin_with_as_many_idle_frames_as_the_settings_allow(most: int, kinds: int) -> None:
+    env = make_run(*PARTS, max_idle_frames=most).environments.make(0)
+    seen, _ = env.reset(seed=1)
+    assert min(kinds, 5) <= len(np.unique(seen, axis=0)) <= kinds
+    env.close()

@@ -1,52 +1,50 @@
-from collections.abc import Callable
+"""The beginning of a run: policy and demonstrations, or what a resumed run shares with its first part."""
+
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.common.run_folder import write_configuration
+from qwop.common.settings import read, to_plain
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import start as starting
-from qwop.finetune.schedules.phase import FULL, NONE, Phase
+from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.checkpoint import save_checkpoint
+from qwop.finetune.schedules.phase import FULL, NONE, Phase, parse_phases
 from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
-from qwop.finetune.start import PRETRAINED, Start, find_start
+from qwop.finetune.start import PRETRAINED, Start, find_start, require_resumable
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
-CARTPOLE = EnvironmentSpec("CartPole-v1")
+from .fakes import CARTPOLE, write_games
 
 
 @pytest.fixture
-def demos(tmp_path: Path, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch) -> str:
+def demos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Demonstrations of CartPole, which are also the embedded ones here; the working folder is empty."""
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
-    for length in (30, 25, 20):
-        writer.write(make_episode(length, actions=2, shape=(4,)))
+    write_games(tmp_path / "demos", CARTPOLE, [30, 25, 20])
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(starting, "embedded_dataset", lambda: tmp_path / "demos")
     return str(tmp_path / "demos")
 
 
-def find(
-    policy: str | None = None,
-    demonstrations: str | None = None,
-    environment: str | None = None,
-    needs_demonstrations: bool = True,
-) -> Start:
+def find(needs_demonstrations: bool = True, **named: str | None) -> Start:
     phase = Phase("only", 1.0, demonstrations=FULL if needs_demonstrations else NONE)
-    named = {"policy": policy, "demonstrations": demonstrations, "environment": environment}
     return find_start(FinetuneSettings(schedule=ScheduleSettings(phases=(phase,)), **named))
 
 
-def save(path: Path) -> str:
-    save_policy(
-        path, Policy(ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7)), CARTPOLE, ObservationSpec((4,)))
-    )
+def save(path: Path, spec: EnvironmentSpec = CARTPOLE, size: int = 4, actions: int = 2) -> str:
+    network = ActorCritic(size, actions, (16,), torch.Generator().manual_seed(7))
+    save_policy(path, Policy(network, spec, ObservationSpec((size,))))
     return str(path)
 
 
@@ -55,18 +53,13 @@ def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demo
     assert start.demonstrations is not None
     assert start.policy.environment == CARTPOLE
     assert [note.split(":")[0] for note in start.notes] == ["demonstrations", "policy"]
-    assert start.notes[1] == f"policy: a new clone of {demos}"
 
 
-def test_the_pretrained_policy_serves_where_there_is_one(demos: str) -> None:
+def test_the_pretrained_policy_serves_where_there_is_one_unless_demonstrations_are_named(demos: str) -> None:
     save(PRETRAINED)
     start = find()
     assert start.policy.network.hidden == (16,)
     assert f"policy: {PRETRAINED}" in start.notes
-
-
-def test_named_demonstrations_without_a_policy_are_cloned_whatever_lies_about(demos: str) -> None:
-    save(PRETRAINED)
     assert find(demonstrations=demos).policy.network.hidden != (16,)
 
 
@@ -76,15 +69,13 @@ def test_an_untrained_policy_stands_for_a_clone_until_it_is_made(demos: str) -> 
     assert start.to_clone is not None
     assert made.to_clone is None
     assert (made.policy.environment, made.policy.observation) == (start.policy.environment, start.policy.observation)
-    assert not start.policy.network.scaler.fitted
-    assert made.policy.network.scaler.fitted
+    assert (start.policy.network.scaler.fitted, made.policy.network.scaler.fitted) == (False, True)
     assert made.policy.training["cloned_from"]["episodes"] == 3
     assert made.with_clone(4) is made
 
 
 def test_demonstrations_are_not_read_where_no_phase_uses_them(demos: str, tmp_path: Path) -> None:
-    start = find(policy=save(tmp_path / "policy.safetensors"), needs_demonstrations=False)
-    assert start.demonstrations is None
+    assert find(policy=save(tmp_path / "p"), needs_demonstrations=False).demonstrations is None
 
 
 @pytest.mark.parametrize("environment", [None, "CartPole-v1"])
@@ -95,57 +86,37 @@ def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos:
     assert np.allclose(start.policy.probabilities(np.zeros((1, 4), np.float32)), 0.5, atol=0.1)
 
 
-@pytest.mark.parametrize("named", [{"demonstrations": "demos"}, {"policy": "champion"}])
-def test_an_environment_that_a_policy_or_demonstrations_bring_is_not_chosen(named: dict[str, str]) -> None:
-    with pytest.raises(
-        BadInput, match="environment=Acrobot-v1: a policy or demonstrations bring their own; leave it out"
-    ):
-        find(environment="Acrobot-v1", **named)
+ACROBOT = EnvironmentSpec("Acrobot-v1")
 
 
-def test_a_new_policy_of_an_environment_needs_discrete_actions(demos: str) -> None:
-    with pytest.raises(BadInput, match=r"expected Discrete\(n\)"):
-        find(policy="scratch", environment="Pendulum-v1", needs_demonstrations=False)
-    with pytest.raises(BadInput, match="name its environment"):
-        find(policy="scratch", needs_demonstrations=False)
-
-
-def test_demonstrations_of_another_task_are_refused_with_what_differs(
-    demos: str, tmp_path: Path, make_episode: Callable[..., Episode]
+@pytest.mark.parametrize(
+    ("named", "needs", "message"),
+    [
+        ({"demonstrations": "demos", "environment": "Acrobot-v1"}, True, "environment=Acrobot-v1: .* bring their own"),
+        ({"policy": "champion", "environment": "Acrobot-v1"}, True, "environment=Acrobot-v1: .* bring their own"),
+        ({"policy": "scratch", "environment": "Pendulum-v1"}, False, r"expected Discrete\(n\)"),
+        ({"policy": "scratch"}, False, "name its environment"),
+        ({"policy": "pole", "demonstrations": "paid"}, True, "sutton_barto_reward is True, not set"),
+        ({"policy": "acrobot"}, True, r"plays Acrobot-v1, .*demonstrations=DIR.*schedule=live-only"),
+        ({"policy": "acrobot", "demonstrations": "demos"}, True, "environment is CartPole-v1, not Acrobot-v1; give"),
+        ({"policy": "fast", "demonstrations": "shown"}, True, "frames_per_step is 3, not 2"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    named: dict[str, str], needs: bool, message: str, demos: str, tmp_path: Path
 ) -> None:
-    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}), ObservationSpec((4,)), 2)
-    DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
-    with pytest.raises(BadInput, match="sutton_barto_reward is True, not set"):
-        find(policy=save(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "other"))
-
-
-def test_a_policy_that_plays_something_else_is_told_what_to_give_in_place_of_the_embedded_games(
-    demos: str, tmp_path: Path
-) -> None:
-    own = Policy(ActorCritic(6, 3, (16,)), EnvironmentSpec("Acrobot-v1"), ObservationSpec((6,)))
-    save_policy(tmp_path / "policy.safetensors", own)
-    with pytest.raises(BadInput, match=r"plays Acrobot-v1, .*demonstrations=DIR.*schedule=live-only"):
-        find(policy=str(tmp_path / "policy.safetensors"))
-    with pytest.raises(BadInput, match="environment is CartPole-v1, not Acrobot-v1; give"):
-        find(policy=str(tmp_path / "policy.safetensors"), demonstrations=demos)
-
-
-@pytest.mark.parametrize(("setting", "value", "refused"), [("reward", "race", False), ("frames_per_step", 2, True)])
-def test_demonstrations_may_be_rewarded_but_not_played_in_another_way_than_the_policy(
-    tmp_path: Path, make_episode: Callable[..., Episode], setting: str, value: object, refused: bool
-) -> None:
-    task = {"frames_per_step": 3, "reward": "shaped"}
-    shown = DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((4,)), 11)
-    DatasetWriter(tmp_path / "shown", shown).write(make_episode(9, actions=11, shape=(4,)))
-    network = ActorCritic(4, 11, (16,), torch.Generator().manual_seed(7))
-    own = Policy(network, EnvironmentSpec("QWOP-v1", {**task, setting: value}), ObservationSpec((4,)))
-    save_policy(tmp_path / "policy.safetensors", own)
-    named = {"policy": str(tmp_path / "policy.safetensors"), "demonstrations": str(tmp_path / "shown")}
-    if refused:
-        with pytest.raises(BadInput, match="frames_per_step is 3, not 2"):
-            find(**named)
-    else:
-        assert find(**named).policy.environment == own.environment
+    write_games(tmp_path / "paid", EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}), [9])
+    task: dict[str, Any] = {"frames_per_step": 3, "reward": "shaped"}
+    write_games(tmp_path / "shown", EnvironmentSpec("QWOP-v1", task), [9])
+    save(tmp_path / "pole")
+    save(tmp_path / "acrobot", ACROBOT, 6, 3)
+    save(tmp_path / "fast", EnvironmentSpec("QWOP-v1", {**task, "frames_per_step": 2}), 71, 11)
+    save(tmp_path / "raced", EnvironmentSpec("QWOP-v1", {**task, "reward": "race"}), 71, 11)
+    here = {name: str(tmp_path / value) if (tmp_path / value).exists() else value for name, value in named.items()}
+    with pytest.raises(BadInput, match=message):
+        find(needs_demonstrations=needs, **here)
+    raced = find(policy=str(tmp_path / "raced"), demonstrations=str(tmp_path / "shown"))
+    assert raced.policy.environment.settings["reward"] == "race"  # rewards alone may differ
 
 
 def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> None:
@@ -153,9 +124,88 @@ def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> No
     keys = np.array([0] * 4 + [9, 9, 9, 6, 6, 6] * 5, dtype=np.uint8)
     DatasetWriter(tmp_path / "me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
     task = qwop_info(frames_per_step=1, observation="contact", reward="race")
-    network = ActorCritic(task.observation, task.actions, (16,), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "policy.safetensors", Policy(network, task.environment, task.observation))
-    start = find(policy=str(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "me"))
+    path = save(tmp_path / "policy.safetensors", task.environment, 112, task.actions)
+    start = find(policy=path, demonstrations=str(tmp_path / "me"))
     assert start.demonstrations is not None
     assert start.demonstrations[0].observations.shape == (31, 112)
-    assert start.notes[-1].startswith("demonstrations: replayed for the policy's task, QWOP-v1")
+    assert start.notes[-1].startswith("demonstrations: replayed for the policy's task")
+
+
+# Settings that a resumed run must share with the one that it continues.
+
+PHASES = {"first": {"hours": 1}, "second": {"hours": 2, "learning_rate": [1, 0]}, "third": {"hours": 3}}
+SETTINGS = FinetuneSettings(
+    schedule=ScheduleSettings(phases=parse_phases(PHASES)), algorithm=PpoSettings(), loop=PpoLoopSettings()
+)
+ACER = to_plain(SETTINGS.with_(algorithm=AcerSettings(), loop=AcerLoopSettings()))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    """A run of SETTINGS in its second phase; what resuming it with changes of its configuration gives."""
+    write_configuration(SETTINGS, tmp_path)
+    save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "demonstrations": None, "phase": 1})
+
+    def resume(**changes: Any) -> Any:
+        settings = read(FinetuneSettings, {**to_plain(SETTINGS), "resume": True, **changes})
+        found = require_resumable(settings, tmp_path, pytest.fail)
+        return None if found is None else found[1]
+
+    return resume
+
+
+def with_phases(**changes: Any) -> Any:
+    return {"phases": {name: phase for name, phase in {**PHASES, **changes}.items() if phase is not None}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"threads": 2},
+        {"schedule": with_phases(third={"hours": 9, "entropy": 0})},
+        {"schedule": with_phases(third=None)},
+        {"schedule": with_phases(fourth={"hours": 4})},
+        {"schedule": with_phases(first={"hours": 1.0}) | {"scale": 1.0}},  # the same, in other words
+    ],
+)
+def test_what_has_not_begun_may_be_another(run: Any, changes: dict[str, Any]) -> None:
+    assert run(**changes)["decisions"] == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seed": 1}, "seed: 0, not 1"),
+        ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1; go on"),
+        ({"algorithm": ACER["algorithm"], "loop": ACER["loop"]}, r"algorithm\.name: ppo, not acer;"),
+        ({"schedule": with_phases() | {"scale": 0.5}}, "schedule.scale: 1.0, not 0.5"),
+        ({"schedule": with_phases(second={"hours": 3})}, r"schedule.phases.second.hours: 2.*, not 3; go on"),
+        ({"schedule": with_phases(first=None)}, "the phases that have begun: .*first, second.*, not .*second, third"),
+        (
+            {"schedule": with_phases(second=None, third=None)},
+            "the phases that have begun: .*first, second.*, not .*first",
+        ),
+        ({"resume": False}, "holds a run already; resume=true continues it"),
+    ],
+)
+def test_what_has_begun_may_not(run: Any, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        run(**changes)
+
+
+def test_a_foreign_text_in_the_settings_before_cannot_control_the_terminal(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(path.read_text().replace("seed: 0", 'seed: "\\e[31mred\\a"'))
+    with pytest.raises(BadInput, match=r"config.yaml: seed=.*red") as refused:
+        run()
+    assert str(refused.value).isprintable()
+
+
+def test_a_run_without_its_checkpoints_keeps_its_policy(run: Any, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "checkpoints")
+    (tmp_path / "metrics.jsonl").touch()
+    assert run() is None  # killed before the first checkpoint
+    (tmp_path / "policy.safetensors").touch()
+    with pytest.raises(BadInput, match=r"no checkpoint to resume from, only .*policy\.safetensors; give out="):
+        run()

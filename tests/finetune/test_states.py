@@ -11,56 +11,75 @@ import pytest
 import torch
 from gymnasium.vector import SyncVectorEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.finetune.agents.acer.agent import ReturnRange
+from qwop.finetune.agents.agent import FractionalCounter
+from qwop.finetune.agents.ftw.learner import RewardStores
 from qwop.finetune.checkpoint import load_checkpoint, save_checkpoint
+from qwop.finetune.experience.sequences import DEMONSTRATIONS
 from qwop.finetune.experience.transitions import NStep
+from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
+from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, RestartSettings, Schedule
 from qwop.finetune.schedules.restarts import Restarts
 from qwop.finetune.weight_average import RecentAverage, WeightAverage
 from qwop.policies.networks import Actor
+from torch import nn
 
-from .fakes import Memoryless, Remembering, Saving, make_collector
+from .agents.learners import LEARNERS, PHASES
+from .fakes import Memoryless, Remembering, Saving, make_collector, make_episode, make_sequences
+from .replay.contents import KINDS as MEMORIES
+from .replay.contents import as_pictures, check, contents
 from .runs import assert_same
 
+Makes = Callable[[int], Any]
+"""Of a seed: something with a state and `work`, whose argument is the number of a round and whose result is checked."""
 
-class Averaged:
+
+class Has:
+    """Something whose state is that of a part."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+        self.get_state, self.set_state = part.get_state, part.set_state
+
+
+class Averaged(Has):
     """A mean of weights that change in each round."""
 
     def __init__(self, seed: int, kind: Callable[[Actor], Any], *more: int) -> None:
-        self.network = Actor(3, 2, (4,), torch.Generator().manual_seed(seed))
-        self.average, self.more = kind(self.network), more
-        self.get_state, self.set_state = self.average.get_state, self.average.set_state
+        self.network, self.more = Actor(3, 2, (4,), torch.Generator().manual_seed(seed)), more
+        super().__init__(kind(self.network))
 
     def work(self, number: int) -> Any:
         generator = torch.Generator().manual_seed(number)
         with torch.no_grad():
             for weights in self.network.parameters():
                 weights.copy_(torch.randn(weights.shape, generator=generator) * 1e3)
-        self.average.add(*self.more)
-        return self.average.get_state()
+        self.part.add(*self.more)
+        return self.part.get_state()
 
 
-class Played:
+class Played(Has):
     """A collector, and the policy that it plays."""
 
     def __init__(self, seed: int, kind: type[SyncVectorEnv], policy: Callable[[], Any], image: bool) -> None:
-        self.collector, self.policy = make_collector(kind, image, seed), policy()
-        self.get_state, self.set_state = self.collector.get_state, self.collector.set_state
+        super().__init__(make_collector(kind, image, seed))
+        self.policy = policy()
 
     def work(self, number: int) -> Any:
-        return self.collector.collect(self.policy)
+        return self.part.collect(self.policy)
 
 
-class Restarted:
+class Restarted(Has):
     """Games of QWOP, some of which start from earlier ones."""
 
     def __init__(self, seed: int, settings: RestartSettings) -> None:
         env = QWOPVectorEnv(8, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5)
-        self.games = Restarts(env, settings)
-        self.games.reset(seed=seed)
-        self.get_state, self.set_state = self.games.get_state, self.games.set_state
+        super().__init__(Restarts(env, settings))
+        self.part.reset(seed=seed)
 
     def work(self, number: int) -> Any:
-        *_, last = (self.games.step(row) for row in np.random.default_rng(number).integers(0, 11, (100, 8)))
+        *_, last = (self.part.step(row) for row in np.random.default_rng(number).integers(0, 11, (100, 8)))
         return [*last[:4], last[4]["restarted"]]
 
 
@@ -82,20 +101,108 @@ class Stepped(NStep):
         return self.push(make_collector(seed=number).collect(Memoryless())[0], 0.9)
 
 
-STRETCH = RestartSettings(0.5, (-1.0, 0.4))
+class Counted(FractionalCounter):
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+
+    def work(self, number: int) -> Any:
+        return self.take(0.3 * number + 0.2)
+
+
+class Bounded(ReturnRange):
+    """Returns of three games, of which one ends in most rounds and one never."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(3)
+
+    def work(self, number: int) -> Any:
+        live = make_sequences(3, first=number)
+        live.terminated[number % 2, 1] = True
+        self.add_live(live, 0.9)
+        return self.bounds
+
+
+class Served(Has):
+    def __init__(self, seed: int) -> None:
+        recorded = RecordedSequences([make_episode(23)], 4, gamma=0.9)
+        super().__init__(Demonstrations(recorded, streams=3, stride=4))
+
+    def work(self, number: int) -> Any:
+        return self.part.next(7)
+
+
+class Stored:
+    """Observations before rewards, of which there are soon more than the stores hold, and their generator."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+        self.stores = RewardStores(16, self.generator)
+
+    def get_state(self) -> Any:
+        return self.stores.get_state(), self.generator.bit_generator.state
+
+    def set_state(self, state: Any) -> None:
+        self.stores.set_state(state[0])
+        self.generator.bit_generator.state = state[1]
+
+    def work(self, number: int) -> Any:
+        for round in range(3):
+            played = make_sequences(2, steps=9, first=10 * number + round)
+            self.stores.add(played, np.eye(9, dtype=np.float32)[[4, 8]])
+        return self.stores.sample(8)
+
+
+class Kept(Has):
+    """A replay memory of seven items, whose ring goes round; every second round removes demonstrations."""
+
+    def __init__(self, seed: int, name: str, pictures: bool) -> None:
+        self.kind, self.pictures = MEMORIES[name], pictures
+        super().__init__(self.kind.memory(7, pictures))
+
+    def work(self, number: int) -> Any:
+        memory: Any = self.part
+        for source in (0, DEMONSTRATIONS):
+            items = self.kind.items(3, first=10 * number + 5 * source, source=source)
+            memory.push(as_pictures(items, number) if self.pictures else items)
+        if number % 2:
+            memory.remove(DEMONSTRATIONS)
+        if isinstance(memory, PrioritisedMemory):
+            memory.update(np.arange(len(memory)), np.linspace(0, number, len(memory)).astype(np.float32))
+        check(memory)
+        return contents(memory), self.kind.sample(memory, 20, number)
+
+
+class Learnt(Has):
+    def __init__(self, seed: int, name: str) -> None:
+        self.small = LEARNERS[name](seed=seed)
+        super().__init__(self.small.learner)
+
+    def work(self, number: int) -> Any:
+        self.small.update(number, PHASES[number % 2])
+        networks = {name: part for name, part in vars(self.part).items() if isinstance(part, nn.Module)}
+        return {name: copy.deepcopy(part.state_dict()) for name, part in networks.items()}  # also what no state has
+
+
 FALLS = RestartSettings(0.5, (-10.0, 10.0), source="falls")
-KINDS: dict[str, Callable[[int], Any]] = {
+KINDS: dict[str, Makes] = {
     "mean of weights": partial(Averaged, kind=WeightAverage),
     "recent mean of weights": lambda seed: Averaged(seed, lambda network: RecentAverage(network, 50), 30),
     "schedule": Scheduled,
-    "transitions": Stepped,
+    "n steps": Stepped,
+    "counter": Counted,
+    "returns": Bounded,
+    "demonstrations": Served,
+    "observations before rewards": Stored,
     "saved games": partial(Played, kind=Saving, policy=Memoryless, image=False),
     "saved games of pictures and a memory": partial(Played, kind=Saving, policy=Remembering, image=True),
     "games that are played again": partial(Played, kind=SyncVectorEnv, policy=Memoryless, image=False),
     "games that are played again by a memory": partial(Played, kind=SyncVectorEnv, policy=Remembering, image=True),
-    "restarts in a stretch": partial(Restarted, settings=STRETCH),
+    "restarts in a stretch": partial(Restarted, settings=RestartSettings(0.5, (-1.0, 0.4))),
     "restarts before falls": partial(Restarted, settings=FALLS),
     "short restarts": partial(Restarted, settings=FALLS.with_(seconds=1.0)),
+    **{f"memory of {name}": partial(Kept, name=name, pictures=False) for name in MEMORIES},
+    **{f"memory of {name} of pictures": partial(Kept, name=name, pictures=True) for name in MEMORIES},
+    **{f"learner {name}": partial(Learnt, name=name) for name in LEARNERS},
 }
 
 

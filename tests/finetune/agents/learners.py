@@ -1,11 +1,13 @@
 """A small learner of each algorithm, with batches to learn from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.dqn.learner import DqnLearner
@@ -18,20 +20,20 @@ from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdSettings
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.schedules.phase import PhaseValues
-from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor, Values
 from qwop.policies.q_networks import EnsembleQ, QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from qwop.pretrain.rows import Rows
 
+from ..fakes import CPU, make_batch, weights_of
 from ..runs import NOW
-from .live_play import make_batch
-
-CPU = torch.device("cpu")
 
 
 def transitions(seed: int, n: int = 9) -> Transitions:
@@ -56,7 +58,7 @@ class Small:
         """Those of the policy and of a separate critic."""
         values = getattr(self.learner, "values", None)
         networks = [self.learner.network, *([values] if isinstance(values, Values) else [])]
-        return torch.cat([one.detach().cpu().flatten() for network in networks for one in network.parameters()])
+        return torch.cat([weights_of(network) for network in networks])
 
 
 Kind = Callable[..., Small]
@@ -130,10 +132,25 @@ def ftw_with_memory(kind: type = FtwLearner, **more: Any) -> Small:
 
 
 def _recurrent(network: Any, learner: Any) -> Small:
+    signals = np.eye(6, dtype=np.float32)[[3, 3, 4, 5]]  # of rewards to predict, some and none
+
     def state(random: np.random.Generator) -> tuple[Any, ...]:
         return tuple(one.cpu().numpy() for one in network.initial_state(4))
 
-    return Small(learner, lambda number, now: learner.update(make_batch(number, state=state), now))
+    return Small(
+        learner, lambda number, now: learner.update(replace(make_batch(number, state=state), signals=signals), now)
+    )
+
+
+def short_games(network: Network, steps: int, parts: int = 1) -> list[Sequences]:
+    """Play of CartPole by the network, in episodes of at most 11 decisions."""
+    envs = [lambda: gymnasium.make("CartPole-v1", max_episode_steps=11)] * 3
+    play = Collector(
+        SyncVectorEnv(envs, autoreset_mode=AutoresetMode.SAME_STEP),
+        steps,
+        np.random.default_rng(0),  # type: ignore[arg-type]
+    )
+    return [play.collect(PolicySnapshot(network))[0] for _ in range(parts)]
 
 
 KINDS: tuple[Kind, ...] = (acer, ppo, shared_ppo, dqn, dueling_dqn, rlpd, vtrace, ftw, ftw_with_memory)

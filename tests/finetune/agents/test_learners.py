@@ -8,27 +8,11 @@ from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.policies.networks import Values
-from torch import nn
 
 from ..runs import NOW, assert_same
 from .learners import LEARNERS, PHASES, acer, dqn, dueling_dqn, ppo, rlpd, shared_ppo
 
 each = pytest.mark.parametrize("name", LEARNERS)
-
-
-@each
-def test_it_goes_on_from_its_state_to_the_bit(name: str) -> None:
-    one, other = LEARNERS[name](), LEARNERS[name](seed=9)
-    for number in range(3):
-        one.update(number, NOW)
-    other.learner.set_state(one.learner.get_state())
-    for number in range(3, 6):
-        for each in (one, other):
-            each.update(number, PHASES[number % 2])
-    assert_same(one.learner.get_state(), other.learner.get_state())
-    for part, network in vars(one.learner).items():  # also what no state has
-        if isinstance(network, nn.Module):
-            assert_same(network.state_dict(), getattr(other.learner, part).state_dict(), part)
 
 
 @each

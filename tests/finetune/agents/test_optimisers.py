@@ -21,32 +21,6 @@ def test_the_first_steps_are_those_of_tensorflow() -> None:
     assert seen == pytest.approx([0.99992965, 0.99985895, 0.99978790], abs=1e-8)
 
 
-def test_a_parameter_without_a_gradient_stays() -> None:
-    moved, still = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-    optimiser = RMSpropTF([moved, still])
-    moved.grad = torch.ones(2)
-    optimiser.step()
-    assert still.tolist() == [1.0, 1.0]
-    assert (moved < 1).all()
-
-
-def test_its_state_can_be_saved_and_loaded() -> None:
-    def steps(optimiser: RMSpropTF, theta: Tensor, count: int) -> None:
-        for number in range(count):
-            theta.grad = torch.tensor([0.1 * (number + 1), -2.0])
-            optimiser.step()
-
-    straight = torch.ones(2, requires_grad=True)
-    optimiser = RMSpropTF([straight])
-    steps(optimiser, straight, 3)
-    resumed = straight.detach().clone().requires_grad_()
-    other = RMSpropTF([resumed])
-    other.load_state_dict(copy.deepcopy(optimiser.state_dict()))
-    steps(optimiser, straight, 2)
-    steps(other, resumed, 2)
-    assert torch.equal(straight, resumed)
-
-
 @pytest.mark.parametrize(("kind", "tolerance"), [(torch.float64, 1e-14), (torch.float32, 1e-6)])
 def test_one_pass_over_the_parameters_gives_the_same_but_for_rounding(kind: torch.dtype, tolerance: float) -> None:
     random = torch.Generator().manual_seed(0)

@@ -6,19 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PlayingActor
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
-from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
+from ..fakes import CARTPOLE as POLE
+from ..runs import assert_same
+
 QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
-CARTPOLE = (EnvironmentSpec("CartPole-v1"),) * 2
-NEGATIVE = (EnvironmentSpec("CartPole-v1"), EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}))
+CARTPOLE = (POLE,) * 2
+NEGATIVE = (POLE, EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}))
 STEPS = 12
 
 
@@ -74,9 +76,7 @@ def environments(specs: Sequence[EnvironmentSpec], n: int) -> PhaseEnvironments:
 
 
 def policy(specs: Sequence[EnvironmentSpec]) -> PolicySnapshot:
-    observation, actions = specs[0].interface()
-    assert isinstance(observation, ObservationSpec)
-    return PolicySnapshot(Actor(observation, actions, (8,)))
+    return PolicySnapshot(Actor(*specs[0].interface(), (8,)))
 
 
 def make(
@@ -84,12 +84,6 @@ def make(
 ) -> tuple[ActorsCollector, InThisProcess]:
     engine = InThisProcess(environments(specs, n), **more)
     return ActorsCollector(engine, actors, 0, np.random.default_rng(0), asynchronous=asynchronous), engine
-
-
-def assert_same(one: Sequences, other: Sequences) -> None:
-    for name in ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert all(map(np.array_equal, one.finals, other.finals))
 
 
 @pytest.mark.parametrize("specs", [QWOP, CARTPOLE], ids=["QWOP", "CartPole"])
@@ -100,9 +94,7 @@ def test_one_actor_in_step_plays_what_a_collector_plays(specs: Sequence[Environm
     ours, _ = make(specs, 3, 1)
     for phase in (0, 1):
         for _ in range(2):
-            (mine, my_ends), (theirs, their_ends) = ours.collect(acting), serial.collect(acting)
-            assert_same(mine, theirs)
-            assert my_ends == their_ends
+            assert_same(ours.collect(acting), serial.collect(acting))
         ours.enter_phase(phase)
         serial.enter(made.make(phase))
     assert ours.saves_games() == serial.saves_games()

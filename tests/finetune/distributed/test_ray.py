@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorsCollector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
@@ -15,9 +15,12 @@ from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
+from ..fakes import CARTPOLE, weights_of
+
 pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
-Finetune = Callable[..., tuple[int, str, str]]
+Finetune = Callable[..., Any]
+Tuned = Callable[..., str]
 
 SMALL = (
     "policy=scratch", "environment=CartPole-v1", "schedule=live-only", "schedule.phases.alone.hours=0.02",
@@ -34,22 +37,19 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(finetune: Finetune, tmp_path: Path) -> None:
+def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(tuned: Tuned, tmp_path: Path) -> None:
     for out, more in (("serial", ()), ("actor", ("+distributed=ray", "distributed.actors=1"))):
-        code, _, said = finetune("algorithm=ppo", "algorithm.minibatch=32", *SMALL, *more, f"out={out}")
-        assert code == 0, said
-    serial, actor = (
-        load_policy(tmp_path / out / "policy.safetensors").network.state_dict() for out in ("serial", "actor")
+        tuned("algorithm=ppo", "algorithm.minibatch=32", *SMALL, *more, f"out={out}")
+    assert torch.equal(
+        *(weights_of(load_policy(tmp_path / out / "policy.safetensors").network) for out in ("serial", "actor"))
     )
-    assert all(torch.equal(serial[name], actor[name]) for name in serial)
 
 
 def test_actors_are_killed_and_the_run_goes_on() -> None:
     import ray
     from qwop.finetune.distributed.ray_actors import RayActors
 
-    spec = EnvironmentSpec("CartPole-v1")
-    policy = Policy(Actor(4, 2, (8,)), spec, spec.interface()[0])
+    policy = Policy(Actor(4, 2, (8,)), CARTPOLE, CARTPOLE.interface()[0])
     environments = PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
     actors = RayActors(2, None, environments, 10)
     started = []
@@ -84,12 +84,8 @@ def test_an_address_where_nobody_answers_is_one_line(finetune: Finetune) -> None
     assert "Traceback" not in said
 
 
-def test_vtrace_learns_from_two_actors(finetune: Finetune, tmp_path: Path) -> None:
-    code, _, said = finetune("algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run")
-    assert code == 0, said
-    code, _, said = finetune(
-        "algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run", "resume=true",
-        "+schedule.phases.more={hours: 0.01}",
-    )  # fmt: skip
-    assert code == 0, said
+def test_vtrace_learns_from_two_actors(tuned: Tuned, tmp_path: Path) -> None:
+    run = ("algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run")
+    for more in ((), ("resume=true", "+schedule.phases.more={hours: 0.01}")):
+        tuned(*run, *more)
     assert (tmp_path / "run/policy.safetensors").exists()

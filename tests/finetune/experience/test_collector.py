@@ -27,20 +27,23 @@ def test_sequences_follow_each_other_and_episodes_each_other() -> None:
     assert np.array_equal(first.observations[:, -1], second.observations[:, 0])
 
 
-def test_ends_and_limits_are_told_apart_and_limits_keep_their_final_observation() -> None:
-    sequences, _ = make_collector().collect(POLICY)
-    assert np.argwhere(sequences.terminated).tolist() == [[0, 3]]
-    assert np.argwhere(sequences.truncated).tolist() == [[1, 2]]
-    assert (sequences.finals.sequence.tolist(), sequences.finals.step.tolist()) == ([1], [2])
-    assert sequences.finals.observations.tolist() == [[0, 3]]
+def test_ends_and_limits_are_told_apart_and_limits_keep_their_final_observation_also_of_pictures() -> None:
+    for image in (False, True):
+        sequences, _ = make_collector(image=image).collect(POLICY)
+        sequences.check_valid()
+        assert np.argwhere(sequences.terminated).tolist() == [[0, 3]]
+        assert np.argwhere(sequences.truncated).tolist() == [[1, 2]]
+        assert (sequences.finals.sequence.tolist(), sequences.finals.step.tolist()) == ([1], [2])
+        assert sequences.finals.observations.ravel().tolist() == [0, 3]
+        kind = np.uint8 if image else np.float32
+        assert sequences.observations.dtype == sequences.finals.observations.dtype == kind
 
 
 def test_behaviour_probabilities_are_what_the_actions_were_drawn_with() -> None:
     collector = make_collector()
     drawn = [collector.collect(POLICY)[0] for _ in range(200)]
-    for one in drawn[:3]:
-        flat = one.observations[:, :-1].reshape(-1, 2)
-        assert np.array_equal(one.behaviour_probabilities.reshape(-1, 3), POLICY.step(flat, ())[0])
+    flat = drawn[0].observations[:, :-1].reshape(-1, 2)
+    assert np.array_equal(drawn[0].behaviour_probabilities.reshape(-1, 3), POLICY.step(flat, ())[0])
     preferred = np.concatenate([(one.actions == one.observations[:, :-1, 1] % 3).ravel() for one in drawn])
     assert preferred.mean() == pytest.approx(0.8, abs=0.03)
     assert np.array_equal(drawn[0].rewards, drawn[0].actions)
@@ -58,25 +61,19 @@ def test_episodes_that_end_are_reported_with_their_return() -> None:
     assert next(end for end in later if end.decisions == 4).total_reward == whole
 
 
-def test_a_policys_state_follows_each_game_and_begins_anew_with_the_next() -> None:
+def test_a_policys_state_follows_each_game_is_fed_and_begins_anew_with_the_next() -> None:
     collector, policy = make_collector(), Remembering()
-    first, _ = collector.collect(policy)
-    second, _ = collector.collect(policy)
+    parts = [collector.collect(policy)[0] for _ in range(2)]
     seen = np.stack(policy.states, axis=1)
-    steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
+    after, actions, rewards = (np.stack(fed, axis=1) for fed in zip(*policy.fed, strict=True))
+    steps = np.concatenate([part.observations[:, :-1, 1] for part in parts], axis=1)
     assert np.array_equal(seen, steps)
-    assert np.array_equal(first.behaviour_probabilities.argmax(-1), seen[:, :5] % 3)
-    for played in (first, second):  # recurrent networks are unrolled again from there
+    assert np.array_equal(after, steps + 1)
+    assert np.array_equal(actions, np.concatenate([part.actions for part in parts], axis=1))
+    assert np.array_equal(rewards, np.concatenate([part.rewards for part in parts], axis=1))
+    assert np.array_equal(parts[0].behaviour_probabilities.argmax(-1), seen[:, :5] % 3)
+    for played in parts:  # recurrent networks are unrolled again from there
         assert np.array_equal(played.state[0][:, 0], played.observations[:, 0, 1])
-
-
-def test_a_policy_is_fed_each_action_and_its_reward_before_the_next_game_begins() -> None:
-    collector, policy = make_collector(), Remembering()
-    played, _ = collector.collect(policy)
-    after, actions, rewards = (np.stack(parts, axis=1) for parts in zip(*policy.fed, strict=True))
-    assert np.array_equal(after, played.observations[:, :-1, 1] + 1)
-    assert np.array_equal(actions, played.actions)
-    assert np.array_equal(rewards, played.rewards)
 
 
 def test_games_that_do_not_come_out_the_same_are_refused() -> None:
@@ -105,18 +102,6 @@ def test_another_environment_starts_new_games_in_it() -> None:
     sequences, ends = collector.collect(POLICY)
     assert sequences.observations[:, :-1, 1].tolist() == [[0, 1, 0, 1, 0]] * 3
     assert {end.decisions for end in ends} == {2}
-
-
-def test_images_stay_bytes() -> None:
-    collector = make_collector(image=True)
-    sequences, _ = collector.collect(POLICY)
-    sequences.check_valid()
-    assert sequences.observations.dtype == np.uint8
-    assert sequences.observations.shape == (3, 6, 1, 2, 1)
-    assert sequences.finals.observations.dtype == np.uint8
-    assert sequences.finals.observations.ravel().tolist() == [0, 3]
-    nothing_ended, _ = make_collector(image=True).collect(POLICY)
-    assert nothing_ended.finals.observations.shape[1:] == (1, 2, 1)
 
 
 class Marked(Saving):

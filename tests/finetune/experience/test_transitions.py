@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations, concatenate
 from qwop.finetune.experience.transitions import NStep, Transitions, mixed
 
-from ..transitions import make_transitions
+from ..fakes import make_sequences, make_transitions
 
 
 def chunk(observations: NDArray[Any], rewards: Any, terminated: Any, truncated: Any, finals: Any) -> Sequences:
@@ -40,33 +40,30 @@ def rows(transitions: Transitions) -> list[tuple[float, ...]]:
     return list(zip(*(c.tolist() for c in columns), transitions.next_observations[:, 0].tolist(), strict=True))
 
 
-NEVER = [[False] * 3]
+def push(one: NStep, rewards: list[float], end: str = "") -> list[tuple[float, ...]]:
+    """Rows of one stream that sees its step's number, and 50 after an end; the observation at a limit is 7."""
+    k, last = len(rewards), [[False] * (len(rewards) - 1) + [True]]
+    never = [[False] * k]
+    seen = [[*range(k), 50 if end else k]]
+    finals = {(0, k - 1): 7.0} if end == "limit" else {}
+    piece = chunk(np.array(seen), [rewards], last if end == "end" else never, last if end == "limit" else never, finals)
+    return rows(one.push(piece, 0.9))
 
 
-def test_three_rewards_and_what_comes_after() -> None:
-    (first,) = rows(NStep(3).push(chunk([[0, 1, 2, 3]], [[1, 2, 3]], NEVER, NEVER, {}), 0.9))
-    s, a, reward, discount, after = first
-    assert (s, a, after) == (0, 0, 3)
-    assert reward + discount * 10 == pytest.approx(12.52, abs=1e-5)
-
-
-def test_the_end_of_an_episode_flushes_what_waits_and_nothing_comes_after() -> None:
-    found = rows(NStep(3).push(chunk([[0, 1, 50]], [[1, 2]], [[False, True]], [[False] * 2], {}), 0.9))
-    assert [(s, d) for s, _, _, d, _ in found] == [(0, 0.0), (1, 0.0)]
-    assert [reward for _, _, reward, _, _ in found] == pytest.approx([2.8, 2.0])
-
-
-def test_a_time_limit_is_not_an_end() -> None:
-    found = rows(NStep(3).push(chunk([[0, 1, 50]], [[1, 2]], [[False] * 2], [[False, True]], {(0, 1): 7.0}), 0.9))
-    assert [(s, after) for s, _, _, _, after in found] == [(0, 7.0), (1, 7.0)]
-    assert [d for _, _, _, d, _ in found] == pytest.approx([0.81, 0.9])
-
-
-def test_what_is_not_over_waits_for_the_next_sequences() -> None:
-    one = NStep(3)
-    assert len(one.push(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {}), 0.9)) == 0
-    (first,) = rows(one.push(chunk([[2, 3]], [[3]], [[False]], [[False]], {}), 0.9))
-    assert first == pytest.approx((0, 0, 5.23, 0.729, 3), abs=1e-6)
+@pytest.mark.parametrize(
+    ("rewards", "end", "expected"),
+    [
+        ([1, 2, 3], "", [(0, 0, 1 + 1.8 + 2.43, 0.729, 3)]),
+        ([1, 2], "", []),  # waits for the next sequences
+        ([1, 2], "end", [(0, 0, 2.8, 0.0, 50), (1, 1, 2.0, 0.0, 50)]),
+        ([1, 2], "limit", [(0, 0, 2.8, 0.81, 7), (1, 1, 2.0, 0.9, 7)]),
+    ],
+)
+def test_three_rewards_and_what_comes_after(rewards: list[float], end: str, expected: list[tuple[float, ...]]) -> None:
+    found = push(NStep(3), rewards, end)
+    assert len(found) == len(expected)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-6)
 
 
 def by_definition(observations: NDArray[Any], rewards: Any, ends: Any, n: int, gamma: float) -> list[tuple[float, ...]]:
@@ -111,10 +108,7 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(
         piece = chunk(
             observations[:, at : at + k + 1], rewards[:, here], kinds[:, here] == 1, kinds[:, here] == 2, finals
         )
-        state = one.get_state()
         found += rows(one.push(piece, 0.9))
-        one.set_state(state)
-        one.push(piece, 0.9)
         at += k
     expected = []
     for i in range(streams):
@@ -134,14 +128,14 @@ def test_demonstrations_are_spread_among_live_transitions() -> None:
     assert len(mixed(make_transitions(3), make_transitions(0))) == 3
 
 
-def test_images_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at() -> None:
-    def images(sequences: Sequences) -> Sequences:
-        finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
-        return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
+def test_pictures_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at() -> None:
+    def images(one: Sequences) -> Sequences:
+        finals = one.finals._replace(observations=one.finals.observations.astype(np.uint8))
+        return replace(one, observations=one.observations.astype(np.uint8), finals=finals)
 
-    one = NStep(3)
-    one.push(images(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {})), 0.9)
-    made = one.push(images(chunk([[2, 3, 50]], [[3, 4]], [[False] * 2], [[False, True]], {(0, 1): 7.0})), 0.9)
+    one, never = NStep(3), [[False] * 2]
+    one.push(images(chunk(np.array([[0, 1, 2]]), [[1, 2]], never, never, {})), 0.9)
+    made = one.push(images(chunk(np.array([[2, 3, 50]]), [[3, 4]], never, [[False, True]], {(0, 1): 7.0})), 0.9)
     assert made.observations.dtype == made.next_observations.dtype == np.uint8
     assert made.observations.ravel().tolist() == [0, 1, 2, 3]
     assert made.next_observations.ravel().tolist() == [3, 7, 7, 7]
@@ -151,3 +145,21 @@ def test_a_choice_keeps_all_columns_together() -> None:
     chosen = make_transitions(6)[np.array([4, 1])]
     assert all(len(getattr(chosen, one.name)) == 2 for one in fields(chosen))
     assert chosen.actions.tolist() == chosen.rewards.tolist() == [4, 1]
+
+
+def test_sequences_put_together_in_another_order_keep_what_is_theirs() -> None:
+    random, order = np.random.default_rng(0), np.array([4, 0, 2])
+    parts = [make_sequences(2, truncated_every=1), make_sequences(3, first=10, truncated_every=2)]
+    taught = [
+        replace(part, teacher=random.random((len(part), 4, 3), np.float32), state=(random.random((len(part), 2)),))
+        for part in parts
+    ]
+    joined = concatenate(taught, order)
+    joined.check_valid()
+    for name in ("rewards", "teacher"):
+        every = np.concatenate([getattr(part, name) for part in taught])
+        np.testing.assert_array_equal(getattr(joined, name), every[order])
+    np.testing.assert_array_equal(joined.state[0], np.concatenate([part.state[0] for part in taught])[order])
+    assert len(joined.finals.sequence) == 3
+    stopped = joined.observations[joined.finals.sequence, joined.finals.step] + 0.5
+    np.testing.assert_array_equal(joined.finals.observations, stopped)

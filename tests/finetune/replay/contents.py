@@ -1,11 +1,79 @@
-"""What replay memories hold, and whether their parts agree."""
+"""Items for replay memories, what the memories hold, and whether their parts agree."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qwop.envs.spec import ObservationSpec
+from qwop.finetune.experience.sequences import LIVE, Sequences
+from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.replay.memory import ArrayStore, FrameStore, Memory, Ring
+from qwop.finetune.replay.sequence_memory import SequenceMemory
 from qwop.finetune.replay.sum_tree import SumTree
+from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory
+
+from ..fakes import make_sequences, make_transitions
+
+PICTURES = ObservationSpec((2, 3, 1), "uint8")
+
+
+@dataclass
+class Kind:
+    """A kind of memory. make: one of a capacity for observations; items: n of a source, numbered from `first`."""
+
+    make: Callable[[int, ObservationSpec], Memory[Any]]
+    items: Callable[..., Any]
+    seen: ObservationSpec
+    number: Callable[[Any], Any]
+
+    def memory(self, capacity: int, pictures: bool = False) -> Any:
+        return self.make(capacity, PICTURES if pictures else self.seen)
+
+    def numbers(self, items: Any) -> list[int]:
+        return np.asarray(self.number(items)).astype(int).tolist()
+
+    def sample(self, memory: Any, n: int, seed: int = 0) -> Any:
+        random = np.random.default_rng(seed)
+        if isinstance(memory, SequenceMemory):
+            return memory.sample(n, random)
+        return memory.sample(n, 1.0, random).transitions
+
+
+def sequences(n: int, first: int = 0, source: int = LIVE) -> Sequences:
+    return make_sequences(n, first=first, source=source, truncated_every=2)
+
+
+def transitions(n: int, first: int = 0, source: int = LIVE) -> Transitions:
+    return make_transitions(n, source, first=first)
+
+
+def _transitions(make: Callable[[int, ObservationSpec], Memory[Any]]) -> Kind:
+    return Kind(make, transitions, ObservationSpec((1,)), lambda items: items.actions)
+
+
+KINDS = {
+    "sequences": Kind(
+        lambda capacity, seen: SequenceMemory(capacity, 4, seen, 3),
+        sequences,
+        ObservationSpec((2,)),
+        lambda items: items.rewards[:, 0] / 1000,
+    ),
+    "transitions": _transitions(TransitionMemory),
+    "prioritised transitions": _transitions(lambda capacity, seen: PrioritisedMemory(capacity, seen, 0.6)),
+}
+
+
+def as_pictures(items: Any, seed: int) -> Any:
+    """The items with pictures as observations."""
+    random, n = np.random.default_rng(seed), len(items)
+    if isinstance(items, Transitions):
+        seen = random.integers(256, size=(2, n, *PICTURES.shape)).astype(np.uint8)
+        return replace(items, observations=seen[0], next_observations=seen[1])
+    seen = random.integers(256, size=(n, 5, *PICTURES.shape)).astype(np.uint8)
+    finals = seen[items.finals.sequence, items.finals.step] + 1
+    return replace(items, observations=seen, finals=items.finals._replace(observations=finals))
 
 
 def contents(memory: Memory[Any]) -> Any:

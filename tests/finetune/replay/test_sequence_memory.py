@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +6,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 
+from ..fakes import make_sequences
 from .contents import contents
 
 
@@ -19,25 +19,19 @@ def firsts(sequences: Sequences) -> list[int]:
     return (sequences.observations[:, 0, 0] / 1000).astype(int).tolist()
 
 
-def test_an_interleaved_ratio_is_kept_everywhere(make_sequences: Callable[..., Sequences]) -> None:
-    both = interleave(make_sequences(12), make_sequences(4, source=DEMONSTRATIONS))
-    assert [int((both.source[i : i + 4] == DEMONSTRATIONS).sum()) for i in range(0, 16, 4)] == [1, 1, 1, 1]
-
-
-def test_interleaving_keeps_what_belongs_together(make_sequences: Callable[..., Sequences]) -> None:
+def test_interleaving_keeps_what_belongs_together() -> None:
     live = make_sequences(5, first=0, truncated_every=2)
     shown = make_sequences(5, first=100, source=DEMONSTRATIONS, truncated_every=3)
     both = interleave(live, shown)
     both.check_valid()
+    assert [int(both.source[i : i + 2].sum()) for i in range(0, 10, 2)] == [1] * 5  # the ratio is kept everywhere
     assert [value for value in firsts(both) if value < 100] == [0, 1, 2, 3, 4]
     assert [value for value in firsts(both) if value >= 100] == [100, 101, 102, 103, 104]
     stopped = both.observations[both.finals.sequence, both.finals.step] + 0.5
     assert np.array_equal(both.finals.observations, stopped.astype(np.float32))
 
 
-def test_a_sample_brings_the_observations_that_time_limits_stopped_at(
-    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
-) -> None:
+def test_a_sample_brings_the_observations_that_time_limits_stopped_at(memory: SequenceMemory) -> None:
     memory.push(make_sequences(10, truncated_every=3))
     memory.push(make_sequences(4, first=10, truncated_every=2))
     sampled = memory.sample(200, np.random.default_rng(2))
@@ -48,7 +42,7 @@ def test_a_sample_brings_the_observations_that_time_limits_stopped_at(
 
 
 def test_what_a_player_did_and_achieved_is_kept_for_demonstrations_and_is_nothing_for_live_play(
-    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+    memory: SequenceMemory,
 ) -> None:
     achieved = np.arange(8, dtype=np.float32).reshape(2, 4)
     shown = replace(

@@ -1,37 +1,89 @@
-"""Uniform replay: what is drawn how often, what leaves, and the bytes that pictures take."""
+"""Replay of transitions: what is drawn how often, with which weight, what leaves, and the bytes that pictures take."""
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
+from qwop.finetune.experience.transitions import mixed
 from qwop.finetune.replay.memory import BLOCK
-from qwop.finetune.replay.transition_memory import TransitionMemory
+from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory, importance_weights
 
-from ..transitions import make_transitions
-from .contents import nbytes
-
-PICTURES = ObservationSpec((4, 36, 36), "uint8")
+from ..fakes import make_transitions
+from .contents import check, contents, nbytes
 
 
-def pictures(n: int, first: int = 0) -> Transitions:
-    frames = np.random.default_rng(0).integers(256, size=(1000, 36, 36)).astype(np.uint8)
-    seen = np.stack([frames[i : i + 4] for i in range(first, first + n + 1)])
-    return replace(make_transitions(n, first=first), observations=seen[:-1], next_observations=seen[1:])
+def memory(capacity: int = 8, alpha: float = 0.6) -> PrioritisedMemory:
+    return PrioritisedMemory(capacity, ObservationSpec((1,)), alpha)
 
 
-def test_its_state_puts_everything_back_and_holds_each_frame_once() -> None:
-    one, other = TransitionMemory(30, PICTURES), TransitionMemory(30, PICTURES)
-    one.push(pictures(30))
-    one.push(pictures(5, first=30))
-    state = one.get_state()
-    assert state["observations"]["frames"].shape == (30 + 4, 36 * 36)
-    other.set_state(state)
-    for each in (one, other):
-        each.push(pictures(2, first=35))
-    draws = [each.sample(50, 1.0, np.random.default_rng(3)) for each in (one, other)]
-    assert np.array_equal(draws[0].slots, draws[1].slots)
-    assert np.array_equal(draws[0].transitions.observations, draws[1].transitions.observations)
+@pytest.fixture
+def generator() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+P = [0.1482295, 0.2246739, 0.2865546, 0.3405420]
+
+
+WEIGHTS = [1, 0.8467453, 0.7682294, 0.7169776]
+
+
+def test_draws_follow_the_priorities_and_weights_belong_to_them(generator: np.random.Generator) -> None:
+    assert importance_weights(np.array(P), 4, 0.4) == pytest.approx(WEIGHTS, abs=1e-6)
+    one = memory()
+    one.push(make_transitions(4))
+    one.update(np.arange(4), np.array([1, -2, 3, -4], dtype=np.float32))
+    sample = one.sample(100_000, 0.4, generator)
+    draws, expected = np.bincount(sample.transitions.actions, minlength=4), 1e5 * np.array(P)
+    assert ((draws - expected) ** 2 / expected).sum() < 16.27  # χ², 3 degrees of freedom, p = 0.001
+    assert sample.weights == pytest.approx(np.array(WEIGHTS)[sample.transitions.actions], abs=1e-6)
+
+
+def test_what_is_new_has_the_largest_priority_ever(generator: np.random.Generator) -> None:
+    one = memory(alpha=1.0)
+    one.push(make_transitions(2))
+    one.update(np.array([0, 1]), np.array([5.0, 0.5], dtype=np.float32))
+    one.update(np.array([0]), np.array([0.5], dtype=np.float32))
+    one.push(make_transitions(1, first=2))
+    draws = np.bincount(one.sample(60_000, 1.0, generator).transitions.actions) / 60_000
+    assert draws == pytest.approx([0.5 / 6, 0.5 / 6, 5 / 6], abs=0.01)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_errors_of_training_that_diverged_are_refused(wrong: float) -> None:
+    one = memory()
+    one.push(make_transitions(2))
+    with pytest.raises(BadInput, match="diverged"):
+        one.update(np.array([0, 1]), np.array([1.0, wrong], dtype=np.float32))
+
+
+def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator: np.random.Generator) -> None:
+    one = memory(capacity=8)
+    one.push(mixed(make_transitions(4), make_transitions(4, DEMONSTRATIONS, first=100)))
+    one.push(make_transitions(1, first=4))  # the ring has gone round
+    before = dict(zip(contents(one).actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
+    assert one.shares()["demonstrations"] == 0.5
+    assert one.remove(DEMONSTRATIONS) == 4
+    check(one)
+    assert contents(one).actions.tolist() == [1, 2, 3, 4]
+    assert one.get_state()["priorities"].tolist() == [before[action] for action in (1, 2, 3, 4)]
+    assert set(one.sample(500, 1.0, generator).transitions.source) == {LIVE}
+    one.push(make_transitions(5, first=5))
+    check(one)
+    assert contents(one).actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_clearing_forgets_priorities_too() -> None:
+    one = memory(alpha=1.0)
+    one.push(make_transitions(3))
+    one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
+    one.clear()
+    assert len(one) == 0
+    check(one)
+    one.push(make_transitions(2))
+    assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
 
 
 def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -> None:

@@ -1,19 +1,27 @@
-"""Games that begin where earlier ones were."""
+"""Games that begin where earlier ones were, or along demonstrations."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
-from qwop.envs.engine.batch import CLOCK
+from qwop.datasets.embedded import embedded_dataset
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.envs import replay
+from qwop.envs.engine.batch import CLOCK, DISTANCE
 from qwop.envs.names import OUTCOMES
+from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.schedules.phase import RestartSettings, parse_phases
-from qwop.finetune.schedules.restarts import Restarts
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.loop import Loop
+from qwop.finetune.schedules.phase import Phase, RestartSettings
+from qwop.finetune.schedules.restarts import EVERY, Restarts, demonstrated_states
 
-from ..fakes import Uniform
+from ..fakes import write_games
+from ..runs import assert_same, run_until, small_run
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -21,6 +29,8 @@ STRETCH = RestartSettings(0.5, (-1.0, 0.4))
 
 FALLS = RestartSettings(0.5, (-10.0, 10.0), source="falls")
 A_SECOND = 30 / 4
+FRAME_BY_FRAME = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
+SHORT = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1, "time_limit": 25.0})
 
 
 def vector(settings: RestartSettings = STRETCH) -> Restarts:
@@ -45,19 +55,6 @@ def test_some_games_begin_in_the_stretch_and_say_so() -> None:
             break
     assert began > 3
     assert from_start > 3
-
-
-def test_a_restarted_game_is_the_saved_one() -> None:
-    env = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=4)
-    env.reset(seed=0)
-    for _ in range(5):
-        env.step(np.array([3, 0]))
-    saved = env.save_game(0)
-    observation = env.put_game(1, saved)
-    for chosen in actions(10, seed=2)[:, :1]:
-        np.testing.assert_array_equal(env.save_game(1)["reals"], env.save_game(0)["reals"])
-        observations, *_ = env.step(np.repeat(chosen, 2))
-        assert not np.array_equal(observations[1], observation)
 
 
 def test_a_reset_forgets_the_states_of_earlier_games() -> None:
@@ -91,19 +88,6 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
     assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
 
 
-def test_games_that_do_not_end_by_a_fall_give_no_states() -> None:
-    games = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, time_limit=4.0)
-    env = Restarts(games, FALLS)
-    env.reset(seed=0)
-    ended = 0
-    for _ in range(80):
-        *_, terminated, truncated, infos = env.step(np.zeros(GAMES, dtype=np.int64))
-        ended += int((terminated | truncated).sum())
-        assert OUTCOMES.index("fell") not in infos["outcome"]
-    assert ended > GAMES
-    assert env.get_state()["starts"]["saved"] == []
-
-
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
     env = vector(FALLS.with_(seconds=1.0))
     alone = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4)
@@ -135,30 +119,93 @@ def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
     assert 0.3 < started_anew / cut < 0.7
 
 
-def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
-    collector = Collector(vector(RestartSettings(0.9, (-1.0, 0.4))), 300, np.random.default_rng(0))
-    sequences, ends = collector.collect(Uniform(11))
-    assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
+# Games that start from states along demonstrations.
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Two of the embedded games."""
+    games = open_dataset(embedded_dataset())
+    return write_games(tmp_path_factory.mktemp("two"), games.info.environment, games[:2])
+
+
+def keys_of(dataset: Dataset, number: int) -> NDArray[np.uint8]:
+    keys = dataset[number].keys
+    assert keys is not None
+    return np.concatenate(keys)
+
+
+def test_the_states_are_those_of_the_replay_between_these_metres(dataset: Dataset) -> None:
+    states, wanted = demonstrated_states(dataset, FRAME_BY_FRAME, (40.0, 50.0)), []
+    for number in range(2):
+        played = replay(keys_of(dataset, number)).states
+        wanted += [one for one in played[EVERY:-1:EVERY] if 40.0 <= one[0, 0] / 10 < 50.0]
+    assert len(states) == len(wanted) > 5
+    for state, bodies in zip(states, wanted, strict=True):
+        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), bodies)
+        assert state["numbers"][DISTANCE] == bodies[0, 0] / 10
+
+
+def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
+    """Its clock, its keys and what it observes, not only where its bodies are."""
+    env, played = QWOPEnv(frames_per_step=1, max_idle_frames=0), {}
+    env.reset()
+    for frame in range(1, 201):
+        env.advance(int(keys_of(dataset, 0)[frame - 1]))
+        played[frame] = env.save_game()
+    states = demonstrated_states(dataset, FRAME_BY_FRAME, (-100.0, 100.0))
+    began = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
+    for number, frame in enumerate(range(EVERY, 201, EVERY)):
+        assert_same(states[number], {**played[frame], **began, "origin": number})
+
+
+def test_games_start_in_the_stretch(dataset: Dataset) -> None:
+    settings = RestartSettings(0.9, (60.0, 90.0), source="demonstrations")
+    states = demonstrated_states(dataset, EnvironmentSpec("QWOP-v1", {"frames_per_step": 4}), settings.metres)
+    games = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, time_limit=60.0)
+    env, found = Restarts(games, settings, states), list[float]()
+    env.reset(seed=0)
+    for chosen in actions(150):
+        *_, terminated, truncated, _infos = env.step(chosen)
+        for row in np.flatnonzero(terminated | truncated):
+            found.append(float(games.save_game(int(row))["reals"][0] / 10))
+    far = [metres for metres in found if metres > 5.0]
+    assert 60.0 <= min(far) < 75.0 < max(far) <= 90.0
+
+
+def test_games_have_ten_seconds_left_before_the_time_limit(dataset: Dataset) -> None:
+    clocks = [float(state["numbers"][CLOCK]) for state in demonstrated_states(dataset, SHORT, (0.0, 100.0))]
+    assert 14.0 < max(clocks) <= 15.0
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("keys", "spec", "metres", "said"),
     [
-        {"metres": [1, 2]},
-        {"share": 0.5, "order": "sideways"},
-        {"share": 1.5, "metres": [1, 2]},
-        {"share": 0.5, "metres": [2, 1]},
-        {"share": 0.5, "source": "trips"},
-        {"share": 0.5, "seconds": 0},
-        {"share": 0.5, "metres": 3},
-        1,
+        (False, FRAME_BY_FRAME, (0.0, 100.0), "has no keys to replay"),
+        (True, FRAME_BY_FRAME, (200.0, 300.0), r"no demonstration in .* passes there"),
+        (True, SHORT, (90.0, 100.0), "raise time_limit"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"phases\.late\.restarts"):
-        parse_phases({"late": {"hours": 1, "restarts": wrong}})
+def test_demonstrations_that_give_no_state_are_refused(
+    keys: bool, spec: EnvironmentSpec, metres: tuple[float, float], said: str, tmp_path: Path, dataset: Dataset
+) -> None:
+    if not keys:
+        dataset = write_games(tmp_path, dataset.info.environment, [replace(dataset[0], keys=None)])
+    with pytest.raises(BadInput, match=said):
+        demonstrated_states(dataset, spec, metres)
 
 
-def test_a_phase_names_them() -> None:
-    (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "metres": [38, 50]}}})
-    assert phase.restarts == RestartSettings(0.5, (38.0, 50.0))
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Dataset) -> None:
+    restarts = RestartSettings(0.5, (10.0, 90.0), source="demonstrations")
+    phases = (Phase("practice", decisions=1920, restarts=restarts),)
+
+    def run(folder: str, **more: Any) -> Loop:
+        size = {"num_envs": 8, "steps": 40, "checkpoint_every": 640, "overlap": True}
+        return small_run("ppo", phases, EnvironmentSpec("QWOP-v1"), tmp_path / folder, dataset, **size, **more)
+
+    whole = run("whole")
+    whole.run()
+    run_until(run("half"), 600)
+    resumed = run("half", resume=True)
+    resumed.run()
+    assert_same(resumed.get_state(), whole.get_state())

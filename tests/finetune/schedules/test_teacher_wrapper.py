@@ -19,9 +19,8 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 
-from ..fakes import Uniform
+from ..fakes import CARTPOLE, Uniform
 
-CART = EnvironmentSpec("CartPole-v1")
 PICTURES = {"observation": "pixels", "size": 36, "stack": 3, "frames_per_step": 1, "reward": "race"}
 
 
@@ -38,11 +37,7 @@ def qwop_policy(observation: str) -> Policy:
     network = ActorCritic(size, 11, (16,), torch.Generator().manual_seed(0))
     for weight in network.policy_head.parameters():
         torch.nn.init.normal_(weight, generator=torch.Generator().manual_seed(1))
-    return Policy(
-        network,
-        EnvironmentSpec("QWOP-v1", {"observation": observation, "frames_per_step": 1}),
-        ObservationSpec((size,)),
-    )
+    return Policy(network, in_numbers(observation), ObservationSpec((size,)))
 
 
 @pytest.mark.parametrize("kind", ["features", "full", "contact"])
@@ -86,17 +81,11 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
     np.testing.assert_array_equal(games.set_state(games.get_state()), observed)
 
 
-def test_games_that_cannot_be_saved_cannot_be_saved_beside_a_teacher() -> None:
-    policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
-    games = TeacherWrapper(make_vector(CART, 3), Teacher(policy, CART, "cart"))
-    assert not hasattr(games, "get_state")
-
-
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
-    policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
-    teacher = Teacher(policy, CART, "cart")
-    games = TeacherWrapper(make_vector(CART, 3), teacher)
-
+    policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CARTPOLE, ObservationSpec((4,)))
+    teacher = Teacher(policy, CARTPOLE, "cart")
+    games = TeacherWrapper(make_vector(CARTPOLE, 3), teacher)
+    assert not hasattr(games, "get_state")  # these games cannot be saved
     played, _ = Collector(games, 30, np.random.default_rng(0)).collect(Uniform(2))
     assert played.terminated.any()
     assert played.teacher is not None
@@ -113,7 +102,7 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
             EnvironmentSpec("QWOP-v1", {**in_numbers("full").settings, "observation_lag": 1}),
             "teacher: a policy of QWOP-v1",
         ),
-        (CART, "teacher: a policy of QWOP-v1"),
+        (CARTPOLE, "teacher: a policy of QWOP-v1"),
     ],
 )
 def test_a_teacher_must_be_able_to_play(spec: EnvironmentSpec, said: str) -> None:
@@ -124,4 +113,4 @@ def test_a_teacher_must_be_able_to_play(spec: EnvironmentSpec, said: str) -> Non
 def test_a_policy_with_a_memory_cannot_teach() -> None:
     network = RecurrentActorCritic(4, 2, (8,), 8, torch.Generator().manual_seed(0))
     with pytest.raises(BadInput, match="cart: a policy with a memory"):
-        Teacher(Policy(network, CART, ObservationSpec((4,))), CART, "cart")
+        Teacher(Policy(network, CARTPOLE, ObservationSpec((4,))), CARTPOLE, "cart")

@@ -12,30 +12,10 @@ from qwop.finetune.agents.acer import losses as acer
 from torch import Tensor
 
 GAMMA = 0.9
-NEVER = (False, False, False)
 
 
 def doubles(numbers: Any) -> Tensor:
     return torch.as_tensor(numbers, dtype=torch.float64)
-
-
-def retrace(
-    terminated: Any = NEVER,
-    truncated: Any = NEVER,
-    final_values: Any = (0.0, 0.0, 0.0),
-) -> list[float]:
-    targets = acer.retrace(
-        rewards=doubles([1.0, 0.0, 2.0]),
-        terminated=torch.tensor(terminated),
-        truncated=torch.tensor(truncated),
-        q_taken=doubles([0.5, 1.0, 1.5]),
-        values=doubles([0.4, 0.8, 1.2, 2.0]),
-        final_values=doubles(final_values),
-        rho=doubles([2.0, 0.5, 1.0]),
-        gamma=GAMMA,
-    )
-    found: list[float] = targets.tolist()
-    return found
 
 
 def slope(loss: Tensor, of: Tensor) -> Tensor:
@@ -54,28 +34,34 @@ def probabilities(random: np.random.Generator, size: int = 4) -> Tensor:
     return doubles(random.dirichlet(np.full(size, 0.5)) * 0.98 + 0.02 / size)
 
 
-def test_retrace_targets() -> None:
-    assert retrace() == pytest.approx([2.6875, 3.15, 3.8], abs=1e-6)
-
-
-def test_retrace_stops_at_the_end_of_an_episode() -> None:
-    assert retrace(terminated=(False, True, False)) == pytest.approx([1.27, 0.0, 3.8], abs=1e-6)
-
-
-def test_a_truncated_step_bootstraps_from_the_observation_that_it_stopped_at() -> None:
-    # t = 1: 0 + 0.9·5; t = 0: 1 + 0.9·(0.5·(4.5 − 1) + 0.8)
-    targets = retrace(truncated=(False, True, False), final_values=(7.0, 5.0, 7.0))
-    assert targets == pytest.approx([3.295, 4.5, 3.8], abs=1e-6)
-
-
-def test_a_step_that_is_both_terminated_and_truncated_is_terminal() -> None:
-    ended = retrace(terminated=(False, True, False), truncated=(False, True, False), final_values=(7.0, 5.0, 7.0))
-    assert ended == pytest.approx([1.27, 0.0, 3.8], abs=1e-6)
-
-
-def test_a_sequence_cut_at_a_time_limit_does_not_bootstrap_from_the_next_episode() -> None:
-    assert retrace(truncated=(False, False, True), final_values=(0.0, 0.0, 5.0))[-1] == pytest.approx(2 + 0.9 * 5)
-    assert retrace(terminated=(False, False, True))[-1] == pytest.approx(2.0)
+# A step that stops at t = 1 with V = 5: 0 + 0.9·5, and before it 1 + 0.9·(0.5·(4.5 − 1) + 0.8).
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ({}, [2.6875, 3.15, 3.8]),
+        ({"terminated": (0, 1, 0)}, [1.27, 0.0, 3.8]),
+        ({"truncated": (0, 1, 0)}, [3.295, 4.5, 3.8]),
+        ({"terminated": (0, 1, 0), "truncated": (0, 1, 0)}, [1.27, 0.0, 3.8]),
+        ({"truncated": (0, 0, 1)}, [3.781, 5.58, 2 + 0.9 * 5]),
+        ({"terminated": (0, 0, 1)}, [1.9585, 1.53, 2.0]),
+    ],
+    ids=["none", "end", "time limit", "end at the time limit", "cut at a time limit", "end of the sequence"],
+)
+def test_retrace_targets(ends: dict[str, Any], expected: list[float]) -> None:
+    terminated, truncated = (
+        torch.tensor(ends.get(name, (0, 0, 0)), dtype=torch.bool) for name in ("terminated", "truncated")
+    )
+    found = acer.retrace(
+        rewards=doubles([1.0, 0.0, 2.0]),
+        terminated=terminated,
+        truncated=truncated,
+        q_taken=doubles([0.5, 1.0, 1.5]),
+        values=doubles([0.4, 0.8, 1.2, 2.0]),
+        final_values=doubles([7.0, 5.0, 5.0]),
+        rho=doubles([2.0, 0.5, 1.0]),
+        gamma=GAMMA,
+    )
+    assert found.tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
@@ -85,16 +71,6 @@ def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
     targets = acer.retrace(rewards, nothing, nothing, values[:-1], values, 0 * ones, ones, GAMMA)
     n_step = sum(GAMMA**t * float(rewards[t]) for t in range(6)) + GAMMA**6 * float(values[6])
     assert float(targets[0]) == pytest.approx(n_step, abs=1e-12)
-
-
-def test_targets_of_several_sequences_are_those_of_each() -> None:
-    random = np.random.default_rng(0)
-    rewards, q_taken, finals, rho = (doubles(random.random((5, 3))) for _ in range(4))
-    values, terminated, truncated = (doubles(random.random((6, 3))), *(torch.rand(2, 5, 3) < 0.3))
-    together = acer.retrace(rewards, terminated, truncated, q_taken, values, finals, rho, GAMMA)
-    for i in range(3):
-        each = (one[:, i] for one in (rewards, terminated, truncated, q_taken, values, finals, rho))
-        torch.testing.assert_close(together[:, i], acer.retrace(*each, GAMMA))
 
 
 def test_the_policys_gradient_truncates_and_corrects() -> None:
@@ -161,13 +137,6 @@ def test_only_states_within_reach_of_the_trust_region_can_be_limited(seed: int) 
     assert acer.within_reach(g, 0.5) or not limited
 
 
-def test_the_reach_of_the_trust_region_is_that_of_opposite_policies() -> None:
-    g = doubles([0.3, 0.0, -0.3])
-    assert acer.within_reach(g, 0.59)
-    assert acer.to_trust_region(g, doubles([1.0, 0.0, 0.0]), doubles([0.0, 0.0, 1.0]), 0.59)[1]
-    assert not acer.within_reach(g, 0.61)
-
-
 def test_an_all_but_impossible_action_leaves_the_likely_ones_alone() -> None:
     pi, average = doubles([0.6, 0.4 - 1e-5, 1e-5]), doubles([0.5, 0.5 - 1e-5, 1e-5])
     g = policy_gradient(pi, pi, 2, doubles([0.0, 0.0, 0.0]), -1.0, 10.0)  # the action went badly
@@ -191,15 +160,15 @@ def test_the_critics_loss_is_half_the_mean_square() -> None:
     assert slope(loss, q).tolist() == pytest.approx([-1.0, -0.25])
 
 
-def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode() -> None:
-    rho, over = doubles([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), torch.tensor([[False] * 3, [False, True, False]])
-    assert acer.trace_lengths(rho.t(), over.t()).tolist() == pytest.approx([1 + 0.5 + 0.25, 2.0])
-
-
-def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
-    # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: ρ_0 is no part of it.
-    rho, over = doubles([[0.0, 0.1], [0.5, 1.0]]), torch.tensor([[False, False]] * 2)
-    assert acer.trace_lengths(rho, over).tolist() == pytest.approx([1.5, 2.0])
+@pytest.mark.parametrize(
+    ("rho", "over", "expected"),
+    [
+        ([[2.0, 1.0], [0.5, 1.0], [0.5, 1.0]], [[0, 0], [0, 1], [0, 0]], [1 + 0.5 + 0.25, 2.0]),
+        ([[0.0, 0.1], [0.5, 1.0]], [[0, 0], [0, 0]], [1.5, 2.0]),  # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: no ρ_0
+    ],
+)
+def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode(rho: Any, over: Any, expected: list[float]) -> None:
+    assert acer.trace_lengths(doubles(rho), torch.tensor(over, dtype=torch.bool)).tolist() == pytest.approx(expected)
 
 
 def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_not_at_all() -> None:
@@ -214,3 +183,29 @@ def test_imitation_is_the_weighted_cross_entropy_with_the_player() -> None:
     assert loss.item() == pytest.approx((0.95 * math.log(2.0) - 0.5 * math.log(0.8)) / 2)
     # ½·0.95 − 0.25 for even odds; ½·(0.8 − 1) for an action of probability 0.8, with half of the weight.
     assert (2 * slope(loss, logits))[:, 0].tolist() == pytest.approx([0.225, -0.1])
+
+
+def with_one(features: Tensor) -> Tensor:
+    return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
+
+
+def test_lstd_finds_the_values_of_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    # s0 → s1 (reward 1) → s2 (reward 2) → end (reward 4); γ = 0.5: V = 1 + 0.5·(2 + 0.5·4), 2 + 0.5·4, 4.
+    monkeypatch.setattr(acer, "RIDGE", 1e-9)
+    states = with_one(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
+    following = torch.stack([states[1], states[2], torch.zeros(3)])
+    w = acer.lstd(states.repeat(50, 1), following.repeat(50, 1), torch.tensor([1.0, 2.0, 4.0]).repeat(50), gamma=0.5)
+    assert (states.double() @ w).tolist() == pytest.approx([3.0, 4.0, 4.0], rel=1e-6)
+
+
+def test_a_strong_ridge_leaves_the_mean_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acer, "RIDGE", 1e6)
+    phi = with_one(torch.randn(2000, 3, generator=torch.Generator().manual_seed(0)))
+    assert acer.lstd(phi, phi.roll(-1, 0), torch.ones(2000), 0.9).tolist() == pytest.approx([0, 0, 0, 10], abs=1e-2)
+
+
+def test_features_that_never_vary_or_vary_together_do_no_harm() -> None:
+    column = torch.randn(100, 1)
+    for features in (torch.cat([column, column, torch.zeros(100, 3)], dim=1), torch.zeros(100, 2)):
+        phi = with_one(features)
+        assert acer.lstd(phi, phi.roll(-1, 0), torch.ones(100), gamma=0.9).abs().max() < 20

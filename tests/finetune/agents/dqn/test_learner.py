@@ -1,56 +1,328 @@
-"""One update of double DQN, looked at from outside."""
+"""Deep Q-learning: whole iterations against a float64 reference of the papers, and what reaches memory and learner."""
 
+import copy
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from qwop.finetune.agents.dqn.learner import DqnLearner
-from qwop.finetune.agents.dqn.settings import DdqnSettings
+from qwop.envs.spec import ObservationSpec
+from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
+from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.log import RunLog, UpdateStats
+from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
+from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory, TransitionMemory
+from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
+from ...fakes import CPU, make_episode, make_play, make_sequences
+from ...replay.contents import contents
 from ...runs import NOW
+from ..learners import transitions
+from ..reference import Adam
 
-CPU = torch.device("cpu")
+STREAMS, STEPS, ACTIONS, ITERATIONS, SEED = 2, 6, 3, 5, 11
+SEEN = ObservationSpec((2,))
+MIXED = PhaseValues(gamma=0.8**0.5, demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
+SMALL = {"hidden": (8,), "learning_rate": 0.02, "max_gradient_norm": 0.5, "reward_scale": 0.6, "adam_epsilon": 0.1}
+"""With an ε of Adam so large that the size of a gradient shows in its steps."""
+LOOP = {"num_envs": STREAMS, "steps": STEPS, "capacity": 40, "batch_size": 8}
+
+CASES: dict[str, tuple[DqnSettings, dict[str, Any], PhaseValues]] = {
+    "plain": (
+        DqnSettings(**SMALL, clip_rewards=True),
+        {"start": 12, "train_every": 3, "target_every": 12},
+        PhaseValues(gamma=0.8),
+    ),
+    "Adam": (
+        DqnSettings(**SMALL, optimiser="adam"),
+        {"start": 12, "train_every": 3, "target_every": 12},
+        PhaseValues(gamma=0.8, learning_rate=0.5),
+    ),
+    "prioritised": (
+        DdqnSettings(**SMALL, gamma=0.8, gamma_rate=9.0, n_steps=3, margin=0.8, alpha=0.7, beta_start=0.3),
+        {"start": 25, "train_every": 5.0, "target_every": 15, "capacity": 500},
+        MIXED,
+    ),
+}
+
+Row = tuple[NDArray[np.float32], int, float, float, NDArray[np.float32], int]
+"""s, a, R, d, s', source."""
 
 
-def learner(seed: int = 0, device: torch.device = CPU, **settings: Any) -> DqnLearner:
-    chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
-    generator = torch.Generator().manual_seed(seed)
-    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator), chosen, device)
+class Reference:
+    """DQN (Mnih et al. 2015), double (van Hasselt et al. 2016), prioritised (Schaul et al. 2016), with DQfD's margin.
+
+    One transition at a time, from a memory that is a list, in float64.
+    """
+
+    def __init__(
+        self, network: torch.nn.Module, settings: DqnSettings, loop: DdqnLoopSettings, now: PhaseValues
+    ) -> None:
+        self.online, self.target = (copy.deepcopy(network).double() for _ in range(2))
+        self.s, self.loop, self.now = settings, loop, now
+        self.memory: list[Row] = []
+        self.priorities: list[float] = []
+        self.largest = 1.0
+        self.generator = np.random.default_rng(SEED)
+        self.adam = Adam([*self.online.parameters()], settings.adam_epsilon, settings.max_gradient_norm, each=True)
+        self.centred = [(torch.zeros_like(p), torch.zeros_like(p)) for p in self.online.parameters()]
+        self.since_copy, self.updates_due = 0.0, 0.0
+        self.begun = [0] * STREAMS
+
+    def transitions(self, upto: int) -> list[Row]:
+        """The n-step transitions of live play that are complete after `upto` steps and were not before."""
+        parts = make_play(ITERATIONS)
+        rewards = np.concatenate([part.rewards for part in parts], axis=1).astype(np.float64)
+        rewards = rewards.clip(-1, 1) if self.s.clip_rewards else rewards
+        actions, terminated, truncated = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            for name in ("actions", "terminated", "truncated")
+        )
+        seen = np.concatenate([parts[0].observations, *(part.observations[:, 1:] for part in parts[1:])], axis=1)
+        finals = {
+            (int(i), int(t) + STEPS * number): after
+            for number, part in enumerate(parts)
+            for i, t, after in zip(*part.finals, strict=True)
+        }
+        found: list[Row] = []
+        for i in range(STREAMS):
+            for start in range(self.begun[i], upto):
+                total, discount = 0.0, None
+                for t in range(start, min(start + self.s.n_steps, upto)):
+                    total += self.now.gamma ** (t - start) * rewards[i, t]
+                    if terminated[i, t] or truncated[i, t] or t - start == self.s.n_steps - 1:
+                        discount = 0.0 if terminated[i, t] else self.now.gamma ** (t - start + 1)
+                        after = finals[i, t] if truncated[i, t] else seen[i, t + 1]
+                        break
+                if discount is None:
+                    break
+                found.append((seen[i, start], int(actions[i, start]), total, discount, after, LIVE))
+                self.begun[i] = start + 1
+        return found
+
+    def observe(self, number: int) -> None:
+        """Live transitions and half as many demonstrations as decisions, evenly mixed, at the largest priority."""
+        live, demos = self.transitions((number + 1) * STEPS), list[Row]()
+        if self.now.uses_demonstrations:
+            shown, count = demonstrations(), STREAMS * STEPS // 2
+            columns = shown.observations, shown.actions, shown.rewards, shown.discounts, shown.next_observations
+            places = [(number * count + i) % len(shown) for i in range(count)]
+            demos = [(*(column[i] for column in columns), DEMONSTRATIONS) for i in places]  # type: ignore[misc]
+        ordered = [
+            ((i + 0.5) / len(rows), kind, i, row)
+            for kind, rows in enumerate((live, demos))
+            for i, row in enumerate(rows)
+        ]
+        ordered.sort(key=lambda one: one[:3])
+        self.memory += [row for *_, row in ordered]
+        self.priorities += [self.largest] * len(ordered)
+
+    def loss(self, row: Row) -> tuple[Tensor, float]:
+        """The loss of one transition, before its weight, and its TD error."""
+        s, action, reward, discount, after, source = row
+        q = self.online(torch.from_numpy(np.asarray(s)).double())
+        with torch.no_grad():
+            following = torch.from_numpy(np.asarray(after)).double()
+            best = int((self.online if self.s.double else self.target)(following).argmax())
+            target = self.s.reward_scale * reward + discount * self.target(following)[best]
+        delta = target - q[action]
+        loss = torch.where(delta.abs() <= 1, delta**2 / 2, delta.abs() - 0.5)
+        if source == DEMONSTRATIONS:
+            margins = torch.full_like(q, self.s.margin)
+            margins[action] = 0
+            loss = loss + self.now.imitation * ((q + margins).max() - q[action])
+        return loss, float(delta.detach())
+
+    def sample(self, beta: float) -> tuple[list[int], NDArray[np.float64]]:
+        """Places in memory, and importance weights. A ring of n: number m of n + k pushed lies in slot m % n."""
+        held, size = len(self.memory), self.loop.capacity
+        if not self.s.prioritised:
+            slots = self.generator.integers(min(held, size), size=self.loop.batch_size)
+            return [max(n for n in range(held) if n % size == slot) for slot in slots], np.ones(len(slots))
+        powered = np.array(self.priorities) ** self.s.alpha
+        uniform = self.generator.random(self.loop.batch_size) * powered.sum()
+        places = np.searchsorted(np.cumsum(powered), uniform, side="right")
+        weights = (held * powered[places] / powered.sum()) ** -beta
+        return places.tolist(), weights / weights.max()
+
+    def update(self, beta: float) -> None:
+        places, weights = self.sample(beta)
+        losses, errors = zip(*(self.loss(self.memory[place]) for place in places), strict=True)
+        mean = torch.stack([w * loss for w, loss in zip(weights, losses, strict=True)]).mean()
+        rate = self.s.learning_rate * self.now.learning_rate
+        if self.s.optimiser == "adam":
+            self.adam.step(mean, rate)
+        else:
+            for p, g, (m, n) in zip(self.online.parameters(), self.adam.clipped(mean), self.centred, strict=True):
+                m.copy_(0.95 * m + 0.05 * g)
+                n.copy_(0.95 * n + 0.05 * g**2)
+                with torch.no_grad():
+                    p -= rate * g / (n - m**2 + 0.01 / 32**2).sqrt()
+        self.since_copy += self.loop.train_every
+        if self.since_copy >= self.loop.target_every:
+            self.since_copy -= self.loop.target_every
+            self.target.load_state_dict(self.online.state_dict())
+        for place, error in zip(places, errors, strict=True):
+            self.priorities[place] = abs(error) + EPSILON
+            self.largest = max(self.largest, self.priorities[place])
+
+    def iterate(self, number: int) -> None:
+        self.observe(number)
+        if len(self.memory) < self.loop.start:
+            return
+        self.updates_due += STREAMS * STEPS / self.loop.train_every
+        while self.updates_due >= 1:
+            self.update(self.s.beta_start + (1 - self.s.beta_start) * number / ITERATIONS)
+            self.updates_due -= 1
 
 
-def make(n: int = 8, seed: int = 0, source: int = LIVE, **columns: Any) -> Transitions:
-    generator = np.random.default_rng(seed)
-    return replace(
-        Transitions(
-            observations=generator.normal(size=(n, 2)).astype(np.float32),
-            actions=generator.integers(3, size=n),
-            rewards=generator.normal(size=n).astype(np.float32),
-            discounts=np.full(n, 0.9, dtype=np.float32),
-            next_observations=generator.normal(size=(n, 2)).astype(np.float32),
-            source=np.full(n, source, dtype=np.int8),
-        ),
-        **columns,
+def demonstrations() -> Transitions:
+    return replace(transitions(4, 10), source=np.full(10, DEMONSTRATIONS, dtype=np.int8))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_iterations_are_those_of_the_papers(case: str) -> None:
+    settings, more, now = CASES[case]
+    loop = DdqnLoopSettings(**{**LOOP, **more})
+    network = new_network(settings)(SEEN, ACTIONS, torch.Generator().manual_seed(0))
+    reference = Reference(network, settings, loop, now)
+    kind = (
+        (PrioritisedMemory, loop.capacity, SEEN, settings.alpha)
+        if settings.prioritised
+        else (TransitionMemory, loop.capacity, SEEN)
     )
+    memory: TransitionMemory = kind[0](*kind[1:])
+    learner, generator = DqnLearner(network, settings, CPU), np.random.default_rng(SEED)
+    agent = DqnAgent(learner, memory, Demonstrations(demonstrations()), loop, RunLog(Path()), generator)
+    targets = []
+    for number, live in enumerate(make_play(ITERATIONS)):
+        agent.advance(number * STREAMS * STEPS, ITERATIONS * STREAMS * STEPS)
+        agent.learn(live, now)
+        reference.iterate(number)
+        targets.append([p.clone() for p in learner.target.parameters()])
+    stored, rows = contents(memory), reference.memory[-loop.capacity :]
+    for column, name in enumerate(("observations", "actions", "rewards", "discounts", "next_observations", "source")):
+        np.testing.assert_allclose(getattr(stored, name), [row[column] for row in rows], rtol=1e-5)
+    for mine, theirs in ((network, reference.online), (learner.target, reference.target)):
+        for weights, expected in zip(mine.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(weights.detach().double(), expected.detach(), rtol=0, atol=5e-6)
+    # The comparison would say little about the target if it never moved, or about priorities if they were equal.
+    assert sum(not torch.equal(a[0], b[0]) for a, b in pairwise(targets)) >= 2
+    assert np.ptp(reference.priorities) > 1
 
 
-def weights_of(network: Any) -> Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+class Recording(DqnLearner):
+    """Keeps what its updates are called with, and learns nothing; only action 1 brings errors."""
+
+    def __init__(self) -> None:
+        settings = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
+        super().__init__(DuelingQ(2, 3, (4,)), settings, CPU)
+        self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
+        self.copies: list[int] = []
+
+    def update(
+        self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
+    ) -> tuple[Tensor, UpdateStats | None]:
+        self.updates.append((batch, weights, now))
+        return torch.from_numpy(batch.actions == 1).float(), None
+
+    def copy_target(self) -> None:
+        self.copies.append(len(self.updates))
 
 
-def ones(n: int = 8) -> NDArray[np.float32]:
-    return np.ones(n, dtype=np.float32)
+def make_agent(**loop: Any) -> tuple[DqnAgent, Recording]:
+    learner = Recording()
+    settings = DdqnLoopSettings(
+        **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
+    )
+    memory = PrioritisedMemory(settings.capacity, SEEN, alpha=1.0)
+    shown = Demonstrations(recorded_transitions([make_episode(30)], learner.settings, 0.9))
+    return DqnAgent(learner, memory, shown, settings, RunLog(Path()), np.random.default_rng(0)), learner
+
+
+def steps_stored(agent: DqnAgent) -> set[int]:
+    """The steps of the stored transitions: those that their observations are apart."""
+    stored = contents(agent.memory)
+    return {round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()}
+
+
+def test_updates_come_as_often_as_decisions_allow_and_the_target_follows() -> None:
+    agent, learner = make_agent(train_every=3.2, target_every=7)
+    counts = []
+    for number in range(6):
+        agent.learn(make_sequences(2, first=10 * number), NOW)
+        counts.append(len(learner.updates))
+    # Six of the first eight transitions wait for the third step; then 8 decisions an iteration, 3.2 for each update.
+    assert counts == [0, 2, 5, 7, 10, 12]
+    # After 3 updates 2.6 of 9.6 decisions are left, then 2.0 of 9.0, 1.4, 0.8 and 0.2.
+    assert learner.copies == [3, 5, 7, 9, 11]
+    assert {now for *_, now in learner.updates} == {NOW}
+
+
+def test_the_errors_of_an_update_become_priorities() -> None:
+    agent, learner = make_agent(train_every=0.5, start=20)
+    for number in range(3):
+        agent.learn(make_sequences(2, first=10 * number), NOW)
+    assert set(learner.updates[0][0].actions) == {0, 1, 2}
+    assert set(learner.updates[-1][0].actions) == {1}
+
+
+@pytest.mark.parametrize(("pause", "spans"), [("no live play", False), ("new games", False), ("another phase", True)])
+def test_steps_that_wait_go_on_unless_their_games_end(pause: str, spans: bool) -> None:
+    agent, _ = make_agent()
+    agent.learn(make_sequences(2), NOW)
+    if pause == "new games":
+        agent.drop_partial_episodes()
+    else:
+        agent.begin_phase(Phase("next", 1.0, demonstrations=FULL, live=spans))
+    agent.learn(make_sequences(2, first=50), NOW)
+    assert (max(steps_stored(agent)) > 1000) is spans
+
+
+def test_another_environment_empties_the_memory_and_brings_its_discount() -> None:
+    agent, _ = make_agent()
+    agent.learn(make_sequences(2), NOW._replace(gamma=0.8))
+    agent.change_environment()
+    assert len(agent.memory) == 0
+    agent.learn(make_sequences(2, first=50), NOW._replace(gamma=0.9))
+    assert contents(agent.memory).discounts == pytest.approx(0.9**3)
+    assert steps_stored(agent) == {3}
+
+
+def test_demonstrations_enter_as_the_phase_says_alone_without_live_play_and_leave_with_it() -> None:
+    agent, _ = make_agent()
+    shown = NOW._replace(demonstrations=0.25, uses_demonstrations=True)
+    agent.learn(None, shown)
+    assert contents(agent.memory).source.tolist() == [DEMONSTRATIONS] * 2  # a quarter of eight decisions
+    agent.learn(make_sequences(2), shown)
+    agent.begin_phase(Phase("more", 1.0, demonstrations=FULL))
+    assert contents(agent.memory).source.sum() == 4
+    agent.begin_phase(Phase("alone", 1.0))
+    assert set(contents(agent.memory).source) == {LIVE}
+
+
+def test_beta_and_epsilon_follow_the_schedule() -> None:
+    agent, learner = make_agent()
+    learner.settings = learner.settings.with_(epsilon_start=0.1, epsilon_end=0.02, epsilon_share=0.5)
+    rows = []
+    for decisions in (0, 25, 50, 100, 200):
+        agent.advance(decisions, 100)
+        rows.append(agent.measurements())
+    assert [row["learner/beta"] for row in rows] == pytest.approx([0.4, 0.55, 0.7, 1.0, 1.0])
+    assert [row["learner/epsilon"] for row in rows] == pytest.approx([0.1, 0.06, 0.02, 0.02, 0.02])
 
 
 def test_a_diagnosis_tells_the_sources_apart() -> None:
-    batch = replace(make(), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
-    weights = np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32)
-    errors, stats = learner().update(batch, NOW, weights, diagnose=True)
+    learner = DqnLearner(DuelingQ(2, 3, (8,), torch.Generator().manual_seed(0)), DdqnSettings(reward_scale=1.0), CPU)
+    batch = replace(transitions(0, 8), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
+    errors, stats = learner.update(batch, NOW, np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32), diagnose=True)
     assert stats.by_source["demonstrations"]["importance_weight"] == 0.5
     assert stats.by_source["live"]["td_error"] == pytest.approx(float(errors[:6].abs().mean()))

@@ -26,12 +26,6 @@ def test_divergence_of_gaussians(one: tuple[float, float], other: tuple[float, f
     assert found.item() == pytest.approx(divergence, abs=1e-6)
 
 
-def test_divergences_of_dimensions_add_up() -> None:
-    one = Gaussian(torch.tensor([[0.1, 0.05]]), torch.tensor([[0.2, 0.1]]))
-    other = Gaussian(torch.zeros(1, 2), torch.full((1, 2), 0.1))
-    assert losses.kl_divergence(one, other).tolist() == pytest.approx([1.4318528])
-
-
 def test_the_posterior_is_drawn_to_the_prior_and_the_prior_to_the_posterior() -> None:
     posterior, prior = gaussian(0.1, 0.2, 1, 1), gaussian(0.0, 0.1, 1, 1)
     for one in (*posterior, *prior):
@@ -66,20 +60,19 @@ def test_changes_of_cells_are_means_within_the_middle_of_a_picture() -> None:
     assert found[0, 0].tolist() == pytest.approx([0.5, 0, 0, 0, 0, 0, 0, 1 / 12])
 
 
-def targets(over: list[bool]) -> list[float]:
-    rewards = torch.tensor([[[1.0], [0.0], [2.0]]])
-    greedy = torch.tensor([[[10.0], [20.0], [30.0], [4.0]]])
-    return losses.control_targets(rewards, torch.tensor([over]), greedy, 0.5)[0, :, 0].tolist()
-
-
-def test_control_targets_are_n_step_returns_to_the_end_of_the_unroll() -> None:
-    assert targets([False, False, False]) == [2.0, 2.0, 4.0]
-
-
-def test_a_return_before_an_episodes_last_decision_ends_in_the_value_of_its_state() -> None:
-    """The change by the last decision is not known, and nothing of the next episode is counted."""
-    assert targets([False, True, False])[0] == 1.0 + 0.5 * 20.0
-    assert targets([False, False, True])[:2] == [1.0 + 0.5 * 15.0, 0.5 * 30.0]
+@pytest.mark.parametrize(
+    ("over", "expected"),
+    [
+        ([False, False, False], [2.0, 2.0, 4.0]),
+        # Before an episode's last decision a return ends in the value of its state; nothing of the next is counted.
+        ([False, True, False], [1.0 + 0.5 * 20.0]),
+        ([False, False, True], [1.0 + 0.5 * 15.0, 0.5 * 30.0]),
+    ],
+)
+def test_control_targets_are_n_step_returns_to_the_end_of_the_unroll(over: list[bool], expected: list[float]) -> None:
+    rewards, greedy = torch.tensor([[[1.0], [0.0], [2.0]]]), torch.tensor([[[10.0], [20.0], [30.0], [4.0]]])
+    found = losses.control_targets(rewards, torch.tensor([over]), greedy, 0.5)[0, :, 0].tolist()
+    assert found[: len(expected)] == expected
 
 
 def test_control_learns_from_the_actions_taken_in_steps_that_end_no_episode() -> None:
@@ -101,12 +94,9 @@ def test_no_control_is_learned_where_every_step_ends_an_episode() -> None:
     assert losses.control_loss(ones, torch.tensor([[0]]), ones[:, :, 0], torch.tensor([[True]])).item() == 0.0
 
 
-def test_classes_of_rewards() -> None:
-    rewards = torch.tensor([0.0, 0.3, -2.0, -0.0])
-    assert losses.reward_classes(rewards).tolist() == [losses.ZERO, losses.POSITIVE, losses.NEGATIVE, losses.ZERO]
-
-
-def test_a_prediction_is_a_cross_entropy() -> None:
+def test_a_prediction_of_a_rewards_class_is_a_cross_entropy() -> None:
+    classes = losses.reward_classes(torch.tensor([0.0, 0.3, -2.0, -0.0]))
+    assert classes.tolist() == [losses.ZERO, losses.POSITIVE, losses.NEGATIVE, losses.ZERO]
     logits = torch.tensor([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05]]).log()
     loss = losses.reward_prediction_loss(logits, torch.tensor([1, 0]))
     assert loss.item() == pytest.approx(-(math.log(0.5) + math.log(0.9)) / 2)

@@ -1,14 +1,78 @@
-"""Observations in memory: pictures come back as they were put, and each frame takes its bytes once."""
-
-from collections.abc import Callable
+"""Replay memories: a ring of items whose sources can be removed, and whose pictures take their bytes once."""
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
+from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.replay.memory import ArrayStore, FrameStore, observation_store
 
-from .contents import check, frames
+from .contents import KINDS, Kind, as_pictures, check, contents, frames
+
+kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@kinds
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(operations=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 1), st.booleans()), max_size=12))
+def test_it_holds_what_a_list_would_hold(kind: Kind, operations: list[tuple[int, int, bool]]) -> None:
+    memory = kind.memory(7)
+    naive: list[tuple[int, int]] = []
+    count = 0
+    for n, source, removing in operations:
+        if removing:
+            before = len(naive)
+            naive = [(number, one) for number, one in naive if one != source]
+            assert memory.remove(source) == before - len(naive)
+        else:
+            memory.push(kind.items(n, first=count, source=source))
+            naive = (naive + [(count + i, source) for i in range(n)])[-7:]
+            count += n
+        check(memory)
+        held = contents(memory)
+        assert list(zip(kind.numbers(held), held.source.tolist(), strict=True)) == naive
+        shares = memory.shares()
+        assert shares["demonstrations"] == pytest.approx(np.mean([one for _, one in naive] or [0]))
+        if naive:
+            assert {*kind.numbers(kind.sample(memory, 50))} <= {number for number, _ in naive}
+
+
+@kinds
+def test_every_item_is_drawn_as_often_as_any_other_the_newest_too(kind: Kind) -> None:
+    memory = kind.memory(10)
+    memory.push(kind.items(10))
+    memory.push(kind.items(3, first=10))
+    counts = np.bincount(kind.numbers(kind.sample(memory, 20_000, seed=1)), minlength=13)
+    assert counts[:3].tolist() == [0, 0, 0]
+    assert ((counts[3:] - 2000) ** 2 / 2000).sum() < 27.9  # χ², 9 degrees of freedom, p = 0.001
+    with pytest.raises(ValueError, match="11 items at once into a memory of 10"):
+        memory.push(kind.items(11))
+
+
+@kinds
+def test_pictures_stay_bytes_also_after_a_removal(kind: Kind) -> None:
+    live, shown = as_pictures(kind.items(5, source=LIVE), 0), as_pictures(kind.items(3, source=DEMONSTRATIONS), 1)
+    memory = kind.memory(8, pictures=True)
+    for items in (live, shown):
+        memory.push(items)
+    assert memory.remove(DEMONSTRATIONS) == 3
+    check(memory)
+    held = contents(memory)
+    assert held.observations.dtype == kind.sample(memory, 5).observations.dtype == np.uint8
+    assert np.array_equal(held.observations, live.observations)
+    if isinstance(held, Transitions):
+        assert np.array_equal(held.next_observations, live.next_observations)
+    else:
+        assert np.array_equal(held.finals.observations, live.finals.observations)
+    memory.clear()
+    assert len(memory) == 0
+
+
+# Observations in memory.
+
 
 GREY = ObservationSpec((4, 36, 36), "uint8")
 
@@ -78,8 +142,7 @@ def test_overwriting_a_slot_by_what_it_holds_keeps_it() -> None:
 
 
 def test_different_frames_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    same: Callable[[object], int] = lambda frame: 7  # noqa: E731
-    monkeypatch.setattr("qwop.finetune.replay.memory.hash", same, raising=False)
+    monkeypatch.setattr("qwop.finetune.replay.memory.hash", lambda frame: 7, raising=False)
     store = FrameStore(12, 2, GREY)
     seen = pairs(stacks(6))
     for slots in (np.arange(5), np.arange(5, 10), np.arange(5)):

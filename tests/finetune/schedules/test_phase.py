@@ -1,0 +1,143 @@
+"""Phases as they are written, and the schedule that they make."""
+
+from typing import Any
+
+import pytest
+from qwop.common.errors import BadInput
+from qwop.common.settings import plain_entries
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, RestartSettings, Schedule, parse_phases
+
+ALONE = Phase("alone", hours=1.0)
+MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0))
+
+
+def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
+    count = len(phases)
+    return Schedule(phases, [rate] * count, [0.99] * count, scale)
+
+
+def test_an_hour_is_an_hour_of_game_time() -> None:
+    assert schedule(Phase("x", hours=65.0)).lengths == (2_106_000,)
+    assert schedule(ALONE, MIXED, rate=10.0, scale=0.1).lengths == (3600, 1800)
+
+
+def test_phases_follow_each_other_each_at_its_own_rate_and_discount_and_then_it_is_finished() -> None:
+    one = Schedule((Phase("none", hours=0.0), ALONE, MIXED), [None, 10.0, None], [0.5, 0.9, 0.8], 0.01)
+    assert one.lengths == (0, 360, 162)
+    assert (one.phase, one.remaining) == (ALONE, 522)
+    assert not one.advance(90)
+    assert (one.phase, one.index, one.remaining, one.values) == (ALONE, 1, 432, ALONE.at(0.25, 0.9))
+    assert one.advance(400)
+    assert (one.phase, one.progress) == (MIXED, 0.0)
+    assert not one.advance(81)
+    assert one.values == MIXED.at(0.5, 0.8)
+    assert one.advance(100)
+    assert one.finished
+
+
+@pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
+def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more: tuple[Phase, ...]) -> None:
+    short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)
+    short.advance(324)
+    assert (short.finished, short.place) == (True, 0)
+    long.set_state(short.get_state())
+    assert (long.finished, long.place, long.remaining) == (False, 1, 162 + 162)
+
+
+def test_the_values_of_a_phase_are_those_of_its_ramps_at_this_moment() -> None:
+    phase = Phase(
+        "x", 1.0, Ramp(1.0, 0.0), Ramp(1.0, 0.2), Ramp(0.4, 0.0), Ramp(0.0, 2.0), Ramp(1.0, 3.0), critic_only=True
+    )
+    assert phase.at(0.25, 0.9) == PhaseValues(
+        gamma=0.9,
+        demonstrations=0.75,
+        learning_rate=0.8,
+        imitation=pytest.approx(0.3),
+        kickstarting=0.5,
+        entropy=1.5,
+        live=True,
+        critic_only=True,
+        uses_demonstrations=True,
+    )
+    shown = Phase("shown", 1.0, Ramp(1.0, 0.0), live=False).at(1.0, 0.9)
+    assert (shown.live, shown.demonstrations, shown.uses_demonstrations) == (False, 0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "lengths"), [(75_000, (50_000, 25_000)), (10, (7, 3)), (2, (1, 1)), (1, (1, 0)), (10**9, None)]
+)
+def test_decisions_of_the_whole_schedule_are_shared_in_proportion(
+    decisions: int, lengths: tuple[int, ...] | None
+) -> None:
+    phases = (Phase("one", 2.0), Phase("two", None, decisions=36_000))
+    made = Schedule(phases, [10.0, 10.0], [0.99, 0.99], 1.0, decisions)
+    assert made.planned == decisions
+    assert lengths is None or made.lengths == lengths
+
+
+def test_a_stage_has_the_lengths_that_its_phases_have_in_the_whole_schedule() -> None:
+    whole = (Phase("one", 1), Phase("two", 2), Phase("three", 1))
+    for phases, lengths in (
+        ((whole[0], Phase("two", 0), Phase("three", 0)), (25, 0, 0)),
+        ((Phase("one", 0), *whole[1:]), (0, 50, 25)),
+    ):
+        stage = Schedule(phases, [None] * 3, [0.99] * 3, 1.0, decisions=100, whole=whole)
+        assert stage.lengths == lengths
+        assert stage.index == lengths.index(max(lengths))
+
+
+def test_phases_are_read_from_data_and_come_back_as_they_were_written() -> None:
+    written = {
+        "first": {"hours": 2, "critic_only": True, "restarts": {"share": 0.5, "metres": [38, 50]}},
+        "second": {"hours": 0.5, "demonstrations": [1, 0], "learning_rate": 0.1, "live": False},
+    }
+    phases = parse_phases(written)
+    assert phases == (
+        Phase("first", 2.0, critic_only=True, restarts=RestartSettings(0.5, (38.0, 50.0))),
+        Phase("second", 0.5, demonstrations=Ramp(1, 0), learning_rate=Ramp(0.1, 0.1), live=False),
+    )
+    assert plain_entries(phases) == written
+
+
+def test_a_phase_that_restarts_from_demonstrations_needs_them_and_keeps_them_out_of_memory() -> None:
+    for source, needs in (("demonstrations", True), ("falls", False)):
+        (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "source": source}}})
+        assert phase.needs_demonstrations is needs
+        assert not phase.uses_demonstrations
+
+
+NUMBER = r"expected a number or \[start, end\], at least 0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, r"schedule\.phases\.x\.hours is not set"),
+        ({"hours": -1}, r"schedule\.phases\.x\.hours=-1: expected a number"),
+        ({"hours": [1, 2]}, "expected a number"),
+        ({"hours": 1, "demonstrations": [1, 2, 3]}, NUMBER),
+        ({"hours": 1, "demonstrations": "all"}, f"demonstrations=all: {NUMBER}"),
+        ({"hours": 1, "live": 0}, "true or false"),
+        ({"hours": 1, "live": False}, "nothing to learn from"),
+        ({"hours": 1, "horus": 2}, r"x\.horus: no such setting; did you mean schedule\.phases\.x\.hours\?"),
+        ({"hours": 1, "name": "y"}, r"x\.name: no such setting"),
+        ({"hours": 1, "entropy": 10**400}, r"x\.entropy=1000+…: expected a number"),
+        ({"hours": 1, "entropy": [1, float("nan")]}, r"x\.entropy=\[1, nan\]: expected a number"),
+        ({"hours": 1, "restarts": 1}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"metres": [1, 2]}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 0.5, "order": "sideways"}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 1.5, "metres": [1, 2]}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 0.5, "metres": [2, 1]}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 0.5, "metres": 3}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 0.5, "source": "trips"}}, r"x\.restarts"),
+        ({"hours": 1, "restarts": {"share": 0.5, "seconds": 0}}, r"x\.restarts"),
+    ],
+)
+def test_a_phase_that_cannot_be_read_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        parse_phases({"x": settings})
+
+
+def test_nothing_left_of_a_schedule_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"schedule\.scale"):
+        schedule(ALONE, scale=1e-9)
