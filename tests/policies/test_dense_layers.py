@@ -51,25 +51,12 @@ def test_hidden_weights_are_those_of_now_or_those_that_were_held() -> None:
     first.mul_(2.0)
     torch.testing.assert_close(layers.forward(rows(5)), held)
     assert not torch.allclose(held, expected())
-    sent = pickle.loads(pickle.dumps(layers))
-    torch.testing.assert_close(sent.forward(rows(5)), held)
+    layers.forward(rows(5000))
+    message = pickle.dumps(layers)
+    assert len(message) < 10_000  # without buffers
+    torch.testing.assert_close(pickle.loads(message).forward(rows(5)), held)
     layers.hold()
     torch.testing.assert_close(layers.forward(rows(5)), expected())
-
-
-@pytest.mark.parametrize("kind", [Actor, ActorCritic])
-def test_gradients_are_autograds(kind: Any) -> None:
-    network = kind(4, 3, (8, 5), torch.Generator().manual_seed(0))
-    layers, slope = layers_of(network), torch.randn(3, 7, generator=torch.Generator().manual_seed(1))
-    (network.policy_head(network.trunk(rows(7))) * slope.t()).sum().backward()
-    with torch.inference_mode():
-        found = [torch.full_like(one, 7.0) for one in layers.parameters]
-        for _ in range(2):
-            layers.forward(rows(7))
-            layers.backward(slope, found)
-            for mine, parameter in zip(found, layers.parameters, strict=True):
-                assert parameter.grad is not None
-                torch.testing.assert_close(mine, parameter.grad)
 
 
 def test_two_last_layers_stand_side_by_side() -> None:
@@ -116,15 +103,6 @@ def test_values_of_more_rows_than_are_evaluated_at_a_time() -> None:
     assert layers is not None
     many = rows(2 * ROWS + 6).view(2, ROWS + 3, 4)
     torch.testing.assert_close(layers.values(many), network(many))
-
-
-@torch.inference_mode()
-def test_a_copy_in_another_process_has_the_weights_and_no_buffers() -> None:
-    network = Actor(4, 3, (64,), torch.Generator().manual_seed(0))
-    layers = layers_of(network)
-    before = layers.forward(rows(5000))
-    assert len(pickle.dumps(layers)) < 10_000
-    torch.testing.assert_close(pickle.loads(pickle.dumps(layers)).forward(rows(5000)), before)
 
 
 def test_other_layers_have_no_such_form() -> None:

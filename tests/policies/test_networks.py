@@ -20,9 +20,23 @@ from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.scaling import ROWS_AT_ONCE, ObservationScaler, PixelScaler, RunningStatistics
 
+ATARI = ObservationSpec((4, 84, 84), "uint8")
+DUELING = 3136 * 512 + 512 + 512 + 1  # a second layer of 512, and V; the convolutions are shared
 
-def test_published_size_has_54166_parameters() -> None:
-    assert sum(parameter.numel() for parameter in ActorCritic(71, 11).parameters()) == 54_166
+
+@pytest.mark.parametrize(
+    ("network", "count"),
+    [
+        (ActorCritic(71, 11), 54_166),
+        (DuelingQ(71, 11), 105_740),
+        (QNetwork(ATARI, 4, (512,)), 1_686_180),
+        (QNetwork(ATARI, 4, (512,), dueling=True), 1_686_180 + DUELING),
+        (QNetwork(ATARI, 4, (256,), convolutions="nips"), 677_172),
+    ],
+    ids=["published actor-critic", "published dueling Q", "Atari", "dueling Atari", "Atari of 2013"],
+)
+def test_networks_have_the_published_numbers_of_parameters(network: torch.nn.Module, count: int) -> None:
+    assert sum(parameter.numel() for parameter in network.parameters()) == count
 
 
 def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biases_are_zero() -> None:
@@ -66,10 +80,7 @@ def test_constant_column_is_centred_not_divided_by_zero(constant: float) -> None
     scaler = ObservationScaler(1).fit(rows)
     assert scaler(torch.from_numpy(rows)).abs().max() == 0
     assert scaler(torch.tensor([[constant + 1]])).abs().max() == 1
-
-
-def test_rounding_of_a_large_constant_is_not_stretched() -> None:
-    rows = np.float32([[1e6], [1e6 + 0.0625]] * 5)  # neighbours in float32
+    rows = np.float32([[1e6], [1e6 + 0.0625]] * 5)  # neighbours in float32, whose rounding is not stretched
     assert ObservationScaler(1).fit(rows).std == 1
 
 
@@ -92,11 +103,6 @@ def test_running_statistics_are_those_of_everything_so_far() -> None:
     assert scaler.fitted
     torch.testing.assert_close(scaler.mean, whole.mean)
     torch.testing.assert_close(scaler.std, whole.std)
-    again = RunningStatistics(3)
-    again.set_state(running.get_state())
-    for one in (running, again):
-        one.add(rows[:7])
-    assert all(np.array_equal(running.get_state()[name], again.get_state()[name]) for name in running.get_state())
 
 
 def test_an_actor_starts_near_uniform_and_does_not_see_beyond_eight_deviations() -> None:
@@ -122,20 +128,10 @@ def test_an_actor_keeps_its_probabilities_with_a_q_head(kind: type[Actor], becom
     assert torch.equal(made.logits(beyond), actor.logits(beyond)) is (becomes is TanhActorCritic)
 
 
-def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:
-    network = ActorCritic(4, 2)
-    assert {"scaler.mean", "scaler.std"} <= network.state_dict().keys()
-    assert not any(name.startswith("scaler") for name, _ in network.named_parameters())
-
-
 def test_dueling_takes_the_mean_off_the_advantages() -> None:
     values, advantages = torch.tensor([[2.0]]), torch.tensor([[1.0], [2.0], [6.0]])
     assert dueling(values, advantages).flatten().tolist() == [0.0, 1.0, 5.0]
     assert torch.equal(dueling(values, advantages + 7), dueling(values, advantages))
-
-
-def test_dueling_q_of_the_published_size_has_105740_parameters() -> None:
-    assert sum(parameter.numel() for parameter in DuelingQ(71, 11).parameters()) == 105_740
 
 
 def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean() -> None:
@@ -184,34 +180,21 @@ def test_images_go_through_convolutions(architecture: type[LayeredNetwork], shap
     torch.testing.assert_close(again[:, 0], logits)
 
 
-def test_the_published_network_of_an_atari_game_has_1686180_parameters() -> None:
-    network = QNetwork(ObservationSpec((4, 84, 84), "uint8"), 4, (512,))
-    assert sum(parameter.numel() for parameter in network.parameters()) == 1_686_180
-
-
-def test_the_network_of_2013_is_smaller_and_its_description_says_so() -> None:
-    spec = ObservationSpec((4, 84, 84), "uint8")
-    network = QNetwork(spec, 4, (256,), convolutions="nips")
-    assert sum(parameter.numel() for parameter in network.parameters()) == 677_172
-    again = QNetwork.from_description(spec, 4, network.description())
+def test_the_description_of_a_q_network_makes_it_again() -> None:
+    network = QNetwork(ATARI, 4, (256,), convolutions="nips")
+    again = QNetwork.from_description(ATARI, 4, network.description())
     assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
     older = {name: value for name, value in network.description().items() if name != "convolutions"}
-    assert QNetwork.from_description(spec, 4, older).description()["convolutions"] == "nature"
-    with pytest.raises(ValueError, match="expected one of nature, nips, fine"):
-        QNetwork.from_description(spec, 4, {**older, "convolutions": "deep"})
+    assert QNetwork.from_description(ATARI, 4, older).description()["convolutions"] == "nature"
+    for wrong, said in (({"convolutions": "deep"}, "expected one of nature, nips, fine"), ({"dueling": "yes"}, "yes")):
+        with pytest.raises(ValueError, match=said):
+            QNetwork.from_description(ATARI, 4, {**older, **wrong})
 
 
 def test_small_strides_leave_more_of_a_small_picture() -> None:
     spec = ObservationSpec((3, 36, 36), "uint8")
     widths = {kind: Convolutions(spec, kind=kind).width for kind in ("nature", "nips", "fine")}
     assert widths == {"nature": 64, "nips": 32 * 3 * 3, "fine": 64 * 8 * 8}
-
-
-def test_a_dueling_network_shares_its_convolutions() -> None:
-    spec = ObservationSpec((4, 84, 84), "uint8")
-    plain, split = QNetwork(spec, 4, (512,)), QNetwork(spec, 4, (512,), dueling=True)
-    more = sum(p.numel() for p in split.parameters()) - sum(p.numel() for p in plain.parameters())
-    assert more == 3136 * 512 + 512 + 512 + 1
 
 
 @pytest.mark.parametrize(
@@ -236,46 +219,35 @@ def test_colours_and_frames_are_the_channels_of_their_pixel(
     assert as_channels.sum() == 1.0
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, RecurrentActorCritic])
-def test_bytes_count_as_the_numbers_that_the_scaler_makes_of_them(architecture: type[LayeredNetwork]) -> None:
-    spec = ObservationSpec((2, 36, 36), "uint8")
+EVERY = [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, RecurrentActorCritic]
+
+
+@pytest.mark.parametrize("architecture", EVERY)
+@pytest.mark.parametrize("shape", [(2, 36, 36), (128,)], ids=["pictures", "a console's memory"])
+def test_bytes_count_as_the_numbers_of_their_scaler(architecture: type[LayeredNetwork], shape: tuple[int, ...]) -> None:
+    spec = ObservationSpec(shape, "uint8")
     network = architecture(spec, 6, (8,), generator=torch.Generator().manual_seed(0))
-    pictures = torch.randint(256, (5, 2 * 36 * 36), dtype=torch.uint8)
-    from_bytes, _ = network.step(pictures, network.initial_state(5))
-    from_numbers, _ = network.step(pictures.float(), network.initial_state(5))
-    assert not torch.allclose(from_bytes, from_bytes[:1])
+    seen = torch.randint(256, (5, spec.size), dtype=torch.uint8)
+    from_bytes, _ = network.step(seen, network.initial_state(5))
+    from_numbers, _ = network.step(seen.float(), network.initial_state(5))
+    assert spec.is_image or network.layer_input(seen).max() <= 1.0
+    assert isinstance(network, QNetwork) or not torch.allclose(from_bytes, from_bytes[:1])
     torch.testing.assert_close(from_bytes, from_numbers)
-
-
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, RecurrentActorCritic])
-def test_bytes_that_are_no_picture_are_scaled_to_one(architecture: type[LayeredNetwork]) -> None:
-    memory = ObservationSpec((128,), "uint8")  # a console's, for example
-    network = architecture(memory, 6, (8,), generator=torch.Generator().manual_seed(0))
-    seen = torch.randint(256, (5, 128), dtype=torch.uint8)
-    assert network.layer_input(seen).max() <= 1.0
-    logits, _ = network.step(seen, network.initial_state(5))
-    again, _ = network.step(seen.float(), network.initial_state(5))
-    torch.testing.assert_close(logits, again)
-
-
-def test_bytes_are_scaled_to_one() -> None:
     assert PixelScaler()(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([0.0, 0.2, 1.0])
 
 
-def test_a_picture_too_small_for_the_convolutions_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"pictures of 20 × 84 pixels, .* at least 36 × 36; enlarge them"):
-        ActorCritic(ObservationSpec((20, 84), "uint8"), 6)
-
-
-def test_a_q_network_with_a_wrong_description_is_refused() -> None:
-    described = {"hidden": [8], "dueling": "yes", "layer_norm": False}
-    with pytest.raises(ValueError, match="dueling is yes"):
-        QNetwork.from_description(ObservationSpec((4,)), 3, described)
-
-
-def test_an_ensemble_refuses_pictures() -> None:
-    with pytest.raises(BadInput, match=r"uint8 \[84, 84, 4\]: an ensemble takes numbers"):
-        EnsembleQ(ObservationSpec((84, 84, 4), "uint8"), 6, (8,))
+@pytest.mark.parametrize(
+    ("architecture", "shape", "said"),
+    [
+        (ActorCritic, (20, 84), r"pictures of 20 × 84 pixels, .* at least 36 × 36; enlarge them"),
+        (EnsembleQ, (84, 84, 4), r"uint8 \[84, 84, 4\]: an ensemble takes numbers"),
+    ],
+)
+def test_pictures_that_a_network_cannot_see_are_refused(
+    architecture: type[LayeredNetwork], shape: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        architecture(ObservationSpec(shape, "uint8"), 6, (8,))
 
 
 def test_numbers_of_any_shape_are_taken_as_rows() -> None:

@@ -38,32 +38,23 @@ def same(one: Game, other: Game) -> bool:
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-def test_games_are_the_same_however_many_are_played_at_a_time(greedy: bool) -> None:
+def test_games_are_the_same_however_many_are_played_at_a_time_or_follow(greedy: bool) -> None:
     one_by_one = games(greedy=greedy, num_envs=1)
+    assert [game.index for game in one_by_one] == list(range(13))
+    assert len({game.observations[0].tobytes() for game in one_by_one}) == 13
     for num_envs in (2, 5, 64):
         assert all(map(same, one_by_one, games(greedy=greedy, num_envs=num_envs)))
-
-
-def test_a_game_does_not_depend_on_how_many_follow() -> None:
-    assert all(map(same, games(episodes=3), games(episodes=13)))
-
-
-def test_games_come_in_order_and_exactly_as_many_as_asked() -> None:
-    assert [game.index for game in games(num_envs=4)] == list(range(13))
+    assert all(map(same, games(greedy=greedy, episodes=3), one_by_one))
+    assert not any(map(same, games(greedy=greedy, seed=6), one_by_one))
 
 
 def test_games_can_be_had_as_they_end_and_from_any_number_on() -> None:
-    later = games(first=4, episodes=9, num_envs=4, ordered=False)
+    counts: list[int] = []
+    later = games(first=4, episodes=9, num_envs=4, ordered=False, progress=counts.append)
+    assert counts == list(range(1, 10))
     assert [game.index for game in later] != list(range(4, 13)), "no game ended before an earlier one"
     later.sort(key=lambda game: game.index)
     assert all(map(same, games()[4:], later))
-    assert len(later) == 9
-
-
-def test_another_seed_gives_other_games_and_every_game_its_own() -> None:
-    first, other = games(), games(seed=6)
-    assert not any(map(same, first, other))
-    assert len({game.observations[0].tobytes() for game in first}) == 13
 
 
 def test_a_game_can_be_played_again_from_its_seed_and_actions() -> None:
@@ -78,25 +69,13 @@ def test_a_game_can_be_played_again_from_its_seed_and_actions() -> None:
         assert ended == [game.terminated, game.truncated]
 
 
-def test_shapes_and_types_are_those_of_a_recording() -> None:
-    game = games()[0]
-    steps = len(game)
-    assert game.observations.shape == (steps + 1, 4)
-    assert game.probabilities.shape == (steps, 2)
-    assert game.rewards.shape == game.actions.shape == (steps,)
-    assert game.times.tolist() == list(range(steps + 1))
-    assert [a.dtype for a in (game.observations, game.actions, game.probabilities, game.rewards, game.times)] == [
-        np.float32, np.int16, np.float32, np.float32, np.float64,
-    ]  # fmt: skip
-    assert game.keys is None
-    assert (game.terminated, game.truncated, game.outcome) == (True, False, "terminated")
-
-
-def test_sampled_actions_have_the_policys_probabilities_and_greedy_ones_are_certain() -> None:
-    policy = make_policy()
-    sampled, greedy = games()[0], games(greedy=True)[0]
-    assert np.array_equal(sampled.probabilities, policy.probabilities(sampled.observations[:-1]))
-    assert (sampled.probabilities[np.arange(len(sampled)), sampled.actions] > 0).all()
+def test_games_are_as_a_recording_drawn_with_the_policys_probabilities_or_certain() -> None:
+    drawn, greedy = games()[0], games(greedy=True)[0]
+    assert drawn.times.tolist() == list(range(len(drawn) + 1))
+    arrays = (drawn.observations, drawn.actions, drawn.probabilities, drawn.rewards, drawn.times)
+    assert [one.dtype for one in arrays] == [np.float32, np.int16, np.float32, np.float32, np.float64]
+    assert (drawn.keys, drawn.terminated, drawn.truncated, drawn.outcome) == (None, True, False, "terminated")
+    assert np.array_equal(drawn.probabilities, make_policy().probabilities(drawn.observations[:-1]))
     assert np.array_equal(greedy.probabilities, np.eye(2)[greedy.actions])
 
 
@@ -199,30 +178,20 @@ def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(re
     assert game.info["distance"] == 1.5
 
 
-def test_progress_counts_the_finished_games() -> None:
-    counts: list[int] = []
-    games(progress=counts.append, num_envs=4)
-    assert counts == list(range(1, 14))
-
-
-@pytest.mark.parametrize("setting", ["episodes", "num_envs"])
-def test_counts_below_one_are_refused(setting: str) -> None:
-    with pytest.raises(BadInput, match=f"{setting}=0"):
-        games(**{setting: 0})
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"seed": -1}, "seed=-1"), ({"first": -1}, "first=-1"), ({"idle_frames": [1]}, "one for each of 13 episodes")],
+    [
+        ({"episodes": 0}, "episodes=0"),
+        ({"num_envs": 0}, "num_envs=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"first": -1}, "first=-1"),
+        ({"idle_frames": [1]}, "one for each of 13 episodes"),
+        ({"environment": EnvironmentSpec("Acrobot-v1")}, "Acrobot-v1"),
+    ],
 )
-def test_numbers_of_games_that_do_not_exist_are_refused(settings: dict[str, Any], said: str) -> None:
+def test_games_that_do_not_exist_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         games(**settings)
-
-
-def test_an_environment_of_another_shape_is_refused() -> None:
-    with pytest.raises(BadInput, match="Acrobot-v1"):
-        games(environment=EnvironmentSpec("Acrobot-v1"))
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.5])

@@ -57,17 +57,14 @@ def test_rows_are_taken_and_put_back_into_a_copy(rows: slice | np.ndarray) -> No
     assert not any(part.any() for part in blank)
 
 
-def test_a_memoryless_policy_has_an_empty_state() -> None:
+def test_probabilities_are_of_policies_without_a_state_alone(alternating: MakePolicy) -> None:
     policy = Policy(ActorCritic(4, 2), CARTPOLE, ObservationSpec((4,)))
     rows = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
     probabilities, after = policy.step(rows, policy.initial_state(5))
     assert policy.initial_state(5) == after == ()
     assert np.array_equal(probabilities, policy.probabilities(rows))
-
-
-def test_probabilities_without_a_state_are_refused(alternating: MakePolicy) -> None:
     with pytest.raises(ValueError, match="alternating: a policy with a state"):
-        alternating(CARTPOLE).probabilities(np.zeros((1, 4), dtype=np.float32))
+        alternating(CARTPOLE).probabilities(rows)
 
 
 @pytest.mark.parametrize("count", [1, ROWS, 2 * ROWS + 5])
