@@ -14,14 +14,8 @@ BURN_IN = 1000
 
 def make(id: int, rating: float = 1000.0, seed: int = 0, decisions: int = BURN_IN) -> Member:
     random = np.random.default_rng(seed)
-    return Member(
-        id,
-        rating,
-        {name: gene.draw(random) for name, gene in GENES.items()},
-        {event: REWARD.draw(random) for event in EVENTS},
-        decisions=decisions,
-        founder=id,
-    )
+    genes = {name: gene.draw(random) for name, gene in GENES.items()}
+    return Member(id, rating, genes, {event: REWARD.draw(random) for event in EVENTS}, decisions=decisions, founder=id)
 
 
 @pytest.mark.parametrize(("gap", "copies"), [(147.0, False), (147.3, True), (-400.0, False), (0.0, False)])

@@ -55,10 +55,7 @@ def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
         (EvolutionSettings(enabled=False), "no agent is copied"),
     ):
         assert said in write_report(tmp_path, PopulationSettings(evolution=evolution), [row(1, [])]).read_text()
-
-
-def test_a_report_is_drawn_before_the_first_round(tmp_path: Path) -> None:
-    assert "A population of agents" in write_report(tmp_path, PopulationSettings(), []).read_text()
+    assert "A population of agents" in write_report(tmp_path, PopulationSettings(), []).read_text()  # before a round
 
 
 def test_events_that_never_had_a_weight_have_no_chart(tmp_path: Path) -> None:

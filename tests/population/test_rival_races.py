@@ -19,6 +19,7 @@ from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.population.rival_races import ObservationMap, Rival, RivalRaces
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
+FRAMES = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
 ALL = np.arange(115)
 WEIGHTS = np.linspace(-1, 1, len(EVENTS))
 
@@ -45,6 +46,12 @@ class Always:
 
 def rival(player: Any) -> Rival:
     return Rival(player, ALL, WEIGHTS, greedy=False)
+
+
+def the_champion() -> Rival:
+    champion = load_policy("champion")
+    columns = ObservationMap.of(champion, FRAMES, "champion").columns
+    return Rival(PolicySnapshot(champion.network), columns, WEIGHTS, greedy=True)
 
 
 def network(seed: int = 0) -> RecurrentActorCritic:
@@ -115,13 +122,8 @@ def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
 
 
 def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
-    champion = load_policy("champion")
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
-    env = RivalRaces(spec, 4)
-    runner = Rival(
-        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion").columns, WEIGHTS, greedy=True
-    )
-    env.enter(WEIGHTS, {3: runner}, [3])
+    env = RivalRaces(FRAMES, 4)
+    env.enter(WEIGHTS, {3: the_champion()}, [3])
     env.reset(seed=0)
     generator, ends = np.random.default_rng(0), list[Any]()
     lost = EVENTS.index("lost")
@@ -209,13 +211,8 @@ def test_a_standstill_counts_from_the_last_progress_in_the_same_race() -> None:
 
 
 def test_a_race_goes_on_while_somebody_runs() -> None:
-    champion = load_policy("champion")
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
-    env = RivalRaces(spec, 1, standstill=2.0)
-    runner = Rival(
-        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion").columns, WEIGHTS, greedy=True
-    )
-    env.enter(WEIGHTS, {0: runner}, [0])
+    env = RivalRaces(FRAMES, 1, standstill=2.0)
+    env.enter(WEIGHTS, {0: the_champion()}, [0])
     ((end, decision, stopped, _),) = ends_of(env, lambda: np.zeros(1, dtype=np.int64), 2000)
     assert (end.result, stopped) == (0.0, True)
     assert decision > 30 * 40  # the champion's time
@@ -252,28 +249,22 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
 
 def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
     champion = load_policy("champion")
-    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
-    view = ObservationMap.of(champion, race, "champion")
-    names = race.capabilities.observation_names or ()
+    view, names = ObservationMap.of(champion, FRAMES, "champion"), FRAMES.capabilities.observation_names or ()
     assert [names[column] for column in view.columns] == list(champion.environment.capabilities.observation_names or ())
 
 
+CART = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+
+
 @pytest.mark.parametrize(
-    ("race", "said"),
+    ("policy", "race", "said"),
     [
-        ({"frames_per_step": 3, "observation": "contact"}, "decides 30 times a second, but in the race it is 10"),
-        (
-            {"frames_per_step": 1, "observation": "features"},
-            "which the race does not show; give race.observation=contact",
-        ),
+        (None, {"frames_per_step": 3}, "decides 30 times a second, but in the race it is 10"),
+        (None, {"observation": "features"}, "which the race does not show; give race.observation=contact"),
+        (CART, {}, "a policy of CartPole-v1, which cannot run in a race"),
     ],
 )
-def test_a_policy_that_cannot_run_in_a_race_is_refused(race: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadInput, match=f"^champion: .*{said}"):
-        ObservationMap.of(load_policy("champion"), EnvironmentSpec("QWOPRace-v1", race), "champion")
-
-
-def test_a_policy_of_another_game_is_refused() -> None:
-    cart = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    with pytest.raises(BadInput, match=r"^cart: a policy of CartPole-v1, which cannot run in a race"):
-        ObservationMap.of(cart, RACE, "cart")
+def test_a_policy_that_cannot_run_in_a_race_is_refused(policy: Policy | None, race: dict[str, Any], said: str) -> None:
+    spec = EnvironmentSpec("QWOPRace-v1", {**FRAMES.settings, **race})
+    with pytest.raises(BadInput, match=f"^it: .*{said}"):
+        ObservationMap.of(policy or load_policy("champion"), spec, "it")

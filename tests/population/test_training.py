@@ -125,25 +125,18 @@ def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
 
 
 @kinds
-def test_policies_of_one_workshop_keep_their_own_weights(agents: PopulationAgents) -> None:
+def test_policies_of_agents_have_their_own_weights_and_rewards(agents: PopulationAgents) -> None:
     trainer, genes = AgentTrainer(RACE, agents, WORK), genes_of(agents)
+    rewards = initial_rewards("drawn", np.random.default_rng(0))
     states = [trainer.begin(genes, seed) for seed in (0, 1)]
-    policies = [trainer.policy(genes, HAND_MADE, state, {}) for state in states]
+    policies = [trainer.policy(genes, rewards, state, {}) for state in states]
     trainer.train(task_for(trainer, agents))
     for state, policy in zip(states, policies, strict=True):
         assert equal(dict(policy.network.state_dict()), dict(state["network"]))
+        assert policy.environment.settings["weights"] == event_rewards(rewards).tolist()
+        if "period" in genes:
+            assert policy.network.description()["period"] == genes["period"]
     assert not equal(dict(states[0]["network"]), dict(states[1]["network"]))
-
-
-@kinds
-def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAgents) -> None:
-    trainer = AgentTrainer(RACE, agents, WORK)
-    task = task_for(trainer, agents)
-    policy = trainer.policy(task.genes, task.rewards, task.learner, {})
-    assert policy.environment.settings["weights"] == event_rewards(task.rewards).tolist()
-    assert equal(dict(policy.network.state_dict()), dict(task.learner["network"]))
-    if "period" in task.genes:
-        assert policy.network.description()["period"] == task.genes["period"]
 
 
 def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
@@ -155,19 +148,25 @@ def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
     assert equal(dict(state["network"]), dict(task.learner["network"]))
 
 
-def test_a_policy_that_no_agent_can_begin_with_gets_only_uses_that_are_permitted() -> None:
-    champion, agents = load_policy("champion"), AGENTS["vtrace"]
-    genes = genes_of(agents, 3)
-    with pytest.raises(BadInput, match=r"an agent of this population .recurrent.* a rival .* choose agent="):
-        AgentTrainer(RACE, agents, WORK).begin(genes, 0, champion)
-    alone = AgentTrainer(EnvironmentSpec("CartPole-v1"), agents, WORK)
-    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):  # another game
-        alone.begin(genes, 0, champion)
-    small = AgentTrainer(EnvironmentSpec("CartPole-v1"), PpoAgents(hidden=(8,)), WORK)
-    begun = small.begin(genes_of(PpoAgents(), 3), 0)
-    policy = small.policy(genes_of(PpoAgents(), 3), {}, begun, {})
-    with pytest.raises(BadInput, match="begin with; choose agent= and its widths"):
-        alone.begin(genes, 0, policy)
+CART = EnvironmentSpec("CartPole-v1")
+
+
+@pytest.mark.parametrize(
+    ("game", "size", "said"),
+    [
+        (RACE, None, r"an agent of this population .recurrent.* a rival .* choose agent="),
+        (CART, None, "begin with; choose agent= and its widths"),  # another game
+        (CART, 8, "begin with; choose agent= and its widths"),
+    ],
+)
+def test_a_policy_that_no_agent_can_begin_with_is_refused(game: EnvironmentSpec, size: int | None, said: str) -> None:
+    policy = load_policy("champion")
+    if size is not None:
+        small = AgentTrainer(CART, PpoAgents(hidden=(size,)), WORK)
+        genes = genes_of(PpoAgents(), 3)
+        policy = small.policy(genes, {}, small.begin(genes, 0), {})
+    with pytest.raises(BadInput, match=said):
+        AgentTrainer(game, AGENTS["vtrace"], WORK).begin(genes_of(AGENTS["vtrace"], 3), 0, policy)
 
 
 def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
@@ -195,12 +194,18 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
         AgentTrainer(published, PpoAgents(), WORK).begin(genes, 3, champion)
 
 
-def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ppo_learns_with_the_genes_of_its_agent_from_the_newest_play_and_its_signals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     heard: list[tuple[PpoLearner, PhaseValues]] = []
     learn = PpoLearner.update
 
     def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
         heard.append((learner, now))
+        mu, _ = PolicySnapshot(learner.network).step(played.observations[:, 0], ())
+        assert np.array_equal(mu, played.behaviour_probabilities[:, 0])
+        assert played.signals is not None
+        assert played.signals.shape[:2] == played.actions.shape
         return learn(learner, played, now)
 
     monkeypatch.setattr(PpoLearner, "update", update)
@@ -209,6 +214,7 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
     task = replace(task_for(trainer, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
     first = trainer.train(task)
     second = trainer.train(replace(task, learner=first.learner, play=first.play))
+    assert len(heard) == 2 * WORK.unrolls
     for learner, now in heard:
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
@@ -220,27 +226,9 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
     assert len({*shuffles}) == 3
 
 
-def test_unrolls_come_from_the_newest_weights_with_the_signals_of_their_races(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[tuple[bool, Sequences]] = []
-    learn = PpoLearner.update
-
-    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
-        mu, _ = PolicySnapshot(learner.network).step(played.observations[:, 0], ())
-        heard.append((np.array_equal(mu, played.behaviour_probabilities[:, 0]), played))
-        return learn(learner, played, now)
-
-    monkeypatch.setattr(PpoLearner, "update", update)
-    trainer = AgentTrainer(RACE, AGENTS["ppo"], WORK)
-    trainer.train(task_for(trainer, AGENTS["ppo"]))
-    assert [newest for newest, _ in heard] == [True] * WORK.unrolls
-    for _, played in heard:
-        assert played.signals is not None
-        assert played.signals.shape[:2] == played.actions.shape
-
-
 def test_agents_play_any_environment_alone() -> None:
     agents = AGENTS["vtrace"]
-    trainer = AgentTrainer(EnvironmentSpec("CartPole-v1"), agents, WorkSettings(num_games=4, steps=30, unrolls=2))
+    trainer = AgentTrainer(CART, agents, WorkSettings(num_games=4, steps=30, unrolls=2))
     genes = genes_of(agents)
     task = TrainingTask(genes, {}, trainer.begin(genes, 0), None, 5)
     done = trainer.train(task)
