@@ -65,6 +65,8 @@ def test_an_environment_is_made_once_to_be_known(counted: Make) -> None:
     assert Counted.made == before + 1
     assert opened.make().reset()[0].tolist() == [0, 0]
     assert counted(limit=None).open().default_limit == 5_000  # another class under the same id
+    lake = Environment.open("FrozenLake-v1")
+    assert (lake.own_observations, lake.observation) == (spaces.Discrete(16), ObservationSpec((16,)))
 
 
 def test_games_are_truncated_as_gymnasium_does(counted: Make) -> None:

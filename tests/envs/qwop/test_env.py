@@ -1,8 +1,8 @@
 """QWOP-v1: one game, decision by decision, and what its batch has besides the contract of all games."""
 
-import copy
 import gc
 import multiprocessing
+import pickle
 import threading
 import warnings
 from itertools import pairwise
@@ -203,9 +203,10 @@ WRONG_ACTIONS: list[Any] = [
 
 
 def test_what_no_game_takes_is_refused_and_changes_nothing() -> None:
-    env = QWOPEnv(max_idle_frames=5, delay=0.3)
+    env = QWOPEnv(max_idle_frames=5, delay=0.3, render_mode="rgb_array")
     env.reset(seed=0)
-    other = copy.deepcopy(env)
+    env.render()
+    other = pickle.loads(pickle.dumps(env))
     for action in WRONG_ACTIONS:
         with pytest.raises(InvalidAction, match=r"action .*, expected a whole number, 0 \.\.\. 10"):
             env.step(11 if action is WRONG_ACTIONS[1] else action)

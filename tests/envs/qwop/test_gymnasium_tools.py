@@ -1,7 +1,5 @@
-"""Gymnasium's own tools on QWOP-v1: wrappers, statistics, copies, `play`, windows."""
+"""Gymnasium's own tools on QWOP-v1: wrappers, `play`, windows."""
 
-import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,6 @@ from gymnasium.wrappers import vector as wrappers
 from qwop.common.errors import BadInput
 from qwop.envs.names import ACTION_KEYS, ACTIONS, KEY_O, KEY_P, KEY_Q, KEY_W
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.vector import QWOPVectorEnv
 
 GAMES = 5
 TASK: dict[str, Any] = {"frames_per_step": 6, "max_idle_frames": 4, "time_limit": 12.0}
@@ -79,35 +76,6 @@ def test_gymnasium_knows_the_mode_and_the_pace(mode: AutoresetMode) -> None:
     assert env.metadata["autoreset_mode"] is mode
     single = gymnasium.make("qwop/QWOP-v1", **TASK)
     assert single.metadata["render_fps"] == env.metadata["render_fps"] == 5
-
-
-def played_on(env: Any, actions: Any) -> list[Any]:
-    """Results of the steps, up to the end of a single game; a batch goes on with the next."""
-    rows = []
-    for action in actions:
-        rows.append(env.step(action))
-        if np.ndim(rows[-1][2]) == 0 and (rows[-1][2] or rows[-1][3]):
-            break
-    return rows
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_is_a_game_of_its_own_that_goes_on_alike(duplicate: Callable[[Any], Any]) -> None:
-    task = {"max_idle_frames": 9, "delay": 0.3}
-    single, many = QWOPEnv(render_mode="rgb_array", **task), QWOPVectorEnv(17, num_threads=2, **task)
-    for env, actions in ((single, actions_of(1)[:200]), (many, np.stack([actions_of(i)[:200] for i in range(17)], 1))):
-        env.reset(seed=3)
-        for action in actions[:12]:
-            env.step(action)
-        if env is single:
-            env.render()
-        twin = duplicate(env)
-        rows = [played_on(one, actions[12:]) for one in (env, twin)]
-        for (seen, reward, *_), (same_seen, same_reward, *_) in zip(*rows, strict=True):
-            np.testing.assert_array_equal(seen, same_seen)
-            np.testing.assert_array_equal(reward, same_reward)
-        twin.close()
-        env.close()
 
 
 def test_keys_of_the_keyboard_stand_for_actions() -> None:
