@@ -66,8 +66,8 @@ def run(
         newest, state = require_resumable(settings, out, display.say) or (out, None)
         require_no_other_run(out, FinetuneSettings, (POLICY, FILM))
         run, start = _prepared(settings, state, policy, demonstrations, display, watch)
-        for one in (run, *run.later()):  # what does not fit is seen before the clone is made, and not after hours
-            one.rehearse()
+        for one in run.later() if start.to_clone is None else (run, *run.later()):
+            one.rehearse()  # what does not fit is seen before the clone is made, and not after hours
         for note in start.notes:
             display.say(note)
         start = start.with_clone(settings.seed)

@@ -59,7 +59,7 @@ def write_report(folder: Path, title: str, made_by: str = "", final: str | None 
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
     if rows:
-        parts += ["<h2>The log</h2>", _charts(rows)]
+        parts += ["<h2>The log</h2>", f'<div class="charts">{"".join(log_charts(rows))}</div>']
     settings = folder / CONFIGURATION
     configuration = settings.read_text(encoding="utf-8") if settings.exists() else ""
     if made_by or configuration:
@@ -86,8 +86,9 @@ LOGARITHMIC = ("importance weight", "learner: gradient norm")
 """Charts with a logarithmic vertical axis."""
 
 
-def log_charts(rows: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Titles of charts, and the column of each line by its name. Both sources share a chart, and so do parts of 1."""
+def log_charts(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the charts of the log's columns. Both sources share a chart, and so do parts of 1."""
+    unit, x_name, bands = _axis(rows)
     charts: dict[str, dict[str, str]] = {}
     columns = [name.partition("/") for name in dict.fromkeys(name for row in rows for name in row)]
     for group, _, figure in sorted((one for one in columns if one[0] in GROUPS), key=lambda one: GROUPS.index(one[0])):
@@ -98,7 +99,12 @@ def log_charts(rows: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
         else:
             title, name = f"{group}: {figure}", figure
         charts.setdefault(title.replace("_", " "), {})[name] = f"{group}/{figure}"
-    return charts
+    for title, lines in charts.items():
+        points = {
+            name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
+            for name, column in lines.items()
+        }
+        yield line_chart(title, points, bands, x_name, log=title in LOGARITHMIC)
 
 
 def evaluation_charts(evaluations: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -123,19 +129,6 @@ def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
     unit = 1e6 if millions else 1e3
     bands = [replace(band, start=band.start / unit, end=band.end / unit) for band in phase_bands(rows)]
     return unit, f"{'million' if millions else 'thousand'} decisions", bands
-
-
-def _charts(rows: list[dict[str, Any]]) -> str:
-    """Grid of the log's charts."""
-    unit, x_name, bands = _axis(rows)
-    charts = []
-    for title, columns in log_charts(rows).items():
-        lines = {
-            name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
-            for name, column in columns.items()
-        }
-        charts.append(line_chart(title, lines, bands, x_name, log=title in LOGARITHMIC))
-    return f'<div class="charts">{"".join(charts)}</div>'
 
 
 def _short(value: float | None) -> str:

@@ -22,8 +22,8 @@ from .agents.settings import Discounted, LiveSettings
 from .replay.settings import BehaviourSettings
 from .schedules.phase import AlgorithmOfPhases, Phase, Phases
 
-LAST, BEST = "last", "best"
-"""Policies that a run can keep."""
+BEST = "best"
+"""`schedule.keep` of a run that leaves the best policy it evaluated."""
 
 _OURS = re.compile(r"(?:[\w.]+:)?(?:qwop/)?QWOP(?:Race|Original)?(?:-v\d+)?")
 """The id of an environment of this package. MyQWOPlike-v0 and other/QWOP-v1 are none."""
@@ -317,12 +317,9 @@ def _name_in(node: object) -> str | None:
 def _preset(node: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The algorithm and the loop of a schedule or a phase: those of the option that it names, and its own settings."""
     preset = option_settings(schema(FinetuneSettings)["algorithm"], _name_in(node) or "", place)
-    own, loop = node["algorithm"], node.get("loop")
-    merge(
-        preset,
-        {"algorithm": {name: one for name, one in own.items() if name != "name"}} if isinstance(own, Mapping) else {},
-    )
-    merge(preset, {"loop": loop} if isinstance(loop, Mapping) else {})
+    for group in ("algorithm", "loop"):
+        if isinstance(own := node.get(group), Mapping):
+            merge(preset, {group: {name: one for name, one in own.items() if name != "name"}})
     return preset
 
 
