@@ -178,24 +178,20 @@ def dotted(place: str, name: str) -> str:
 
 
 def no_such_setting(place: str, names: Sequence[str]) -> str:
-    """The error for a setting that does not exist; suggests the nearest of the settings that do."""
-    parts = place.split(".")
-    groups = {one.rpartition(".")[0] for one in names}
-    if single := next((one for one in names if place.startswith(f"{one}.") and one not in groups), None):
-        return f"{quoted(place)}: no such setting; {single} has no parts: did you mean {single}=…?"
-    depth = max((i for i in range(len(parts)) if ".".join(parts[:i]) in groups), default=0)
-    group, wrong, rest = ".".join(parts[:depth]), parts[depth], parts[depth + 1 :]
+    """The error for a setting that does not exist; suggests the nearest of the settings that do: beside it, else one of
+    the same name elsewhere, else any."""
+    group, _, wrong = place.rpartition(".")
     beside = [one.rpartition(".")[2] for one in names if one.rpartition(".")[0] == group and one != place]
     elsewhere = [one for one in names if one.rpartition(".")[0] != group and not place.startswith(f"{one}.")]
-    suggestion = None
+    if group in names and not beside:
+        return f"{quoted(place)}: no such setting; {group} has no parts: did you mean {group}=…?"
     if near := nearest(wrong, beside):
-        whole = ".".join([*parts[:depth], near, *rest])
-        suggestion = whole if whole in names else dotted(group, near)
-    elif not (group and rest):
-        same = [one for one in elsewhere if one.rpartition(".")[2] == parts[-1]]
-        suggestion = nearest(place, same, far=0) or nearest(place, elsewhere)
-    of = f"of {group} " if group else ""
-    what = f"did you mean {suggestion}?" if suggestion else f"the settings {of}are {', '.join(beside or names)}"
+        near = dotted(group, near)
+    else:
+        same = [one for one in elsewhere if one.rpartition(".")[2] == wrong]
+        near = nearest(place, same, far=0) or nearest(place, elsewhere)
+    of = f"of {group} " if group and beside else ""
+    what = f"did you mean {near}?" if near else f"the settings {of}are {', '.join(beside or names)}"
     return f"{quoted(place)}: no such setting; {what}"
 
 

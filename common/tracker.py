@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from .ends import close_after_use
@@ -31,14 +31,6 @@ ID = "wandb.txt"
 """File in a run's folder with the run's id at W&B, which continues it there."""
 
 
-class Tracker(Protocol):
-    """A place for figures by name, after a number of decisions or passes."""
-
-    def log(self, figures: Mapping[str, float], step: int) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def require_tracker(kind: str) -> None:
     """Raise BadInput unless the tracker is installed."""
     if kind in (WANDB, TRACKIO) and find_spec(kind) is None:
@@ -47,7 +39,7 @@ def require_tracker(kind: str) -> None:
 
 def open_tracker(
     kind: str, folder: Path, settings: Mapping[str, object] | None = None, resume_at: int | None = None
-) -> Tracker:
+) -> "Tracker":
     """The tracker of the run in `folder`, begun, or continued at a step (TensorBoard drops its figures after that).
 
     settings: of the run, as plain data.
@@ -105,6 +97,10 @@ class _Run:
     def close(self) -> None:
         with redirect_stdout(StringIO()):
             close_after_use(self._run.finish, "tracker")
+
+
+Tracker = _TensorBoard | _Run
+"""A place for figures by name, after a number of decisions or passes."""
 
 
 def _id(folder: Path, again: bool) -> str:
