@@ -13,11 +13,10 @@ import pandas as pd
 from ..common.errors import BadInput, quoted
 from ..common.files import write_atomic
 from ..common.run_folder import REPORT, override
-from ..finetune.figures import figures_of
 from .report import markdown_of, notes_of, page_of, tables_of
 from .results import lines_of, milestones_of
 from .runner import jobs_of, run_missing
-from .runs import Plain, Run, read_row
+from .runs import Plain, read_row
 
 Row = str | Sequence[str] | Mapping[str, Any]
 
@@ -82,7 +81,7 @@ def compare(
         {
             "lines": lines,
             "milestones": milestones,
-            "rows": {name: [*map(_plain, runs)] for name, runs in compared.items()},
+            "rows": {name: [run.to_json() for run in runs] for name, runs in compared.items()},
             "failed": last_lines,
         },
         pd.concat(curves),
@@ -116,16 +115,3 @@ def commands_of(name: str, row: Row, seeds: int | Sequence[int]) -> tuple[list[s
 
 def _is_command(line: str) -> bool:
     return line.startswith(("qwop-", "python "))
-
-
-def _plain(run: Run) -> Plain:
-    """A run without its log, its games and the settings of these."""
-    names = ("seed", "environment", "command", "decisions")
-    figures = {kind: figures_of(summary) for kind, summary in run.figures.items()}
-    return {
-        "folder": str(run.folder),
-        **{name: getattr(run, name) for name in names},
-        "chosen": run.is_best,
-        "made": run.origins,
-        **figures,
-    }

@@ -93,7 +93,7 @@ def milestones_of(rows: Rows, goal: float | None = None) -> Iterator[Plain]:
 
 def _value(run: Run, games: str, key: str, goal: float | None) -> list[float]:
     """A figure of a run, if it has it."""
-    figures = run.figures.get(games, {})
+    figures: Plain = getattr(run, games)
     if key == "solved" and goal is not None and "games" in figures:
         return [float(np.mean([one["reward"] >= goal for one in figures["games"]]))]
     applies = figures.get(key) is not None and not (key == "mean_return" and "mean_metres" in figures)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..commands import evaluate, finetune, pretrain
-from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_json
 from ..common.run_folder import CONFIGURATION, REPORT, command_line, read_settings, words_of
-from ..finetune.figures import best_policy, read_evaluation
+from ..finetune.figures import best_policy, figures_of, read_evaluation
 from ..finetune.log import METRICS, read_metrics
 
 Plain = dict[str, Any]
@@ -29,20 +28,26 @@ NOTES = "made"
 class Run:
     """A finished run.
 
-    figures: of its final policy's games by their kind, as `Evaluation.summary` has them. decisions: until that policy.
-    is_best: it is the best of several that were evaluated. log: rows of `metrics.jsonl`, empty without learning.
-    origins: the commands, times and machine, where `qwop-compare` ran them.
+    greedy, drawn: figures of its final policy's games, as `Evaluation.summary` has them; empty if none were played.
+    decisions: until that policy. is_best: it is the best of several that were evaluated. origins: the commands, times
+    and machine, where `qwop-compare` ran them. log: rows of `metrics.jsonl`, empty without learning.
     """
 
-    folder: Path
+    folder: str
     seed: int
     environment: str
-    figures: Mapping[str, Mapping[str, Any]]
+    greedy: Mapping[str, Any]
+    drawn: Mapping[str, Any]
     command: str
     decisions: int = 0
     is_best: bool = False
-    log: Sequence[Plain] = ()
     origins: Sequence[Plain] = ()
+    log: Sequence[Plain] = ()
+
+    def to_json(self) -> Plain:
+        """The run without its log, its games and the settings of these."""
+        games = {kind: figures_of(getattr(self, kind)) for kind in KINDS}
+        return {name: value for name, value in {**vars(self), **games}.items() if name != "log"}
 
 
 def read_row(name: str, places: Sequence[str]) -> list[Run]:
@@ -69,27 +74,25 @@ def read_run(folder: Path) -> Run:
 
     Without a log of its own, that of a folder within it counts: of the training that an evaluation follows.
     """
-    command: Command[Any]
-    last: Mapping[str, Any] = {}
-    figures: dict[str, Mapping[str, Any]]
-    is_best = False
+    is_best, command = False, finetune
+    games: Mapping[str, Mapping[str, Any]]
     if (folder / EVALUATION).exists():
         command, last = evaluate, _document(folder / EVALUATION)
-        figures = {GREEDY if last.get("settings", {}).get("greedy") else DRAWN: last}
+        games = {GREEDY if last.get("settings", {}).get("greedy") else DRAWN: last}
     elif (folder / CLONE).exists():
         from ..policies.files import load_policy  # with PyTorch
 
         command, last = pretrain, {"environment": load_policy(folder / POLICY).environment.to_json()}
-        figures = {GREEDY if one["greedy"] else DRAWN: one for one in _document(folder / CLONE)["games"]}
+        games = {GREEDY if one["greedy"] else DRAWN: one for one in _document(folder / CLONE)["games"]}
     elif (folder / REPORT).exists() and (folder / METRICS).exists():
-        command, every = finetune, [read_evaluation(path) for path in folder.glob("phases/*.json")]
+        every = [read_evaluation(path) for path in folder.glob("phases/*.json")]
         last = max(every, key=lambda one: one["decisions"], default={})
         if is_best := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
-            last = best_policy(folder, folder / START).figures
-        figures = {GREEDY: last, DRAWN: last.get("drawn", {})}
+            last = {**best_policy(folder, folder / START).figures}
+        games = {GREEDY: last, DRAWN: last.get("drawn", {})}
     else:
         raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")
-    if not any("mean_return" in one for one in figures.values()):
+    if not any("mean_return" in one for one in games.values()):
         raise BadInput(f"{folder}: no policy played games; run qwop-evaluate with its policy, and give that folder")
     note, path = read_note(folder), folder / CONFIGURATION
     settings = read_settings(path) if path.exists() else {}  # other programs may leave evaluations, too
@@ -97,9 +100,9 @@ def read_run(folder: Path) -> Run:
     logs = [*sorted(folder.glob(f"*/{METRICS}")), *folder.glob(METRICS)]
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(
-        folder, note.get("seed", settings.get("seed", 0)), last["environment"]["id"], figures,
-        "\n".join(note.get("row", [line])), last.get("decisions", log[-1]["decisions"] if log else 0), is_best, log,
-        note.get("done", ()),
+        str(folder), note.get("seed", settings.get("seed", 0)), last["environment"]["id"],
+        *(games.get(kind, {}) for kind in KINDS), "\n".join(note.get("row", [line])),
+        last.get("decisions", log[-1]["decisions"] if log else 0), is_best, note.get("done", ()), log,
     )  # fmt: skip
 
 

@@ -24,5 +24,5 @@ def test_every_figure_has_its_command_and_origin(path: Path) -> None:
         for run in runs:
             assert not Path(run["folder"]).is_absolute()
             assert run["command"]
-            assert all(one["commit"] and "dirty" not in one["commit"] and one["day"] for one in run["made"])
-            assert run["made"]
+            assert all(one["commit"] and "dirty" not in one["commit"] and one["day"] for one in run["origins"])
+            assert run["origins"]

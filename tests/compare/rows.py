@@ -1,14 +1,12 @@
 """Runs made of numbers alone."""
 
-from pathlib import Path
 from typing import Any
 
 from qwop.compare.runs import Run
 
 
 def run(seed: int, log: list[dict[str, Any]] | None = None, environment: str = "CartPole-v1", **greedy: Any) -> Run:
-    figures = {"greedy": {"mean_return": 0.0, **greedy}}
-    return Run(Path(f"run-{seed}"), seed, environment, figures, "qwop-finetune", log=log or [])
+    return Run(f"run-{seed}", seed, environment, {"mean_return": 0.0, **greedy}, {}, "qwop-finetune", log=log or [])
 
 
 def runner(seed: int, share: float, seconds: float | None, log: list[dict[str, Any]] | None = None) -> Run:

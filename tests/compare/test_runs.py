@@ -13,8 +13,8 @@ from qwop.compare.runs import read_row, read_run
 def test_a_training_is_read_with_its_evaluation_log_and_command(runs_folder: Path) -> None:
     run = read_run(runs_folder / "fast-1")
     evaluation = json.loads((runs_folder / "fast-1/phases/1-alone.json").read_text())
-    assert run.figures["greedy"]["mean_return"] == evaluation["mean_return"]
-    assert run.figures["drawn"] == evaluation["drawn"]
+    assert run.greedy["mean_return"] == evaluation["mean_return"]
+    assert run.drawn == evaluation["drawn"]
     assert (run.seed, run.environment, run.decisions, run.is_best) == (1, "CartPole-v1", 384, False)
     assert [row["decisions"] for row in run.log] == [128, 256, 384]
     assert "algorithm.learning_rate=0.003" in run.command
@@ -30,7 +30,7 @@ def test_a_run_that_keeps_the_best_is_read_with_the_policy_that_it_kept(runs_fol
     start = json.loads((folder / "phases/0-start.json").read_text()) | {"mean_return": 499.0}
     (folder / "phases/0-start.json").write_text(json.dumps(start))
     run = read_run(folder)
-    assert (run.figures["greedy"]["mean_return"], run.decisions, run.is_best) == (499.0, 0, True)
+    assert (run.greedy["mean_return"], run.decisions, run.is_best) == (499.0, 0, True)
 
 
 def test_a_pattern_may_name_all_that_a_comparison_left(runs_folder: Path, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_pattern_may_name_all_that_a_comparison_left(runs_folder: Path, tmp_pa
 def test_evaluations_are_told_apart_by_the_numbers_of_their_folders(runs_folder: Path) -> None:
     runs = read_row("judged", [str(runs_folder / "judged-*")])
     assert [run.seed for run in runs] == [0, 1]
-    assert {kind for run in runs for kind in run.figures} == {"drawn"}
+    assert [bool(run.greedy) for run in runs] == [False, False]
     assert [len(run.log) for run in runs] == [0, 0]
 
 
@@ -53,7 +53,7 @@ def test_an_evaluation_has_the_log_of_the_training_within_its_folder(runs_folder
     shutil.copytree(runs_folder / "fast-0", folder / "tuned")
     run = read_run(folder)
     rewards = [game["reward"] for game in json.loads((folder / "evaluation.json").read_text())["games"]]
-    assert run.figures["drawn"]["mean_return"] == np.mean(rewards)
+    assert run.drawn["mean_return"] == np.mean(rewards)
     assert run.decisions == 384
 
 
@@ -64,7 +64,7 @@ def test_a_clone_is_read_with_its_games(tmp_path: Path) -> None:
     pretrain.run(pretrain.read(words))
     run = read_run(tmp_path / "clone")
     assert run.environment == "QWOP-v1"
-    assert {kind: figures["episodes"] for kind, figures in run.figures.items()} == {"greedy": 2, "drawn": 2}
+    assert (run.greedy["episodes"], run.drawn["episodes"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
