@@ -6,9 +6,8 @@ from itertools import groupby, product
 
 from ..common.charts import Interval, Points, line_chart
 from ..common.page import figures, page
-from .results import Rows, by_environment
+from .results import COVERAGE, Rows, by_environment, mean_curve
 from .runs import Plain
-from .statistics import COVERAGE, mean_curve
 
 Table = tuple[str, list[str], list[list[str]]]
 """A heading, the names of the columns, and the rows."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
-from ..common.page import page, video
+from ..common.page import open_page, page, video
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import clone_next, next_command, unused
-from ..common.show_page import open_page
 from ..datasets.clips import clip_of, clip_title
 from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode

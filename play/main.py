@@ -9,10 +9,10 @@ from pydantic import Field
 
 from ..common.errors import BadInput
 from ..common.folder_lock import shared_lock
+from ..common.page import forwarding, open_page
 from ..common.progress import plain_console
 from ..common.run_folder import next_command
 from ..common.settings import HomePath, Settings
-from ..common.show_page import forwarding, open_page
 
 
 class PlaySettings(Settings):

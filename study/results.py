@@ -9,8 +9,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from .settings import StudySettings, fresh_seed, search_seed
-from .space import Parameter, Values, in_words
+from .settings import Parameter, StudySettings, Values, fresh_seed, in_words, search_seed
 
 COMPLETE, PRUNED, FAILED, RUNNING = "complete", "pruned", "failed", "running"
 STATES = {TrialState.COMPLETE: COMPLETE, TrialState.PRUNED: PRUNED, TrialState.FAIL: FAILED}

@@ -14,8 +14,7 @@ from ..common.ends import lacks_memory
 from ..common.errors import BadInput, naming, quoted
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, NotReadNow, read_json
-from .settings import ObjectiveSettings
-from .space import Parameter, Values
+from .settings import ObjectiveSettings, Parameter, Values
 
 ERROR = "error.txt"
 """The reason of a run that failed, in its folder: the traceback or a line."""

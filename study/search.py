@@ -13,8 +13,7 @@ from optuna.trial import Trial, TrialState
 from ..common.folder_lock import claimed
 from .results import VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
 from .runs import RunFailed
-from .settings import StudySettings, fresh_seed, search_seed
-from .space import Values
+from .settings import StudySettings, Values, fresh_seed, search_seed
 
 WAIT = 1.0
 """Seconds between checks on other processes."""

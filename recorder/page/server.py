@@ -12,8 +12,8 @@ import pyarrow as pa
 from websockets.sync.server import ServerConnection
 
 from ...common.errors import BadInput
+from ...common.page import forwarding, open_page
 from ...common.run_folder import clone_next
-from ...common.show_page import forwarding, open_page
 from ...datasets.folder import episode_files
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo, Episode

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from qwop.common.show_page import forwarding
+from qwop.common.page import forwarding
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the programs are found as on Linux")
 
@@ -33,7 +33,7 @@ def test_a_browser_opens_where_there_is_a_display_and_is_not_waited_for(
         (tmp_path / name).write_text(PROGRAM)
         (tmp_path / name).chmod(0o755)
     usual = {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "LD_"))}
-    code = "from qwop.common.show_page import open_page; open_page('http://127.0.0.1:1/', seconds=2)"
+    code = "from qwop.common.page import open_page; open_page('http://127.0.0.1:1/', seconds=2)"
     process = subprocess.run(
         [sys.executable, "-c", code],
         env={**usual, "PATH": str(tmp_path), **environment}, capture_output=True, text=True, check=False, timeout=50,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from qwop.compare.statistics import COVERAGE, difference, improvement, interquartile_mean, mean, mean_curve
+from qwop.compare.results import COVERAGE, difference, improvement, interquartile_mean, mean, mean_curve
 
 
 def all_resamples(values: list[float]) -> np.ndarray:

@@ -15,8 +15,7 @@ from qwop.common.files import cannot_be_written
 from qwop.common.reading import NotReadNow
 from qwop.common.settings import OutFolder, Settings, Whole
 from qwop.study.runs import CommandRun, RunFailed, figure_of
-from qwop.study.settings import ObjectiveSettings
-from qwop.study.space import parse_space
+from qwop.study.settings import ObjectiveSettings, parse_space
 
 OBJECTIVE = ObjectiveSettings(file="result.json", figure="games.mean")
 

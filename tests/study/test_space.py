@@ -6,7 +6,7 @@ import optuna
 import pytest
 from qwop.common.errors import BadInput
 from qwop.common.settings import plain_entries
-from qwop.study.space import parse_space
+from qwop.study.settings import parse_space
 
 SPACE = {
     "algorithm.learning_rate": {"type": "float", "low": 1e-5, "high": 1e-2, "log": True},
