@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import optuna
-from optuna.pruners import BasePruner, NopPruner
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.study import Study
+from optuna.trial import FrozenTrial
 
 from ..common.errors import BadInput, quoted
 from ..common.reading import MEGABYTE, read_bytes
-from .settings import MAXIMISE, MEDIAN, StudySettings
+from .settings import StudySettings
 
 JOURNAL = "journal.log"
 
@@ -43,13 +42,12 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
             _drop_unfinished_line(path)
         finally:
             lock.release()
-    pruner: BasePruner = MedianPruner(settings.budget.prune_after) if settings.budget.pruner == MEDIAN else NopPruner()
     sampler: BaseSampler = RepeatableTpe(seed, settings.budget.random_trials)
-    best = StudyDirection.MAXIMIZE if settings.objective.direction == MAXIMISE else StudyDirection.MINIMIZE
+    direction = "maximize" if settings.objective.sign > 0 else "minimize"
     try:
         storage = JournalStorage(JournalFileBackend(str(path), lock))
         study = optuna.create_study(
-            storage=storage, sampler=sampler, pruner=pruner, study_name=NAME, direction=best, load_if_exists=True
+            storage=storage, sampler=sampler, study_name=NAME, direction=direction, load_if_exists=True
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError) as error:
         raise _no_journal(path, f"{type(error).__name__}: {error}") from None
@@ -92,24 +90,3 @@ class RepeatableTpe(TPESampler):
     def _begin(self, trial: int) -> None:
         own = np.random.SeedSequence((self._study_seed, trial)).generate_state(1)[0]
         super().__init__(seed=int(own), n_startup_trials=self._random_trials, constant_liar=True)
-
-
-class MedianPruner(BasePruner):
-    """Prunes a trial whose mean after k runs is worse than the median of the finished trials' means after k runs.
-    Optuna's own median pruner compares a trial's best mean so far, so one lucky first run protects it for good. after:
-    trials that must be finished before any is pruned.
-    """
-
-    def __init__(self, after: int) -> None:
-        self._after = after
-
-    def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        step = trial.last_step
-        if step is None:
-            return False
-        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        others = [one.intermediate_values[step] for one in complete if step in one.intermediate_values]
-        if len(others) < self._after:
-            return False
-        here, median = trial.intermediate_values[step], float(np.median(others))
-        return here < median if study.direction == StudyDirection.MAXIMIZE else here > median

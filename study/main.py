@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ..common.errors import BadInput
 from ..common.files import beside
 from ..common.folder_lock import claimed, remove_leftovers
@@ -23,7 +21,7 @@ from ..common.run_folder import (
 from ..common.settings import to_plain
 from .journal import JOURNAL, open_journal
 from .report import RESULTS, STUDY, write_report
-from .results import StudyResults, mean, results_of, standard_error
+from .results import StudyResults, mean, results_of
 from .runs import CommandRun
 from .search import Search
 from .settings import COMMANDS, StudyCommandSettings
@@ -78,7 +76,10 @@ def run(settings: StudyCommandSettings) -> None:
             raise
     with claimed(out, wait=True):
         page = write_report(out, study, results, settings, play)
-    _print(console, results, play, page)
+    console.print(f"{results.verdict}\nreport: {page}")
+    if (winner := results.winner) is not None:
+        best = unused(beside(out, "best"))
+        console.print(f"next: {shlex.join([*play.words(winner.values, 0), override('out', best)])}")
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
@@ -97,20 +98,3 @@ def _require_finalists(results: StudyResults, out: Path) -> None:
     if not results.finalists:
         reason = next((one.error for one in reversed(results.trials) if one.error), "all were given up")
         raise BadInput(f"{out}: no trial has all its runs ({reason}); give another out, or more trials")
-
-
-def _print(console: Console, results: StudyResults, play: CommandRun, page: Path) -> None:
-    lines = []
-    winner = results.winner
-    if winner is None:
-        lines.append("no finalist could be run with all fresh seeds; see the report")
-    else:
-        lines.append(
-            f"best: trial {winner.number}, {mean(winner.fresh_values):.4g} ± {standard_error(winner.fresh_values):.2g} "
-            f"over {len(winner.fresh)} fresh seeds (in the search {mean(winner.search):.4g})"
-        )
-    lines.append(f"report: {page}")
-    if winner is not None:
-        best = unused(beside(page.parent, "best"))
-        lines.append(f"next: {shlex.join([*play.words(winner.values, 0), override('out', best)])}")
-    console.print("\n".join(lines))

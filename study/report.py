@@ -17,7 +17,7 @@ from optuna.visualization import plot_parallel_coordinate, plot_param_importance
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
 from ..common.run_folder import REPORT, to_yaml
-from .results import FAILED, StudyResults, TrialResult, mean, standard_error
+from .results import FAILED, StudyResults, TrialResult, mean, with_error
 from .runs import CommandRun
 from .search import trial_folder
 from .settings import StudyCommandSettings
@@ -83,12 +83,6 @@ def _trial_json(results: StudyResults, trial: TrialResult) -> dict[str, object]:
     return row | ({"error": trial.error} if trial.error else {})
 
 
-def in_words(values: Sequence[float]) -> str:
-    """Mean ± standard error."""
-    error = standard_error(values)
-    return f"{mean(values):.4g} ± {error:.2g}" if math.isfinite(error) else f"{mean(values):.4g}"
-
-
 def _note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
@@ -98,14 +92,8 @@ def _summary(results: StudyResults, settings: StudyCommandSettings, play: Comman
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     runs = sum(len(one.search) for one in results.trials)
     summary = f"{len(states)} trials of up to {settings.study.budget.repeats} runs ({counts}), {runs} runs in all."
-    winner = results.winner
-    if winner is None:
-        return f"<p>{escape(summary)} No finalist has all its fresh runs.</p>"
-    summary += (
-        f" Best with {len(winner.fresh)} fresh seeds: trial {winner.number}, {in_words(winner.fresh_values)}; in the "
-        f"search it had {in_words(winner.search)}."
-    )
-    return f"<p>{escape(summary)}</p><pre>{escape(shlex.join(play.words(winner.values, 0)))}</pre>"
+    command = "" if results.winner is None else shlex.join(play.words(results.winner.values, 0))
+    return f"<p>{escape(f'{summary} {results.verdict}.')}</p><pre>{escape(command)}</pre>"
 
 
 def _table(results: StudyResults, trials: Sequence[TrialResult]) -> str:
@@ -113,7 +101,7 @@ def _table(results: StudyResults, trials: Sequence[TrialResult]) -> str:
     settings = [name.rpartition(".")[2] for name in (trials[0].values if trials else ())]
     rows = []
     for one in trials:
-        means = in_words(one.fresh_values) if one.fresh else "", in_words(one.search)
+        means = with_error(one.fresh_values) if one.fresh else "", with_error(one.search)
         values = (f"{float(value):.4g}" if _is_number(value) else value for value in one.values.values())
         each = _each(results.fresh_seeds(one), one.fresh), _each(results.search_seeds(one), one.search)
         rows.append((str(one.number), *means, *values, *each))

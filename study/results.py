@@ -50,6 +50,12 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
+def with_error(values: Sequence[float]) -> str:
+    """Mean ± standard error, in words."""
+    error = standard_error(values)
+    return f"{mean(values):.4g} ± {error:.2g}" if math.isfinite(error) else f"{mean(values):.4g}"
+
+
 @dataclass(frozen=True)
 class StudyResults:
     """All trials of a study, in order. sign: 1 where more is better, -1 where less is."""
@@ -82,6 +88,14 @@ class StudyResults:
             return None
         good = [one for one in finalists if None not in one.fresh]
         return max(good, key=lambda one: (self.sign * mean(one.fresh_values), -one.number), default=None)
+
+    @property
+    def verdict(self) -> str:
+        """The winner and its means, in words."""
+        if (best := self.winner) is None:
+            return "no finalist has all its fresh runs"
+        means = f"{with_error(best.fresh_values)} over {len(best.fresh)} fresh seeds"
+        return f"best: trial {best.number}, {means} (in the search {with_error(best.search)})"
 
     def search_seeds(self, trial: TrialResult) -> list[int]:
         """Seeds of a trial's runs in the search."""

@@ -2,9 +2,10 @@
 the finalists' runs with fresh seeds, which decide between them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from statistics import median
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
@@ -137,10 +138,21 @@ class Search:
                 self._on_run()
             if run + 1 not in reported:
                 trial.report(mean(figures), run + 1)
-            if run + 1 == len(figures) < self._budget.repeats and trial.should_prune():
+            if run + 1 == len(figures) < self._budget.repeats and self._is_worse(figures):
                 self._study.tell(trial, state=TrialState.PRUNED)
                 return
         self._study.tell(trial, mean(figures))
+
+    def _is_worse(self, figures: Sequence[float]) -> bool:
+        """True if a trial's mean so far is worse than the median of the finished trials' means after as many runs.
+
+        Optuna's own median pruner compares a trial's best mean so far, so one lucky first run protects it for good.
+        """
+        complete = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        others = [mean(one.user_attrs[VALUES][: len(figures)]) for one in complete]
+        if self._budget.pruner == "none" or len(others) < self._budget.prune_after:
+            return False
+        return self._settings.objective.sign * (mean(figures) - median(others)) < 0
 
     def _complete(self, trial: TrialResult) -> bool:
         """Make a finalist's missing runs; return False if another process is working on them."""

@@ -136,9 +136,6 @@ COMMANDS: dict[str, Command[Any]] = {command.program: command for command in (fi
 OWN = ("out", "seed")
 """Settings that a study gives each run."""
 
-MAXIMISE, MINIMISE = DIRECTIONS = ("maximise", "minimise")
-MEDIAN, NONE = PRUNERS = ("median", "none")
-
 
 class ObjectiveSettings(Settings):
     """The figure that a study optimises."""
@@ -158,7 +155,7 @@ class ObjectiveSettings(Settings):
     @property
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
-        return 1 if self.direction == MAXIMISE else -1
+        return 1 if self.direction == "maximise" else -1
 
 
 class BudgetSettings(Settings):
