@@ -29,7 +29,38 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 """Names that `files.temporary_sibling` gives to files while they are written, and `whole_folder` to folders."""
 
 
-class FolderLock:
+class _Lock:
+    """A lock on a folder or file, without waiting for a pipe, until `close`, the end of this object or the process."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor: int | None = None
+        if fcntl is not None:
+            with suppress(OSError, ValueError):  # ValueError: a name with a null byte
+                self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+                # Closed before the interpreter takes its modules apart.
+                self._leave = weakref.finalize(self, os.close, self._descriptor)
+
+    def take(self, *, exclusive: bool, wait: bool = False) -> bool | None:
+        """True if the lock was taken, False if another process has it, None if locks are not supported."""
+        if self._descriptor is None:
+            return None
+        try:
+            fcntl.flock(
+                self._descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB)
+            )
+        except BlockingIOError:
+            return False
+        except OSError:
+            return None
+        return True
+
+    def close(self) -> None:
+        """Free the lock."""
+        if self._descriptor is not None:
+            self._leave()
+
+
+class FolderLock(_Lock):
     """Shared lock on a folder with several writers, held until `close` or process exit.
 
     Without another writer, leftovers of killed processes are removed, there and in the folders `within`. BadInput if a
@@ -37,21 +68,15 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
-        descriptor = _open(folder)
-        # Closed with this object, and before the interpreter takes its modules apart.
-        self._leave = weakref.finalize(self, _close, descriptor)
-        if _lock(descriptor, exclusive=True):
+        super().__init__(folder)
+        if self.take(exclusive=True):
             remove_leftovers([folder, *(folder / name for name in within)])
         patience = time.monotonic() + _REMOVING
-        while _lock(descriptor, exclusive=False) is False:
+        while self.take(exclusive=False) is False:
             if time.monotonic() > patience:
                 self.close()
                 raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
             time.sleep(0.05)
-
-    def close(self) -> None:
-        """Leave the folder."""
-        self._leave()
 
 
 @contextmanager
@@ -90,8 +115,8 @@ def claimed(folder: Path, wait: bool = False) -> Iterator[bool]:
     claim succeeds. wait: for this process's turn.
     """
     make_missing(folder)
-    with _descriptor(folder) as descriptor:
-        yield _lock(descriptor, exclusive=True, wait=wait) is not False
+    with closing(_Lock(folder)) as lock:
+        yield lock.take(exclusive=True, wait=wait) is not False
 
 
 @contextmanager
@@ -107,8 +132,8 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     _require_empty(folder, setting, place)
     for entry in _leftovers([folder.parent]):
         if entry.is_dir(follow_symlinks=False):
-            with _descriptor(Path(entry.path)) as descriptor:
-                if _lock(descriptor, exclusive=True):
+            with closing(_Lock(Path(entry.path))) as lock:
+                if lock.take(exclusive=True):
                     shutil.rmtree(entry.path, ignore_errors=True)
     with _new_folder(folder.parent):
         partial = folder.parent / f".{uuid4().hex}.partial"
@@ -153,38 +178,3 @@ def _new_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         remove_if_empty(folders)
-
-
-@contextmanager
-def _descriptor(path: Path) -> Iterator[int | None]:
-    """Context manager: `_open` the folder or file, and close it at the end."""
-    descriptor = _open(path)
-    try:
-        yield descriptor
-    finally:
-        _close(descriptor)
-
-
-def _open(path: Path) -> int | None:
-    """A descriptor of a folder or file to lock, without waiting for a pipe; None where it cannot be opened."""
-    with suppress(OSError, ValueError):  # ValueError: a name with a null byte
-        return None if fcntl is None else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    return None
-
-
-def _close(descriptor: int | None) -> None:
-    if descriptor is not None:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int | None, exclusive: bool, wait: bool = False) -> bool | None:
-    """True if the lock was taken, False if another process has it, None if locks are not supported."""
-    if descriptor is None:
-        return None
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True

@@ -101,7 +101,7 @@ def read_run(folder: Path) -> Run:
     log = read_metrics(logs[-1].parent) if logs else []
     return Run(
         str(folder), note.get("seed", settings.get("seed", 0)), last["environment"]["id"],
-        *(games.get(kind, {}) for kind in KINDS), "\n".join(note.get("row", [line])),
+        games.get(GREEDY, {}), games.get(DRAWN, {}), "\n".join(note.get("row", [line])),
         last.get("decisions", log[-1]["decisions"] if log else 0), is_best, note.get("done", ()), log,
     )  # fmt: skip
 

@@ -43,11 +43,15 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
         finally:
             lock.release()
     sampler: BaseSampler = RepeatableTpe(seed, settings.budget.random_trials)
-    direction = "maximize" if settings.objective.sign > 0 else "minimize"
+    maximises = settings.objective.sign > 0
     try:
         storage = JournalStorage(JournalFileBackend(str(path), lock))
         study = optuna.create_study(
-            storage=storage, sampler=sampler, study_name=NAME, direction=direction, load_if_exists=True
+            storage=storage,
+            sampler=sampler,
+            study_name=NAME,
+            direction="maximize" if maximises else "minimize",
+            load_if_exists=True,
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError) as error:
         raise _no_journal(path, f"{type(error).__name__}: {error}") from None
