@@ -1,6 +1,5 @@
 """Episodes of plain arrays: anybody's data, in the form that its environment has, with defaults for what it lacks."""
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
@@ -77,7 +75,7 @@ def write_episode(
         raise BadInput(f"environment is not given, and {folder} is no dataset yet; expected an id such as CartPole-v1")
     spec = EnvironmentSpec(environment) if isinstance(environment, str) else environment
     spec = spec or read_info(folder).environment
-    form = _form_of(spec)
+    form = ArrayForm.of(spec)
     defaults = ImportDefaults(player, epsilon)
     ends = {"terminated": terminated, "truncated": truncated}
     episode = form.episode(defaults, observations, actions, rewards, **ends, source=source, **fields)
@@ -97,9 +95,9 @@ class ArrayForm:
         """Find the form of an environment; BadInput for None, and for an environment that cannot be made here."""
         if environment is None:
             raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
-        env = environment.open()
-        info = DatasetInfo(environment, env.observation, env.actions, action_names=env.action_names)
-        return cls(info, env.own_observations, env.own_actions)
+        spaces = environment.spaces
+        info = DatasetInfo(environment, spaces.observation, spaces.actions, action_names=spaces.action_names)
+        return cls(info, spaces.own_observations, spaces.own_actions)
 
     def episode(
         self,
@@ -263,17 +261,6 @@ def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
 def _in_plain(value: Any) -> str:
     """A value in plain numbers and lists."""
     return str(plain_data(value))
-
-
-_FORMS: dict[str, tuple[EnvSpec | None, ArrayForm]] = {}
-"""Cached forms, each with its environment's registration: a notebook may register another class under the same id."""
-
-
-def _form_of(spec: EnvironmentSpec) -> ArrayForm:
-    name, registered = json.dumps(spec.to_json(), sort_keys=True), spec.registered
-    if name not in _FORMS or _FORMS[name][0] is not registered:
-        _FORMS[name] = registered, ArrayForm.of(spec)
-    return _FORMS[name][1]
 
 
 def _as_stored(fields: Mapping[str, Any]) -> dict[str, Any]:

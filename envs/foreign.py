@@ -6,7 +6,7 @@ where the environment's capabilities say so, whatever its name is.
 
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import hypot
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from ..common.ends import close_after_use
 from ..common.errors import LONGEST_REASON, BadInput, EnvironmentFailed, quoted
 from .actions import Env
-from .capabilities import Capabilities
 from .observation import STORED, problem_of, without_tensors
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -56,22 +55,23 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     than the space says, for numbers that are not finite as float32, for a reward that is no number, and for any
     exception of the environment's own, which is its cause; BadInput for a picture that is none (where it `draws`).
 
+    info_names: those that the environment's capabilities declare; any other has a meaning of its own.
+
     In place of three of Gymnasium's wrappers it also refuses a step before the first reset, and truncates a game after
-    `limit` decisions. batched: `CheckedGames` looks for numbers that are not finite, in arrays of all games at once.
+    `limit` decisions.
     """
 
     def __init__(
         self,
         env: Env,
         name: str,
-        capabilities: Capabilities,
+        info_names: Collection[str] = (),
         draws: bool = False,
-        batched: bool = False,
         limit: int | None = None,
     ) -> None:
         super().__init__(env)
         self._draws = draws
-        self._name, self._known = name, capabilities.info_names
+        self._name, self._known = name, info_names
         self._steps: Any = None  # until the first reset, so that a step fails
         self._limit, self._played = limit or sys.maxsize, False
         self._type: Any = None
@@ -85,7 +85,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                     space = Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
         self.observation_space = self._space = space
         self._stored = space.dtype
-        self._batched = batched and self._type == np.float32
+        self._batched = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._played = self._played or bool(self._steps)
@@ -141,6 +141,10 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             return
         with self._failing("close"):
             self.env.close()
+
+    def leave_numbers(self) -> None:
+        """Leave float32 numbers that are not finite to `CheckedGames`, which looks at those of all games at once."""
+        self._batched = self._type == np.float32
 
     def require_finite(self, observation: NDArray[Any], reward: float) -> None:
         """Raise EnvironmentFailed, with the field, for numbers of the last step that are not finite as float32."""
@@ -212,6 +216,7 @@ class CheckedGames(SyncVectorEnv):
 
     def __init__(self, make: Callable[[], Env], num_envs: int) -> None:
         super().__init__([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+        self.call("leave_numbers")
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
         observations, infos = super().reset(seed=seed, options=options)

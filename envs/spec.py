@@ -1,4 +1,4 @@
-"""Environments: as data, stored with episodes and policies, and as the record that opening one gives."""
+"""An environment: the data that episodes and policies hold of it, all that is known of it, and how it is made."""
 
 import inspect
 import json
@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
@@ -15,7 +16,6 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 from ..common.imports import without_module
 from .actions import Env, IndexedActions, Space, action_names, with_indexed_actions
-from .capabilities import NONE, Capabilities
 from .foreign import CheckedEnvironment
 from .from_files import environment_in_file, known_form
 from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
@@ -33,11 +33,79 @@ NO_LIMIT = -1
 
 
 @dataclass(frozen=True)
-class EnvironmentSpec:
-    """A Gymnasium environment with discrete actions, by name and settings.
+class Capabilities:
+    """Abilities that shared code may rely on; by default an environment has none. Its class declares them, for the
+    settings it is made with, by a class method `capabilities(**settings)`.
 
-    Stored with datasets and policies, so that neither is used in another environment by mistake. `settings` are the
-    keyword arguments of `gymnasium.make` that change the task (frames a decision, reward), not how it is shown.
+    decisions_per_second: of the game's clock, if it has one (`info["clock"]`, seconds).
+    idle_start: games may begin with up to `max_idle_frames` frames without a key, or with as many as
+        `reset(options={"idle_frames": k})` says.
+    deterministic: a game depends on its idle frames and its actions alone, not on the seed.
+    runs: games are runs; `info` has `score` and `distance` (metres), `time` (seconds from the first key) and `outcome`.
+    keys: decisions are keys held for a number of frames (`info["frames"]`), from which `replay` plays a game again;
+        `info` also has `clock` and `outcome`.
+    saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
+    original: the id of the same task in the page of the original game.
+    action_names, observation_names: of every action and every number observed.
+    feature_names: of every feature that its vector form provides apart from the observations (`seen_numbers`).
+    group: neighbouring environments of its vector form that play one game together; their number is a multiple of it.
+    training: its vector form takes `training=True`, with which a lost life ends an episode, though the game goes on
+        (`infos["game_goes_on"]`).
+    parallel: its vector form computes without Python's lock, so that other work can go on beside its games.
+    idle_limit: its vector form takes `idle_limit`, the decisions without an event after which a game is truncated.
+    settings: every setting of the task, with the default of those that were left out.
+    """
+
+    decisions_per_second: float | None = None
+    idle_start: bool = False
+    deterministic: bool = False
+    runs: bool = False
+    keys: bool = False
+    saved_games: bool = False
+    original: str | None = None
+    action_names: tuple[str, ...] | None = None
+    observation_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    group: int = 1
+    training: bool = False
+    parallel: bool = False
+    idle_limit: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def info_names(self) -> frozenset[str]:
+        """Names of infos that have the meaning given above; an environment may use any other name as it likes."""
+        declared = {
+            ("score", "distance", "time", "idle_frames"): self.runs,
+            ("outcome",): self.runs or self.keys,
+            ("clock",): self.keys or self.decisions_per_second is not None,
+            ("frames", "late"): self.keys,
+            ("game_goes_on",): self.training,
+        }
+        return frozenset(name for names, able in declared.items() if able for name in names)
+
+
+class Spaces(NamedTuple):
+    """Observations and actions of an environment.
+
+    observation, actions, action_names: as policies and datasets hold them (None: the actions have numbers alone).
+    own_observations, own_actions: the spaces that the environment itself declares.
+    """
+
+    observation: ObservationSpec
+    actions: int
+    action_names: tuple[str, ...] | None
+    own_observations: Space
+    own_actions: Space
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """A Gymnasium environment with discrete actions, by name and settings, and the record of all that is known of it.
+
+    Id and settings are stored with datasets and policies, so that neither is used in another environment by mistake;
+    the rest is found out when it is first needed, once. `settings` are the keyword arguments of `gymnasium.make` that
+    change the task (frames a decision, reward), not how it is shown.
     """
 
     id: str = "QWOP-v1"
@@ -46,28 +114,49 @@ class EnvironmentSpec:
     def __post_init__(self) -> None:
         id = short_id(self.id)
         if id not in REGISTERED:
-            id = known_form(without_module(id, f"environment {self.id}"))
-            id = known_form(stored_id(id))
+            id = known_form(stored_id(known_form(without_module(id, f"environment {self.id}"))))
         object.__setattr__(self, "id", id)
-
-    def open(self) -> "Environment":
-        """The record of the environment; see `Environment.open`."""
-        return Environment.open(self)
-
-    def interface(self) -> tuple[ObservationSpec, int]:
-        """Return the observations and the number of actions; BadInput for spaces that have no form here."""
-        opened = self.open()
-        return opened.observation, opened.actions
-
-    @property
-    def registered_id(self) -> str:
-        """Id under which Gymnasium finds the environment."""
-        return registered_id(self.id, self.settings)
 
     @property
     def registered(self) -> EnvSpec | None:
-        """Entry of Gymnasium's registry under that id; None if there is none."""
-        return registry.get(self.registered_id)
+        """Entry of Gymnasium's registry; None if there is none."""
+        return registry.get(registered_id(self.id, self.settings))
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """Abilities that the environment declares for these settings; none if it is not installed here. BadInput for
+        wrong settings."""
+        entry = self.registered
+        entry_point = None if entry is None else _creator(entry.entry_point or entry.vector_entry_point)
+        declare = getattr(entry_point, "capabilities", None)
+        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
+            return Capabilities()
+        with self.refusing():
+            declared: object = declare(**self.settings)
+        return declared if isinstance(declared, Capabilities) else Capabilities()
+
+    @cached_property
+    def has_games(self) -> bool:
+        """True if it registers a vector form that plays the same games as the single one."""
+        entry_point = None if self.registered is None else self.registered.vector_entry_point
+        if entry_point is None:
+            return False
+        with self.refusing():  # the package of a registered environment may not be installed
+            creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+        return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
+
+    @property
+    def reward_threshold(self) -> float | None:
+        """Mean return from which the environment counts as solved, or None."""
+        return None if self.registered is None else self.registered.reward_threshold
+
+    @property
+    def longest_episode(self) -> int | None:
+        """Decisions after which Gymnasium truncates a game, or None."""
+        if (entry := self.registered) is None:
+            return None
+        limit = self.settings.get("max_episode_steps") or entry.max_episode_steps
+        return None if limit == NO_LIMIT else limit
 
     @property
     def default_limit(self) -> int | None:
@@ -75,12 +164,8 @@ class EnvironmentSpec:
 
         Vector forms that are played, and environments with abilities that we know, end their games themselves.
         """
-        entry = self.registered
-        if entry is None or self.capabilities != NONE or self.has_games:
-            return None
-        choice = self.settings.get("max_episode_steps")
-        limit = entry.max_episode_steps if choice is None else choice
-        return LONGEST if limit in (None, NO_LIMIT) else None
+        own = self.registered is None or self.longest_episode or self.has_games or self.capabilities != Capabilities()
+        return None if own else LONGEST
 
     @property
     def limit_note(self) -> list[str]:
@@ -92,28 +177,34 @@ class EnvironmentSpec:
             "environment.max_episode_steps sets another"
         ]
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Abilities that the environment declares for these settings; none if it is not installed here. BadInput for
-        wrong settings."""
-        entry = self.registered
-        entry_point = None if entry is None else _creator(entry.entry_point or entry.vector_entry_point)
-        declare = getattr(entry_point, "capabilities", None)
-        if not inspect.ismethod(declare):  # a class method; other packages may use the name for anything
-            return NONE
-        with self.refusing():
-            declared: object = declare(**self.settings)
-        return declared if isinstance(declared, Capabilities) else NONE
+    def interface(self) -> tuple[ObservationSpec, int]:
+        """Return the observations and the number of actions; BadInput as for `spaces`."""
+        return self.spaces[:2]
 
     @property
-    def has_games(self) -> bool:
-        """True if it registers a vector form that plays the same games as the single one."""
-        entry_point = None if self.registered is None else self.registered.vector_entry_point
-        if entry_point is None:
-            return False
-        with self.refusing():  # the package of a registered environment may not be installed
-            creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-        return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
+    def spaces(self) -> Spaces:
+        """The environment's observations and actions: it is made once to look at them, and closed.
+
+        BadInput for one that cannot be made, and for spaces that have no form here.
+        """
+        name, entry = json.dumps([self.id, dict(self.settings)], sort_keys=True, default=repr), self.registered
+        if name not in _SPACES or _SPACES[name][0] is not entry:  # a notebook may register another class under the id
+            _SPACES[name] = entry, self._look()
+        return _SPACES[name][1]
+
+    def _look(self) -> Spaces:
+        if self._is_vector_alone:
+            with closing(self.several(self.capabilities.group)) as games:
+                own = observations, actions = games.single_observation_space, games.single_action_space
+            names = self.capabilities.action_names
+        else:
+            with closing(self.make()) as env:
+                observations, actions = env.observation_space, env.action_space
+                names = self.capabilities.action_names or action_names(env)
+                while isinstance(env, IndexedActions | CheckedEnvironment | PlainObservations):
+                    env = env.env
+                own = env.observation_space, env.action_space
+        return Spaces(*interface_of(observations, actions, str(self)), names, *own)
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -130,13 +221,9 @@ class EnvironmentSpec:
         Observations that are not in a Box become rows of numbers (`plain_form`), discrete actions of other
         forms numbers from 0 (`with_indexed_actions`). Results of environments of other packages are checked.
         """
-        return self.one(more)
-
-    def one(self, more: Mapping[str, Any], batched: bool = False) -> Env:
-        """Make the environment as `make` does. batched: see `CheckedEnvironment`."""
-        settings, id, entry = {**self.settings, **more}, self.registered_id, self.registered
-        if entry is None or self.id in REGISTERED or id.startswith(f"{NAMESPACE}-"):
-            return self._made(id, settings)
+        settings, entry = {**self.settings, **more}, self.registered
+        if entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-"):
+            return self._made(entry, settings)
         choice = settings.get("max_episode_steps")
         limit = entry.max_episode_steps if choice is None else choice
         # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
@@ -151,22 +238,22 @@ class EnvironmentSpec:
             os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         if plain_form(env.observation_space)[0] is not env.observation_space:
             env = PlainObservations(env)
-        checked = CheckedEnvironment(env, str(self), self.capabilities, draws, batched, limit if counts else None)
-        return with_indexed_actions(checked)
+        names = self.capabilities.info_names
+        return with_indexed_actions(CheckedEnvironment(env, str(self), names, draws, limit if counts else None))
 
-    def _made(self, entry: EnvSpec | str, settings: Mapping[str, Any]) -> Env:
+    def _made(self, entry: EnvSpec | None, settings: Mapping[str, Any]) -> Env:
         with self.refusing():
             if self._is_vector_alone:
                 raise BadInput(
                     f"environment {self.id}: it is registered with a vector form alone, expected a single game; "
                     "register that too (entry_point of gymnasium.register)"
                 )
-            return gymnasium.make(entry, **settings)
+            return gymnasium.make(entry or self.id, **settings)
 
     def several(self, count: int, **more: Any) -> Any:
         """Make the registered vector form of `count` games."""
         with self.refusing():
-            return gymnasium.make_vec(self.registered_id, num_envs=count, **{**self.settings, **more})
+            return gymnasium.make_vec(self.registered or self.id, num_envs=count, **{**self.settings, **more})
 
     @property
     def _is_vector_alone(self) -> bool:
@@ -227,82 +314,7 @@ class EnvironmentSpec:
         return printable(f"{self.id}({inside})")
 
 
-@dataclass(frozen=True)
-class Environment:
-    """All that other code knows of an environment, found out once, when it is opened, and passed on.
-
-    spec: its id and settings. observation, actions, action_names: as policies and datasets hold them (None: the actions
-    have numbers alone). own_observations, own_actions: the spaces that the environment itself declares. capabilities:
-    what it declares beyond them, such as its rate. reward_threshold: mean return from which it counts as solved, or
-    None. longest_episode: decisions after which Gymnasium truncates a game, or None. default_limit: those after which
-    games are truncated here because the environment has no limit, or None. has_games: it registers a vector form that
-    plays the same games as the single one.
-    """
-
-    spec: EnvironmentSpec
-    observation: ObservationSpec
-    actions: int
-    action_names: tuple[str, ...] | None
-    own_observations: Space
-    own_actions: Space
-    capabilities: Capabilities
-    reward_threshold: float | None
-    longest_episode: int | None
-    default_limit: int | None
-    has_games: bool
-    registered: EnvSpec | None = field(repr=False)
-
-    @classmethod
-    def open(
-        cls, environment: EnvironmentSpec | str = "QWOP-v1", settings: Mapping[str, Any] | None = None
-    ) -> "Environment":
-        """Make an environment once, look at it, and close it; what was found is kept for the next call.
-
-        BadInput for one that cannot be made, and for spaces that have no form here.
-        """
-        spec = EnvironmentSpec(environment, settings or {}) if isinstance(environment, str) else environment
-        name = json.dumps([spec.id, dict(spec.settings)], sort_keys=True, default=repr)
-        entry = _OPENED.get(name)
-        if entry is None or entry.registered is not spec.registered:  # another class under the same id
-            entry = _OPENED[name] = cls._of(spec)
-        return entry
-
-    @classmethod
-    def _of(cls, spec: EnvironmentSpec) -> "Environment":
-        capabilities, entry = spec.capabilities, spec.registered
-        if spec._is_vector_alone:
-            with closing(spec.several(capabilities.group)) as games:
-                own = observations, actions = games.single_observation_space, games.single_action_space
-            names = capabilities.action_names
-        else:
-            with closing(spec.make()) as env:
-                observations, actions = env.observation_space, env.action_space
-                names = capabilities.action_names or action_names(env)
-                while isinstance(env, IndexedActions | CheckedEnvironment | PlainObservations):
-                    env = env.env
-                own = env.observation_space, env.action_space
-        observation, count = interface_of(observations, actions, str(spec))
-        threshold, longest = (None, None) if entry is None else (entry.reward_threshold, entry.max_episode_steps)
-        return cls(
-            spec,
-            observation,
-            count,
-            names,
-            *own,
-            capabilities,
-            threshold,
-            longest,
-            spec.default_limit,
-            spec.has_games,
-            entry,
-        )
-
-    def make(self, **more: Any) -> Env:
-        """Make the environment; see `EnvironmentSpec.make`."""
-        return self.spec.make(**more)
-
-
-_OPENED: dict[str, Environment] = {}
+_SPACES: dict[str, tuple[EnvSpec | None, Spaces]] = {}
 
 
 def _creator(entry_point: Callable[..., Any] | str | None) -> Any:

@@ -70,7 +70,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     if spec.has_games:
         return spec.several(num_envs, **more, autoreset_mode=AutoresetMode.SAME_STEP)  # type: ignore[no-any-return]
     with spec.refusing():  # instances whose spaces differ
-        return CheckedGames(lambda: spec.one(more, batched=True), num_envs)
+        return CheckedGames(lambda: spec.make(**more), num_envs)
 
 
 def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:

@@ -164,7 +164,7 @@ def _minari() -> Any:
 def _action_space(info: DatasetInfo) -> Space:
     """The environment's own action space if it has the form of an array, else numbers from 0."""
     try:
-        own = info.environment.open().own_actions
+        own = info.environment.spaces.own_actions
     except BadInput:  # an environment that is not here
         own = None
     if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and action_count(own, "") == info.actions:
@@ -175,11 +175,10 @@ def _action_space(info: DatasetInfo) -> Space:
 def _env_spec(environment: EnvironmentSpec) -> Any:
     """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it, or not
     write it down."""
-    id = environment.registered_id
     # Only this project registers Atari's preprocessed games.
-    if id not in gymnasium.registry or id.startswith(f"{NAMESPACE}-"):
+    if environment.registered is None or environment.registered.id.startswith(f"{NAMESPACE}-"):
         return None
-    spec = gymnasium.spec(id)
+    spec = gymnasium.spec(environment.registered.id)
     spec.kwargs = {**spec.kwargs, **environment.settings}
     try:
         spec.to_json()

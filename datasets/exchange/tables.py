@@ -297,7 +297,7 @@ class _Steps:
 
     def _with_limit(self, parts: list[Arrays], name: str) -> list[Arrays]:
         """Episodes as long as the environment permits are truncated, where a column does not say why they ended."""
-        most = self.form.info.environment.open().longest_episode
+        most = self.form.info.environment.longest_episode
         limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
         self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
         late = [one["terminated"] and most is not None and len(one["actions"]) >= most for one in parts]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ...common.settings import Settings, Share
-from ..capabilities import Capabilities
+from ..spec import Capabilities
 
 NOOP, FIRE = 0, "FIRE"
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...common.shared_settings import LONGEST_IDLE
-from ..capabilities import Capabilities
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
 from ..pictures.window import Window, require_pygame
+from ..spec import Capabilities
 from .task import FRAMES_A_SECOND, QWOPTask
 
 GameStep = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]

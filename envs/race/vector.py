@@ -10,7 +10,6 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ..capabilities import Capabilities
 from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
@@ -20,6 +19,7 @@ from ..qwop.base import chosen_idle_frames, require_render_mode
 from ..qwop.saved import Commands, InMemory, in_step
 from ..qwop.task import GameArrays, infos_of
 from ..qwop.vector import RENDER_MODES, checked_actions
+from ..spec import Capabilities
 from ..vector import (
     Infos,
     OwnVectorEnv,

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.common.errors import BadInput
-from qwop.envs.spec import LONGEST, Environment, EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import LONGEST, EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector, played_values
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -55,17 +55,16 @@ def counted() -> Iterator[Make]:
 
 def test_an_environment_is_made_once_to_be_known(counted: Make) -> None:
     spec, before = counted(), Counted.made
-    opened = Environment.open("Counted-v2")
-    assert (opened.spec, opened.observation, opened.actions) == (spec, ObservationSpec((2,)), 4)
-    assert opened.action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    assert (opened.own_observations, opened.own_actions) == (PAIR, BITS)
-    assert (opened.reward_threshold, opened.longest_episode, opened.default_limit) == (3.5, 4, None)
-    assert spec.open() is opened
-    assert spec.interface() == (ObservationSpec((2,)), 4)
+    assert spec.spaces == (ObservationSpec((2,)), 4, ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]"), PAIR, BITS)
+    assert (spec.reward_threshold, spec.longest_episode, spec.default_limit) == (3.5, 4, None)
+    assert EnvironmentSpec("Counted-v2").interface() == (ObservationSpec((2,)), 4)
     assert Counted.made == before + 1
-    assert opened.make().reset()[0].tolist() == [0, 0]
-    assert counted(limit=None).open().default_limit == 5_000  # another class under the same id
-    lake = Environment.open("FrozenLake-v1")
+    assert spec.make().reset()[0].tolist() == [0, 0]
+    assert counted(limit=None).default_limit == 5_000
+    before = Counted.made
+    counted().interface()  # another class under the same id
+    assert Counted.made == before + 1
+    lake = EnvironmentSpec("FrozenLake-v1").spaces
     assert (lake.own_observations, lake.observation) == (spaces.Discrete(16), ObservationSpec((16,)))
 
 
@@ -195,8 +194,8 @@ def test_spaces_that_change_from_one_instance_to_the_next_are_one_line(odd: Make
 def test_what_cannot_be_made_is_one_line(id: str, settings: dict[str, Any], complaint: str) -> None:
     gymnasium.register("Many-v0", vector_entry_point="gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv")
     try:
-        for make in (EnvironmentSpec.open, lambda spec: make_vector(spec, 2)):
-            if id != "Many-v0" or make is not EnvironmentSpec.open:
+        for make in (EnvironmentSpec.interface, lambda spec: make_vector(spec, 2)):
+            if id != "Many-v0" or make is not EnvironmentSpec.interface:
                 with pytest.raises(BadInput, match=complaint):
                     make(EnvironmentSpec(id, settings))
     finally:

@@ -12,9 +12,8 @@ import qwop
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from qwop.common.errors import BadInput
-from qwop.envs.capabilities import Capabilities
 from qwop.envs.observation import masked_place
-from qwop.envs.spec import ObservationSpec
+from qwop.envs.spec import Capabilities, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.evaluation.film import film_actions
 

@@ -58,7 +58,7 @@ def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:
-    threshold = EnvironmentSpec("QWOP-v1").open().reward_threshold
+    threshold = EnvironmentSpec("QWOP-v1").reward_threshold
     assert threshold is not None
     game = replay(read_keys(keys_path("champion")))
     x, y = game.states[::3, 0, 0], game.states[::3, 0, 1]
@@ -84,9 +84,9 @@ def test_an_environment_is_stored_with_its_version(given: str, stored: str) -> N
 
 def test_minigrid_is_found_by_its_ids_alone() -> None:
     pytest.importorskip("minigrid")
-    opened = EnvironmentSpec("MiniGrid-Empty-5x5-v0").open()
-    assert opened.actions == 7
-    assert (opened.action_names or ())[2] == "forward"
+    spaces = EnvironmentSpec("MiniGrid-Empty-5x5-v0").spaces
+    assert spaces.actions == 7
+    assert (spaces.action_names or ())[2] == "forward"
 
 
 def read(id: Any, **settings: Any) -> EnvironmentSpec:

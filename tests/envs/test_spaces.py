@@ -174,6 +174,6 @@ def test_names_that_fail_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names_are_those_of_a_well_known_environment_or_the_actions_form(odd: Make) -> None:
-    assert EnvironmentSpec("CartPole-v1").open().action_names == ("push left", "push right")
-    assert odd(actions=MultiBinary(2)).open().action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    assert EnvironmentSpec("Blackjack-v1").open().action_names is None
+    assert EnvironmentSpec("CartPole-v1").spaces.action_names == ("push left", "push right")
+    assert odd(actions=MultiBinary(2)).spaces.action_names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
+    assert EnvironmentSpec("Blackjack-v1").spaces.action_names is None

@@ -9,10 +9,9 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.capabilities import Capabilities
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.qwop.observations import observe
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import Capabilities, EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic, Network
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play

@@ -132,7 +132,7 @@ def test_wrong_settings_are_refused_by_both_forms(settings: dict[str, Any], said
 @pytest.mark.parametrize("more", [{"idle_limit": 0}, {"render_mode": "rgb_array"}, {"autoreset_mode": "NextStep"}])
 def test_the_vector_form_refuses_what_it_does_not_do(more: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(more))):
-        gymnasium.make_vec(EnvironmentSpec("ALE/Pong-v5").registered_id, num_envs=1, **more)
+        gymnasium.make_vec(EnvironmentSpec("ALE/Pong-v5").registered, num_envs=1, **more)
 
 
 def test_games_continue_exactly_where_their_state_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:

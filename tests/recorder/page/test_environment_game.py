@@ -18,7 +18,6 @@ from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.verify import verify
-from qwop.envs.capabilities import NONE
 from qwop.envs.foreign import CheckedEnvironment
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
@@ -141,7 +140,7 @@ def broken(env: Scripted) -> dict[str, Any]:
     ],
 )
 def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message: str) -> None:
-    env = CheckedEnvironment(Scripted("rgb_array", script=script), "Any-v0()", NONE)
+    env = CheckedEnvironment(Scripted("rgb_array", script=script), "Any-v0()")
     lines: list[str] = []
     game = EnvironmentGame(env, number_of, INFO, "me", 0.05, lines.append)
     game.advance(1, [1] * 9)
