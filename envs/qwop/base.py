@@ -12,7 +12,6 @@ from ...common.errors import BadInput
 from ...common.shared_settings import LONGEST_IDLE
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
-from ..pictures.window import Window, require_pygame
 from ..spec import Capabilities
 from .task import FRAMES_A_SECOND, QWOPTask
 
@@ -75,7 +74,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     `task` are settings of `QWOPTask`.
     """
 
-    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
 
     original: ClassVar[str | None] = None
     """Id of the same task in the original's page."""
@@ -106,11 +105,8 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:
         self.task = QWOPTask(**task)
         require_render_mode(render_mode, self.metadata["render_modes"])
-        if render_mode == "human":
-            require_pygame()
         self.render_mode = render_mode
-        self._rate = self.task.decisions_per_second
-        self.metadata = {**self.metadata, "render_fps": self._rate}
+        self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._keys = 0
@@ -118,11 +114,10 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         self._needs_reset = _NO_GAME
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
-        self._window: Window | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy draws for itself.
-        return {**self.__dict__, "_drawing": None, "_window": None}
+        return {**self.__dict__, "_drawing": None}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -139,8 +134,6 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         self._keys, self._late = 0, False
         observation = self._begin(idle)
         self._needs_reset = ""
-        if self.render_mode == "human":
-            self._show(self._rate)
         return observation, self._info()
 
     def step(self, action: Any) -> GameStep:
@@ -149,14 +142,14 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         before, self._keys = self._keys, _KEYS[number]
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         first = before if self._late else self._keys
-        return self._after(self._play(first, self._keys, self.task.frames_per_step), self._rate)
+        return self._after(self._play(first, self._keys, self.task.frames_per_step))
 
     def advance(self, keys: int) -> GameStep:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
         bits = _checked("keys", keys, ALL_KEYS)
         self._require_game()
         self._keys, self._late = bits, False
-        return self._after(self._play(bits, bits, 1), FRAMES_A_SECOND)
+        return self._after(self._play(bits, bits, 1))
 
     def _require_open(self) -> None:
         if self._needs_reset == _CLOSED:
@@ -167,11 +160,9 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
-    def _after(self, step: GameStep, fps: float) -> GameStep:
+    def _after(self, step: GameStep) -> GameStep:
         if step[2] or step[3]:
             self._needs_reset = "the game has ended"
-        if self.render_mode == "human":
-            self._show(fps)
         return step
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
@@ -189,33 +180,20 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         raise NotImplementedError
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Return a picture, uint8 [400, 640, 3]; None with a window, which `reset` and `step` keep up to date."""
+        """Return a picture, uint8 [400, 640, 3]; None for an environment made without render_mode."""
         if self.render_mode is None:
-            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array' or 'human'")
+            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array'")
         self._require_open()
         if self._needs_reset == _NO_GAME:
             raise gymnasium.error.ResetNeeded(f"{_NO_GAME}: call reset before the first picture")
-        return self._picture() if self.render_mode == "rgb_array" else None
-
-    def close(self) -> None:
-        self._needs_reset = _CLOSED
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def _picture(self) -> NDArray[np.uint8]:
-        if self._drawing is None:
-            self._drawing = Drawing()
+        if self.render_mode is None:
+            return None
+        self._drawing = self._drawing or Drawing()
         info = self._info()
         return self._drawing.picture(self.state, metres=info["score"], seconds=info["time"], keys=self._keys)
 
-    def _show(self, fps: float) -> None:
-        picture = self._picture()
-        if self._window is None:
-            self._window = Window(picture.shape[1], picture.shape[0], "QWOP")
-        if not self._window.show(picture, fps):
-            self.close()
-            raise gymnasium.error.ClosedEnvironmentError("the window was closed, which ends the game: make a new one")
+    def close(self) -> None:
+        self._needs_reset = _CLOSED
 
     def _begin(self, idle: int) -> NDArray[Any]:
         """Begin a game with `idle` frames without a key; return the observation then."""

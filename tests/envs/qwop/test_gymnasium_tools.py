@@ -109,7 +109,8 @@ def test_gymnasiums_play_plays_what_is_typed(headless: Any) -> None:
     assert played[:4] == [10, 10, ACTIONS.index("qp"), ACTIONS.index("qp")]
 
 
-def test_a_window_follows_the_game(headless: Any) -> None:
+@pytest.mark.filterwarnings("ignore:.*HumanRendering wrapper")
+def test_gymnasiums_window_follows_the_game(headless: Any) -> None:
     env = gymnasium.make("qwop/QWOP-v1", render_mode="human", frames_per_step=1)
     env.reset(seed=0)
     assert env.render() is None
@@ -119,20 +120,3 @@ def test_a_window_follows_the_game(headless: Any) -> None:
     assert (headless.surfarray.array3d(headless.display.get_surface()) != first).any()
     env.close()
     assert not headless.display.get_init()
-
-
-def test_a_window_without_pygame_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pygame", None)
-    with pytest.raises(gymnasium.error.DependencyNotInstalled, match=r"pip install 'qwop\[window\]'"):
-        gymnasium.make("qwop/QWOP-v1", render_mode="human")
-
-
-def test_a_click_on_the_windows_cross_ends_the_game(headless: Any) -> None:
-    env = gymnasium.make("qwop/QWOP-v1", render_mode="human", frames_per_step=1)
-    env.reset(seed=0)
-    headless.event.post(headless.event.Event(headless.QUIT))
-    with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="the window was closed"):
-        env.step(3)
-    assert not headless.display.get_init()
-    with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="make a new one"):
-        env.step(3)
