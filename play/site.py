@@ -50,10 +50,10 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     contents |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
     contents["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     contents[KEYS] = keys_path(CHAMPION).read_bytes()
-    runs, refused = read_board(board)
-    reasons = {run.path.name: None for run in runs} | {run.path.name: run.reason for run in refused}
+    reasons = read_board(board)
     contents[LISTED] = json.dumps(reasons).encode()
-    return contents | {f"{BOARD}/{run.path.name}": run.path.read_bytes() for run in runs}
+    runs = (name for name, reason in reasons.items() if reason is None)
+    return contents | {f"{BOARD}/{name}": (board / name).read_bytes() for name in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
