@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.names import ACTION_KEYS
-from ..envs.qwop.replay import Replay
+from ..envs.qwop.session import Replay
 from ..envs.qwop.task import QWOPTask
 from .control import REPEATED
 from .from_keys import ReplayedGame, decision_action, own_bounds

@@ -15,9 +15,8 @@ from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS, ACTIONS, BODIES, CLOCK, ENDED, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.qwop.observations import bent_knee, observe_as, observe_start
 from ..envs.qwop.pixels import observe_pictures
-from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
-from ..envs.qwop.session import GameStart
+from ..envs.qwop.session import GameStart, Replay
 from ..envs.qwop.task import FRAMES_A_SECOND, PIXELS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import SMOOTHED, smoothed

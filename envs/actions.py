@@ -43,6 +43,24 @@ WELL_KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
 version."""
 
 
+_NO_NUMBERS = (bool, np.bool_)  # making the union of types at every step would cost more
+
+
+def whole(number: Any) -> int:
+    """The number as Python's; -1 for what is none. True is a whole number in Python, but not meant as one."""
+    try:
+        return -1 if isinstance(number, _NO_NUMBERS) else index(number)
+    except TypeError:
+        return -1
+
+
+def number_below(count: int, name: str, value: Any) -> int:
+    """The value as a whole number from 0 to `count` - 1; InvalidAction, with its name, for any other."""
+    if not 0 <= (number := whole(value)) < count:
+        raise gymnasium.error.InvalidAction(f"{name} {value!r:.60}, expected a whole number, 0 ... {count - 1}")
+    return number
+
+
 def action_count(space: Space, name: str) -> int:
     """Number of actions of environment `name`; BadInput for a space that is not discrete, or has too many."""
     count = _count(space)
@@ -204,13 +222,7 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
         self.action_space = Discrete(count)
 
     def action(self, action: Any) -> Any:
-        try:
-            number = -1 if isinstance(action, bool | np.bool_) else index(action)
-        except TypeError:
-            number = -1
-        count = int(self.action_space.n)  # type: ignore[attr-defined]
-        if not 0 <= number < count:
-            raise gymnasium.error.InvalidAction(f"action {action!r:.60}, expected a whole number, 0 ... {count - 1}")
+        number = number_below(int(self.action_space.n), "action", action)  # type: ignore[attr-defined]
         return action_at(self.env.action_space, number)
 
 

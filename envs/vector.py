@@ -1,7 +1,6 @@
 """Many games of any environment at once."""
 
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any
 
 import gymnasium
@@ -11,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from .actions import Space
+from .actions import Space, whole
 from .foreign import CheckedGames
 from .spec import EnvironmentSpec
 
@@ -118,7 +117,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         seeds: list[Any] = [int(seed) + row for row in range(num_envs)]
     elif isinstance(seed, Sequence | np.ndarray) and len(seed) == num_envs:
-        seeds = [one if one is None else _whole(one) for one in seed]
+        seeds = [one if one is None else whole(one) for one in seed]
     else:
         raise ValueError(f"seed={seed!r:.60}: expected a whole number, or one (or None) for each of {num_envs}")
     if any(one is not None and one < 0 for one in seeds):
@@ -126,17 +125,9 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
     return seeds
 
 
-def _whole(number: Any) -> int:
-    """The number as Python's; -1 for what is none. True is a whole number in Python, but not meant as one."""
-    try:
-        return -1 if isinstance(number, bool | np.bool_) else index(number)
-    except TypeError:
-        return -1
-
-
 def require_count(name: str, value: Any, least: int = 1) -> None:
     """Raise BadInput for a number of things that is not a whole number from `least`."""
-    if _whole(value) < least:
+    if whole(value) < least:
         raise BadInput(f"{name}={value!r:.60}: expected a whole number, at least {least}")
 
 

@@ -13,7 +13,7 @@ from ..envs.actions import Env
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
-from ..envs.qwop.replay import Replay, replay
+from ..envs.qwop.session import Replay, replay
 from ..envs.spec import EnvironmentSpec, Observations
 from ..policies.rollout import Game
 

@@ -12,7 +12,7 @@ from ..envs.names import SCORE
 from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.observations import observe_as
-from ..envs.qwop.replay import Replay, replay
+from ..envs.qwop.session import Replay, replay
 from ..envs.qwop.task import outcome_of
 from ..policies.rollout import Game
 

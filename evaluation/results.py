@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..envs.names import BODIES, FRAMES_A_SECOND, SCORE, UNITS_A_METRE
 from ..envs.pictures.video import seconds_from_first_key
-from ..envs.qwop.replay import replay
+from ..envs.qwop.session import replay
 from ..policies.rollout import Game
 
 MARKS = (10, 25, 50, 75)

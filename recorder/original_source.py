@@ -11,7 +11,7 @@ from ..datasets.from_keys import episode_from_keys
 from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
-from ..envs.qwop.replay import Replay, replay
+from ..envs.qwop.session import Replay, replay
 from ..envs.spec import EnvironmentSpec
 from .settings import BrowserSettings, PolicySettings
 from .source import Source, info_for

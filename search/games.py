@@ -12,7 +12,7 @@ from ..datasets.schema import Episode
 from ..envs.names import ACTION_KEYS, UNITS_A_METRE
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.keys_file import read_keys
-from ..envs.qwop.replay import replay
+from ..envs.qwop.session import replay
 from ..envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path

@@ -6,16 +6,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.errors import BadInput
 from . import layout as at
 from . import native
 from .batch import HIDDEN
 from .bodies import HEAD_ANGLE, HEAD_STIFFNESS, START
 from .layout import INTEGERS, REALS
 from .workspace import workspace
-
-RESETS = ("a", "b")
-"""Names of a page's first games, by the resets before them: one, or two in a row."""
 
 Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
@@ -63,17 +59,15 @@ def wait(reals: NDArray[np.float64], frames: int) -> None:
 
 
 @cache
-def _game_after_reset(variant: str) -> Game:
-    if variant not in RESETS:
-        raise BadInput(f"reset={variant}: expected one of {', '.join(RESETS)}")
+def _first_game() -> Game:
     reals, integers = loaded()
-    begin(reals, integers, RESETS.index(variant) + 1)
+    begin(reals, integers)
     return reals, integers
 
 
-def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """`n` games on a page just loaded, after one reset (`a`) or after two in a row (`b`)."""
-    reals, integers = _game_after_reset(reset)
+def new_games(n: int) -> Game:
+    """`n` games, each the first on a page just loaded: rows [n, REALS] and [n, INTEGERS]."""
+    reals, integers = _first_game()
     return np.repeat(reals, n, axis=0), np.repeat(integers, n, axis=0)
 
 

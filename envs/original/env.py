@@ -33,31 +33,12 @@ class QWOPOriginalEnv(QWOPBase):
     BadInput without a browser or a game. Version history: v1, first.
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        folder: str | None = None,
-        headless: bool = True,
-        live: bool = False,
-        fresh_page: bool = False,
-        browser: str | None = None,
-        timeout: float = 60.0,
-        render_mode: str | None = None,
-        **task: Any,
-    ) -> None:
-        super().__init__(render_mode, task)
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        page = {name: settings.pop(name) for name in PageSettings.model_fields if name in settings}
+        super().__init__(render_mode, settings)
         if self.task.observation == PIXELS:
             raise BadInput(f"QWOPOriginal-v1: observation={PIXELS} is drawn by the simulator alone (QWOP-v1)")
-        page = PageSettings(
-            url=url,
-            folder=folder,
-            headless=headless,
-            live=live,
-            fresh_page=fresh_page,
-            browser=browser,
-            timeout=timeout,
-        )
-        self.page = OriginalPage(page)
+        self.page = OriginalPage(PageSettings(**page))
 
     @property
     def state(self) -> NDArray[np.float64]:

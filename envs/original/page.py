@@ -141,8 +141,8 @@ class OriginalPage:
     """A browser on the page of the original game. Close it, or use it as a context.
 
     Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
-    `qwop.envs.qwop.replay`). A later reset by the page itself would give its contacts another order, so from the second
-    game on the world of the first reset is restored, or the page reloaded (`fresh_page`).
+    `replay`). A later reset by the page itself would give its contacts another order, so from the second game on the
+    world of the first reset is restored, or the page reloaded (`fresh_page`).
 
     BadInput without a browser, an answer, or a game on the page.
     """

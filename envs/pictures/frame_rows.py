@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..names import BODIES, SCORE
-from ..qwop.replay import replay
-from ..qwop.session import Replay
+from ..qwop.session import Replay, replay
 from .video import seconds_from_first_key
 
 POSE = 3 * len(BODIES)

@@ -1,7 +1,6 @@
 """The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
-from collections.abc import Mapping, Sequence
-from operator import index
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...common.shared_settings import LONGEST_IDLE
+from ..actions import number_below, whole
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
 from ..spec import Capabilities
@@ -21,37 +21,14 @@ _NO_GAME, _CLOSED = "no game has begun", "closed"
 
 _KEYS = tuple(ACTION_KEYS.tolist())
 ALL_KEYS = 16
-# Reading an attribute costs less than making the union of types at every step.
-_NO_NUMBERS = (bool, np.bool_)
+
+RENDER_MODES = ["rgb_array"]
 
 
-def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
+def require_render_mode(render_mode: str | None) -> None:
     """Raise BadInput for a render mode that is not known."""
-    if render_mode is not None and render_mode not in known:
-        raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(known)}, or None")
-
-
-def require_options(options: Any) -> None:
-    """Raise BadInput for options of a reset that are no dictionary."""
-    if options is not None and not isinstance(options, Mapping):
-        raise BadInput(f"options={options!r:.60}: expected a dictionary, or None")
-
-
-def _checked(name: str, value: Any, count: int) -> int:
-    # True is a whole number in Python, but not meant as an action.
-    try:
-        number = -1 if isinstance(value, _NO_NUMBERS) else index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < count:
-        raise gymnasium.error.InvalidAction(f"{name} {value!r:.60}, expected a whole number, 0 ... {count - 1}")
-    return number
-
-
-def require_seed(seed: Any) -> None:
-    """Raise BadInput for a truth, which Gymnasium takes for the seed 0 or 1."""
-    if isinstance(seed, bool):
-        raise BadInput(f"seed={seed}: expected a whole number, at least 0, or None")
+    if render_mode not in (None, *RENDER_MODES):
+        raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(RENDER_MODES)}, or None")
 
 
 def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
@@ -62,8 +39,7 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
     choice = (options or {}).get("idle_frames")
     if choice is None:
         return drawn
-    whole = isinstance(choice, int | np.integer) and not isinstance(choice, bool)
-    if not whole or not 0 <= choice <= LONGEST_IDLE:
+    if not 0 <= whole(choice) <= LONGEST_IDLE:
         raise ValueError(f"idle_frames {choice!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
     return int(choice)
 
@@ -74,7 +50,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     `task` are settings of `QWOPTask`.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
+    metadata = {"render_modes": RENDER_MODES, "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
 
     original: ClassVar[str | None] = None
     """Id of the same task in the original's page."""
@@ -104,7 +80,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:
         self.task = QWOPTask(**task)
-        require_render_mode(render_mode, self.metadata["render_modes"])
+        require_render_mode(render_mode)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
         self.observation_space = self.task.observation_space
@@ -123,8 +99,10 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         self._require_open()
-        require_options(options)
-        require_seed(seed)
+        if options is not None and not isinstance(options, Mapping):
+            raise BadInput(f"options={options!r:.60}: expected a dictionary, or None")
+        if isinstance(seed, bool):  # which Gymnasium takes for 0 or 1
+            raise BadInput(f"seed={seed}: expected a whole number, at least 0, or None")
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
@@ -137,7 +115,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         return observation, self._info()
 
     def step(self, action: Any) -> GameStep:
-        number = _checked("action", action, len(_KEYS))
+        number = number_below(len(_KEYS), "action", action)
         self._require_game()
         before, self._keys = self._keys, _KEYS[number]
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
@@ -146,7 +124,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
 
     def advance(self, keys: int) -> GameStep:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
-        bits = _checked("keys", keys, ALL_KEYS)
+        bits = number_below(ALL_KEYS, "keys", keys)
         self._require_game()
         self._keys, self._late = bits, False
         return self._after(self._play(bits, bits, 1))

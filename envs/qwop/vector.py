@@ -27,14 +27,12 @@ from ..vector import (
     reset_mask_of,
     seeds_of,
 )
-from .base import chosen_idle_frames, require_render_mode
+from .base import RENDER_MODES, chosen_idle_frames, require_render_mode
 from .saved import Commands, InMemory, in_step
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
-
-RENDER_MODES = ["rgb_array"]
 
 
 class QWOPVectorEnv(OwnVectorEnv):
@@ -77,7 +75,7 @@ class QWOPVectorEnv(OwnVectorEnv):
         require_count("num_envs", num_envs)
         if num_threads is not None:
             require_count("num_threads", num_threads)
-        require_render_mode(render_mode, RENDER_MODES)
+        require_render_mode(render_mode)
         self.task = QWOPTask(**task)
         mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
         self._declare(num_envs, render_mode, mode, rate, self.task.observation_space, len(ACTION_KEYS))

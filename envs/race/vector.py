@@ -15,10 +15,10 @@ from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
-from ..qwop.base import chosen_idle_frames, require_render_mode
+from ..qwop.base import RENDER_MODES, chosen_idle_frames, require_render_mode
 from ..qwop.saved import Commands, InMemory, in_step
 from ..qwop.task import GameArrays, infos_of
-from ..qwop.vector import RENDER_MODES, checked_actions
+from ..qwop.vector import checked_actions
 from ..spec import Capabilities
 from ..vector import (
     Infos,
@@ -109,7 +109,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         require_count("num_envs", num_envs)
         if num_envs % runners:
             raise BadInput(f"num_envs={num_envs}: expected a multiple of {runners}, the runners of a race")
-        require_render_mode(render_mode, RENDER_MODES)
+        require_render_mode(render_mode)
         self.num_races = num_envs // runners
         mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
         numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.task.observation_names),), np.float32)

@@ -13,7 +13,7 @@ from ...datasets.control import POLICY, Branch, coached
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import Episode
 from ...envs.names import ACTION_KEYS
-from ...envs.qwop.replay import Replay
+from ...envs.qwop.session import Replay
 from ...play.site import acting_part
 from ...policies.champion import policy_path
 from ...policies.files import load_policy
