@@ -135,15 +135,10 @@ class EnvironmentSpec:
             declared: object = declare(**self.settings)
         return declared if isinstance(declared, Capabilities) else Capabilities()
 
-    @cached_property
+    @property
     def has_games(self) -> bool:
-        """True if it registers a vector form that plays the same games as the single one."""
-        entry_point = None if self.registered is None else self.registered.vector_entry_point
-        if entry_point is None:
-            return False
-        with self.refusing():  # the package of a registered environment may not be installed
-            creator = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-        return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))
+        """True if a vector form that it registers plays the same games as the single one, as those of abilities do."""
+        return bool(self.registered and self.registered.vector_entry_point) and self.capabilities != Capabilities()
 
     @property
     def reward_threshold(self) -> float | None:
@@ -164,7 +159,7 @@ class EnvironmentSpec:
 
         Vector forms that are played, and environments with abilities that we know, end their games themselves.
         """
-        own = self.registered is None or self.longest_episode or self.has_games or self.capabilities != Capabilities()
+        own = self.registered is None or self.longest_episode or self.capabilities != Capabilities()
         return None if own else LONGEST
 
     @property

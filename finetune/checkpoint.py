@@ -23,7 +23,6 @@ from torch import Tensor
 from ..common.errors import BadInput, quoted
 from ..common.files import atomic_file
 from ..common.reading import MEGABYTE, open_regular, parse_json
-from ..envs.qwop.saved import InMemory
 from ..policies.seal import require_whole, seal, with_room
 
 NAME = re.compile(r"decisions-([0-9]+)\.checkpoint")
@@ -53,9 +52,8 @@ def save_checkpoint(
 ) -> Path:
     """Write the state of a run after this many decisions; delete all but the newest `KEPT` checkpoints.
 
-    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays; what is `InMemory` is left out.
-    Tensors that are not finite are refused with BadInput, which names the setting `learning_rate`, before anything is
-    written or deleted.
+    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays. Tensors that are not
+    finite are refused with BadInput, which names the setting `learning_rate`, before anything is written or deleted.
     """
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
@@ -139,8 +137,6 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
     """Convert to plain data for JSON; tensors and arrays are collected in `tensors` and replaced by their numbers."""
-    if isinstance(value, InMemory):
-        return None
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Tensor | np.ndarray):

@@ -40,7 +40,6 @@ class AtariVectorEnv(OwnVectorEnv):
         "render_modes": [],
         "render_fps": 15,
         "autoreset_mode": AutoresetMode.SAME_STEP,
-        "same_games_as_single": True,
     }
 
     def __init__(

@@ -1,7 +1,6 @@
-"""Games under way: rows of the engine's arrays in memory, in files the keys that led to them."""
+"""Games under way as the decisions that led to them, from which they are played again."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,13 +47,6 @@ class Commands:
             width *= 2
         self._bytes = np.pad(self._bytes, ((0, 0), (0, width - self._bytes.shape[1])))
         self._room = width - max(longest, int(self._made.max()))
-
-
-@dataclass(frozen=True)
-class InMemory:
-    """Part of a state that only spares playing again: files leave it out."""
-
-    arrays: Mapping[str, NDArray[Any]]
 
 
 def in_step(commands: Sequence[NDArray[np.uint8]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:

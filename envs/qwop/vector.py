@@ -28,7 +28,7 @@ from ..vector import (
     seeds_of,
 )
 from .base import RENDER_MODES, chosen_idle_frames, require_render_mode
-from .saved import Commands, InMemory, in_step
+from .saved import Commands, in_step
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
 ROWS_WORTH_A_THREAD = 8
@@ -60,7 +60,6 @@ class QWOPVectorEnv(OwnVectorEnv):
         "render_modes": RENDER_MODES,
         "render_fps": FRAMES_A_SECOND,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
-        "same_games_as_single": True,
     }
     _pool: ThreadPoolExecutor | None = None
 
@@ -194,8 +193,8 @@ class QWOPVectorEnv(OwnVectorEnv):
     def get_state(self) -> dict[str, Any]:
         """Return the whole state, for `set_state`: the games continue bit-identically.
 
-        A file may leave out `rows`; the games are then played again: `idle` frames without a key, then `commands`, a
-        byte for each decision (keys of its first frame + 16 × those of the others).
+        The games are played again then: `idle` frames without a key, then `commands`, a byte for each decision (keys
+        of its first frame + 16 × those of the others).
         """
         count = range(self.num_envs)
         return {
@@ -205,7 +204,6 @@ class QWOPVectorEnv(OwnVectorEnv):
             "next_idle": self._next_idle.copy(),
             "generators": [generator.bit_generator.state for generator in self._generators],
             "delays": [delays.bit_generator.state for delays in self._delays],
-            "rows": InMemory({**self._games.saved(), "keys": self._keys.copy()}),
         }
 
     def set_state(self, state: dict[str, Any], starts: Sequence[dict[str, Any]] = ()) -> NDArray[Any]:
@@ -214,13 +212,8 @@ class QWOPVectorEnv(OwnVectorEnv):
         starts: the saved games to which the origins refer (`put_game`).
         """
         commands, origins = state["commands"], np.asarray(state["origins"])
-        if isinstance(state.get("rows"), InMemory):
-            arrays = state["rows"].arrays
-            self._games.restore(arrays)
-            self._keys[:] = arrays["keys"]
-        else:
-            begun = {int(row): starts[origins[row]] for row in np.flatnonzero(origins >= 0)}
-            self._play_again(state["idle"], commands, begun)
+        begun = {int(row): starts[origins[row]] for row in np.flatnonzero(origins >= 0)}
+        self._play_again(state["idle"], commands, begun)
         for row, decisions in enumerate(commands):
             self._commands.put(row, decisions)
         self._origins[:], self._next_idle[:] = origins, state["next_idle"]

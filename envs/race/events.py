@@ -101,8 +101,6 @@ class EventCounter:
     hurdle: NDArray[np.int64]
     rho: NDArray[np.float64]
 
-    SAVED = ("farthest", "foot", "cleared", "leading", "track", "hurdle")
-
     @classmethod
     def of(cls, count: int) -> "EventCounter":
         flags, whole = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)

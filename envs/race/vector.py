@@ -16,7 +16,7 @@ from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 from ..qwop.base import RENDER_MODES, chosen_idle_frames, require_render_mode
-from ..qwop.saved import Commands, InMemory, in_step
+from ..qwop.saved import Commands, in_step
 from ..qwop.task import GameArrays, infos_of
 from ..qwop.vector import checked_actions
 from ..spec import Capabilities
@@ -80,7 +80,6 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         "render_modes": RENDER_MODES,
         "render_fps": FRAMES_A_SECOND,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
-        "same_games_as_single": True,
     }
 
     @classmethod
@@ -167,31 +166,21 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     def get_state(self) -> dict[str, object]:
         """Return the whole state, for `set_state`: the races continue bit-identically.
 
-        A file may leave out `rows`; the races are then run again: `idle` frames without a key, then the `actions`.
+        The races are run again then: `idle` frames without a key, then the `actions`.
         """
-        counted = {name: getattr(self._counter, name).copy() for name in EventCounter.SAVED}
-        own = {"keys": self._keys.copy(), "over": self._over.copy()}
         return {
             "idle": self._games.counters[:, batch.IDLE].copy(),
             "actions": [self._actions.of(row) for row in range(self.num_envs)],
             "generators": [generator.bit_generator.state for generator in self._generators],
-            "rows": InMemory({**self._games.saved(), **counted, **own}),
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
         """Restore what `get_state` gave (with the same settings and number of runners); return the observations."""
-        if isinstance(state.get("rows"), InMemory):
-            arrays = state["rows"].arrays
-            self._games.restore(arrays)
-            for name in EventCounter.SAVED:
-                getattr(self._counter, name)[:] = arrays[name]
-            self._keys[:], self._over[:] = arrays["keys"], arrays["over"]
-        else:
-            for new, running, actions in in_step(state["actions"]):
-                if new.any():
-                    self._begin_after(self._by_race(new)[:, 0], np.asarray(state["idle"]))
-                if running.any():
-                    self._race(actions, self._by_race(running)[:, 0])
+        for new, running, actions in in_step(state["actions"]):
+            if new.any():
+                self._begin_after(self._by_race(new)[:, 0], np.asarray(state["idle"]))
+            if running.any():
+                self._race(actions, self._by_race(running)[:, 0])
         for row, actions in enumerate(state["actions"]):
             self._actions.put(row, actions)
         for generator, one in zip(self._generators, state["generators"], strict=True):
