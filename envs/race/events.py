@@ -1,6 +1,5 @@
 """Events of a race: the counts ρ from which agents make their own rewards (Jaderberg et al. 2019), and its results."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,7 +84,6 @@ def weighted(weights: NDArray[Any], events: NDArray[Any]) -> NDArray[np.float64]
     return rewards
 
 
-@dataclass
 class EventCounter:
     """Counts the events of n runners, frame by frame.
 
@@ -93,19 +91,10 @@ class EventCounter:
     hurdle: bodies that touch them, int64 [n] as bit masks. rho: this decision's events, float64 [n, E].
     """
 
-    farthest: NDArray[np.float64]
-    foot: NDArray[np.int64]
-    cleared: NDArray[np.bool_]
-    leading: NDArray[np.bool_]
-    track: NDArray[np.int64]
-    hurdle: NDArray[np.int64]
-    rho: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, count: int) -> "EventCounter":
-        flags, whole = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
-        rho = np.zeros((count, len(EVENTS)))
-        return cls(np.zeros(count), whole, flags, flags.copy(), whole.copy(), whole.copy(), rho)
+    def __init__(self, count: int) -> None:
+        self.farthest, self.rho = np.zeros(count), np.zeros((count, len(EVENTS)))
+        self.foot, self.track, self.hurdle = np.zeros((3, count), dtype=np.int64)
+        self.cleared, self.leading = np.zeros((2, count), dtype=np.bool_)
 
     def begin(self, mask: NDArray[np.bool_], reals: NDArray[np.float64], integers: NDArray[np.int32]) -> None:
         """Restart where `mask`, bool [n], is true, from the games' states after their idle frames."""
@@ -114,9 +103,6 @@ class EventCounter:
         self.farthest[mask] = _metres(reals)[mask]
         self.foot[mask], self.cleared[mask], self.leading[mask] = at.NO_FOOT, False, False
         self.rho[mask] = 0.0
-
-    def begin_decision(self) -> None:
-        self.rho[:] = 0.0
 
     def add_frame(self, playing: NDArray[np.bool_], integers: NDArray[np.int32]) -> None:
         """Count touchdowns in the frame that was just played where `playing`, bool [n], is true."""
@@ -140,33 +126,22 @@ class EventCounter:
         rows of each one's opponents, int64 [n, o]; none where o is 0.
         """
         metres = _metres(reals)
-        self._add("new_metres", np.maximum(metres - self.farthest, 0.0))
-        self._add("lost_metres", np.maximum(before - metres, 0.0))
-        self._add("decision", played)
+        new, lost = np.maximum(metres - self.farthest, 0.0), np.maximum(before - metres, 0.0)
+        self.add(new_metres=new, lost_metres=lost, decision=played)
         self.farthest[:] = np.maximum(self.farthest, metres)
         cleared = self.cleared | (reals[:, _X] > reals[:, _HURDLE_X] + _CLEAR)
-        self._add("hurdle_cleared", cleared & ~self.cleared)
+        self.add(hurdle_cleared=cleared & ~self.cleared)
         self.cleared[:] = cleared
         ahead = metres - metres[opponents].max(axis=1, initial=-np.inf)
         leading = np.where(ahead > TIE_METRES, True, np.where(ahead < -TIE_METRES, False, self.leading))
         leading &= opponents.shape[1] > 0  # a lone runner never leads
-        self._add("took_lead", leading & ~self.leading)
-        self._add("lost_lead", ~leading & self.leading)
+        self.add(took_lead=leading & ~self.leading, lost_lead=~leading & self.leading)
         self.leading[:] = leading
 
-    def add_ends(
-        self,
-        finished: NDArray[np.bool_],
-        fell: NDArray[np.bool_],
-        won: NDArray[np.bool_],
-        lost: NDArray[np.bool_],
-    ) -> None:
-        """Count what ended with this decision, bool [n] each."""
-        for name, which in (("finish", finished), ("fall", fell), ("won", won), ("lost", lost)):
-            self._add(name, which)
-
-    def _add(self, name: str, number: NDArray[Any]) -> None:
-        self.rho[:, _COLUMN[name]] += number
+    def add(self, **numbers: NDArray[Any]) -> None:
+        """Add to the events of these names, [n] each."""
+        for name, number in numbers.items():
+            self.rho[:, _COLUMN[name]] += number
 
     def _touching(self, integers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         track, hurdle = np.empty_like(self.track), np.empty_like(self.hurdle)

@@ -114,7 +114,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.task.observation_names),), np.float32)
         self._declare(num_envs, render_mode, mode, rate, numbers, len(ACTION_KEYS))
         self._games = GameArrays(self.task.world, num_envs)
-        self._counter = EventCounter.of(num_envs)
+        self._counter = EventCounter(num_envs)
         first = np.repeat(np.arange(0, num_envs, runners), runners)
         self._others = first[:, None] + np.tile(self.task.others, (self.num_races, 1))
         self._generators = [np_random()[0] for _ in range(self.num_races)]
@@ -217,7 +217,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._keys[:] = np.where(players, ACTION_KEYS[actions], self._keys * ~self._rows(races))
         before = games.numbers[:, batch.DISTANCE].copy()
         frames = np.zeros(self.num_envs, dtype=np.int64)
-        counter.begin_decision()
+        counter.rho[:] = 0.0
         games.orders[:, batch.FIRST_KEYS_DOWN] = games.orders[:, batch.KEYS_DOWN] = self._keys
         games.orders[:, batch.FRAMES_TO_PLAY] = 1
         for _ in range(self.task.frames_per_step):
@@ -247,7 +247,10 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
                 self._by_race(games.numbers[:, batch.DISTANCE]),
             ).ravel()
             self._result[over] = verdict[over]
-        counter.add_ends(players & finished, players & ended & ~finished, self._result == WON, self._result == LOST)
+        counter.add(
+            finish=players & finished, fall=players & ended & ~finished, won=self._result == WON,
+            lost=self._result == LOST,
+        )  # fmt: skip
         return weighted(self._weights, counter.rho), terminated, truncated
 
     def _begin(self, races: NDArray[np.bool_], idle: int) -> None:

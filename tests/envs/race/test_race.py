@@ -149,7 +149,7 @@ def test_rewards_are_the_weighted_events() -> None:
 
 def test_touchdowns_are_counted_once_and_the_other_foot_alternates() -> None:
     """A counter fed with made-up contacts: left, left again, right, both stay down."""
-    counter = EventCounter.of(1)
+    counter = EventCounter(1)
     masks = [0, 1 << at.LEFT_FOOT, 0, 1 << at.LEFT_FOOT, (1 << at.LEFT_FOOT) | (1 << at.RIGHT_FOOT)]
     found = []
     for mask in [*masks, masks[-1]]:
@@ -158,7 +158,7 @@ def test_touchdowns_are_counted_once_and_the_other_foot_alternates() -> None:
             integers[0, [at.ORDER + contact, at.TOUCHING + contact]] = contact, 1
             integers[0, [at.BODY_A + contact, at.BODY_B + contact]] = at.TRACK, body
         integers[0, at.CONTACT_COUNT] = mask.bit_count()
-        counter.begin_decision()
+        counter.rho[:] = 0
         counter.add_frame(np.ones(1, dtype=np.bool_), integers)
         found.append([int(counter.rho[0, EVENTS.index(name)]) for name in ("left_foot", "right_foot", "other_foot")])
     assert found == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]]
