@@ -35,7 +35,44 @@ ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
 
 
-class QWOPVectorEnv(OwnVectorEnv):
+class CompiledVectorEnv(OwnVectorEnv):
+    """Games of the engine side by side, with their pictures. Subclasses set `_games`, `_keys` and `_begun_ever`."""
+
+    _games: GameArrays
+    _keys: NDArray[np.int64]
+    _begun_ever: NDArray[np.bool_]
+    _drawing: Drawing | None = None
+    _size = 640, 400
+    """Width and height of a game's picture, pixels."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy draws for itself.
+        return {**self.__dict__, "_drawing": None}
+
+    @property
+    def states(self) -> NDArray[np.float64]:
+        """Current bodies, float64 [n, 14, 6]."""
+        return self._games.states
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Return a picture, uint8 [400, 640, 3], of every game."""
+        self._require_open()
+        if self.render_mode is None:
+            return None
+        self._drawing = self._drawing or Drawing(*self._size)
+        return tuple(
+            self._drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
+            for state, row, keys in zip(self.states, self._games.numbers, self._keys, strict=True)
+        )
+
+    def _require_all_begun(self) -> None:
+        self._require_open()
+        if not self._begun_ever.all():
+            missing = np.flatnonzero(~self._begun_ever).tolist()
+            raise gymnasium.error.ResetNeeded(f"no game has begun in {missing!s:.60}: call reset before the first step")
+
+
+class QWOPVectorEnv(CompiledVectorEnv):
     """n games of `QWOP-v1`, a decision of all of them in one compiled call.
 
     Settings, observations, actions and infos are those of `QWOPEnv`, and so is every bit of them: environment i is a
@@ -95,7 +132,6 @@ class QWOPVectorEnv(OwnVectorEnv):
         bounds = np.minimum(bounds, num_envs).tolist()
         self._ranges = list(pairwise(bounds))
         self._workspaces = [workspace() for _ in self._ranges]
-        self._drawing: Drawing | None = None
         self._take_columns()
         self._draw_next_idle(np.ones(num_envs, dtype=np.bool_))
 
@@ -113,9 +149,9 @@ class QWOPVectorEnv(OwnVectorEnv):
         self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy of a view would be no view of the copied array; a copy has threads and pictures of its own.
+        # A copy of a view would be no view of the copied array; a copy has threads of its own.
         views = ("_do", "_first_keys", "_keys", "_next_idle", "_pool")
-        return {name: value for name, value in self.__dict__.items() if name not in views} | {"_drawing": None}
+        return {name: value for name, value in super().__getstate__().items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -146,12 +182,7 @@ class QWOPVectorEnv(OwnVectorEnv):
 
     def step(self, actions: Any) -> Step:
         choices = checked_actions(actions, self.num_envs)
-        self._require_open()
-        if not self._begun_ever.all():
-            raise gymnasium.error.ResetNeeded(
-                f"no game has begun in environments {np.flatnonzero(~self._begun_ever).tolist()!s:.60}: call reset "
-                "before the first step"
-            )
+        self._require_all_begun()
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
         self._require_none_over(waiting, "environments")
@@ -278,24 +309,6 @@ class QWOPVectorEnv(OwnVectorEnv):
     def seen_numbers(self) -> NDArray[np.float32]:
         """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones; with pictures, all."""
         return self._games.observations.copy()
-
-    @property
-    def states(self) -> NDArray[np.float64]:
-        """Current bodies, float64 [n, 14, 6]."""
-        return self._games.states
-
-    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """Return a picture, uint8 [400, 640, 3], of every game."""
-        self._require_open()
-        if self.render_mode is None:
-            return None
-        if self._drawing is None:
-            self._drawing = Drawing()
-        drawing, numbers = self._drawing, self._games.numbers
-        return tuple(
-            drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
-            for state, row, keys in zip(self.states, numbers, self._keys, strict=True)
-        )
 
     def close_extras(self, **kwargs: Any) -> None:
         if self._pool is not None:

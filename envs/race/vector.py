@@ -13,16 +13,14 @@ from ...common.errors import BadInput
 from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
-from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 from ..qwop.base import RENDER_MODES, chosen_idle_frames, require_render_mode
 from ..qwop.saved import Commands, in_step
 from ..qwop.task import GameArrays, infos_of
-from ..qwop.vector import checked_actions
+from ..qwop.vector import CompiledVectorEnv, checked_actions
 from ..spec import Capabilities
 from ..vector import (
     Infos,
-    OwnVectorEnv,
     Step,
     autoreset_mode_of,
     final_infos,
@@ -36,11 +34,8 @@ from .task import RIVAL_NUMBERS, RaceTask
 
 _SPEED = 6 * at.TORSO + at.VX
 
-_PICTURE = 480, 300
-"""Width and height of a runner's picture in a race's, pixels."""
 
-
-class QWOPRaceVectorEnv(OwnVectorEnv):
+class QWOPRaceVectorEnv(CompiledVectorEnv):
     """`QWOPRace-v1`: races over 100 metres, each runner in an exact world of its own, in lock step.
 
     Each environment of the batch is a runner; as many neighbouring ones as a race has runners (2 by default) run
@@ -76,6 +71,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
     runner and restarts if `reset_mask` has any of its runners. `render()` gives a picture of every race.
     """
 
+    _size = 480, 300
     metadata = {  # noqa: RUF012  (Gymnasium's form)
         "render_modes": RENDER_MODES,
         "render_fps": FRAMES_A_SECOND,
@@ -124,10 +120,6 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
         self._result = np.full(num_envs, 0.5)
         self._actions = Commands(num_envs)
-        self._drawing: Drawing | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_drawing": None}
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -145,9 +137,7 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
 
     def step(self, actions: Any) -> Step:
         choices = checked_actions(actions, self.num_envs)
-        self._require_open()
-        if not self._begun_ever.all():
-            raise gymnasium.error.ResetNeeded("no race has begun: call reset before the first step")
+        self._require_all_begun()
         waiting = self._over.copy()
         self._require_none_over(waiting, "races")
         rewards, terminated, truncated = self._race(choices, ~waiting)
@@ -189,24 +179,11 @@ class QWOPRaceVectorEnv(OwnVectorEnv):
         self._result[:] = 0.5
         return self._observations()
 
-    @property
-    def states(self) -> NDArray[np.float64]:
-        """Current bodies, float64 [n, 14, 6]."""
-        return self._games.states
-
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Return a picture, uint8 [height, width, 3], of every race: its runners side by side."""
-        self._require_open()
-        if self.render_mode is None:
+        pictures, runners = super().render(), self.task.runners
+        if pictures is None:
             return None
-        if self._drawing is None:
-            self._drawing = Drawing(*_PICTURE)
-        drawing, numbers = self._drawing, self._games.numbers
-        pictures = [
-            drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
-            for state, row, keys in zip(self.states, numbers, self._keys, strict=True)
-        ]
-        runners = self.task.runners
         return tuple(picture_strip(pictures[first : first + runners], 2) for first in range(0, len(pictures), runners))
 
     def _race(self, actions: NDArray[Any], races: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
