@@ -132,7 +132,7 @@ def _index(action: Any, names: tuple[str, ...], space: Space, subject: str) -> i
     name = getattr(action, "name", action)
     if isinstance(name, str) and name in names:
         return names.index(name)
-    number = None if isinstance(action, bool | str) else index_of_action(space, action)
+    number = index_of_action(space, action)
     if number is None:
         raise BadInput(f"{subject}, expected an action of {space}{f' or one of {list(names)}' if names else ''}")
     return number
