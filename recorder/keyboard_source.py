@@ -47,15 +47,11 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
         return episode_from_keys(keys, info, player=settings.player, source="keyboard", epsilon=settings.epsilon)
 
     def play(games: GameWriter) -> None:
-        recorded = 0
-        while settings.episodes is None or recorded < settings.episodes:
-            if (game := player.begin()) is None:
-                return
+        while (game := player.begin()) is not None:
             while player.frame(game):
                 games.note(None, lambda game=game: episode(game) if game.has_keys else None)  # type: ignore[misc]
             player.under_way = None
             if game.has_keys:
-                recorded += 1
                 games.write(episode(game))
 
     def finish() -> list[Episode]:
@@ -66,7 +62,6 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     return Source(
         info=info,
         play=play,
-        total=settings.episodes,
         notes=["the keyboard works; Q, W, O, P to run, R to restart, Esc (or Ctrl-C here) when you are done"],
         finish=finish,
     )

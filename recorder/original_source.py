@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     # Imported only here, because a person's recording starts sooner without them.
     from .policy_source import open_policy
 
-    names = ("policy", "player", "greedy", "seed", "max_idle_frames", *(["episodes"] if settings.episodes else []))
+    names = ("policy", "player", "greedy", "seed", "max_idle_frames", "episodes")
     policy_settings = PolicySettings(num_envs=1, **{name: getattr(settings, name) for name in names})
 
     def on_original_page(own: EnvironmentSpec) -> EnvironmentSpec:
@@ -68,24 +69,16 @@ def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
         )  # fmt: skip
 
     def episodes() -> Iterator[Episode]:
-        """The games as they end, until there are enough of them or the page is closed."""
-        recorded = 0
-        with opened:
+        """The games as they end, until the page is closed."""
+        with opened, suppress(PageGone):  # the person closed the window
             opened.let_a_person_play()
-            while settings.episodes is None or recorded < settings.episodes:
-                try:
-                    games = opened.take()
-                except PageGone:  # the person closed the window
-                    return
-                for game in games:
-                    yield episode(game)
-                    recorded += 1
+            while True:
+                yield from map(episode, opened.take())
                 time.sleep(_POLL_INTERVAL)
 
     return Source(
         info=info,
         episodes=episodes(),
-        total=settings.episodes,
         notes=[
             f"play in the window that has opened ({opened.address}): click to start, R or space to restart",
             "close it, or press Ctrl-C here, when you are done; every game is saved as it ends",

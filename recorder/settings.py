@@ -113,8 +113,6 @@ class KeyboardSettings(RunnerSettings):
     """You play in a window; pynput listens to the keyboard."""
 
     kind: Literal["keyboard"] = "keyboard"
-    episodes: Count | None = None
-    """Games to record. null: until you press Esc, close the window or press Ctrl-C."""
 
 
 class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
@@ -123,8 +121,8 @@ class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
     kind: Literal["browser"] = "browser"
     player: PlayerName = ME
     """Name of who plays, in the dataset."""
-    episodes: Count | None = None
-    """Games to record. null: yours until you close the window, a policy's 100."""
+    episodes: Count = 100
+    """Policy: games to record; yours end when you close the window."""
     policy: HomePath | None = None
     """Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play."""
     max_idle_frames: IdleFrames = 0

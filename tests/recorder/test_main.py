@@ -79,7 +79,6 @@ REFUSED = [
     ("environment source.id=CartPole-v1 source.default_action=2", "default_action=2"),
     ("environment source.id=CartPole-v1 source.fps=0", "fps=0"),
     ("environment source.id=CartPole-v1 source.policy=champion", r"give source\.id=QWOP-v1"),
-    ("keyboard source.episodes=0", "episodes=0"),
     ("browser", r"source\.url and source\.folder: neither given"),
     ("browser source.folder=nowhere", r"source\.folder=nowhere"),
     ("browser source.folder={fake} source.policy=missing.safetensors", r"missing\.safetensors"),
