@@ -91,6 +91,9 @@ def read(path: Path, defaults: ImportDefaults) -> Imported:
     from minari.dataset.minari_dataset import MinariDataset
 
     folder = path / DATA if (path / DATA / METADATA).is_file() else path
+    for file in folder.rglob("*"):  # the libraries wait for what a pipe or a device has to say
+        if not file.is_dir() and not (file.is_file() and file.stat().st_size):
+            raise BadInput(f"{file}: empty, or no file; {EXPECTED}")
     _require_spaces(folder / METADATA)
     try:
         dataset = MinariDataset(folder)

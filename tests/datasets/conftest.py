@@ -1,10 +1,13 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
@@ -40,5 +43,24 @@ def make_episode() -> Callable[..., Episode]:
             "metres": 12.5,
         }
         return Episode(**{**defaults, **fields})
+
+    return make
+
+
+MakeGames = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def make_games() -> MakeGames:
+    """Write games of QWOP, of random keys, into a folder: one for each number of frames. first: seed of the first."""
+
+    def make(
+        folder: Path, frames: Sequence[int] = (60, 90, 120, 150, 180), first: int = 0, player: str = "me", **task: Any
+    ) -> Path:
+        writer = DatasetWriter(folder, qwop_info(**{"frames_per_step": 3, "reward": "shaped", **task}))
+        for seed, count in enumerate(frames, first):
+            keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[:count]
+            writer.write(episode_from_keys(keys, writer.info, player=player, source="a test", epsilon=0.05))
+        return folder
 
     return make

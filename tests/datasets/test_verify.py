@@ -126,16 +126,6 @@ def test_a_game_that_the_simulator_plays_differently_is_not_compared(folder: Pat
     assert "2 played again" in capsys.readouterr().out
 
 
-def test_a_flipped_bit_is_named_in_one_line(folder: Path) -> None:
-    path = file_of(folder, 1)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 16
-    path.write_bytes(content)
-    found = problem(folder)
-    assert found.startswith(f"{path}: ")
-    assert found.endswith("; restore it, or move it out of the dataset")
-
-
 def test_a_copy_is_found(folder: Path) -> None:
     dataset = open_dataset(folder)
     DatasetWriter(folder, dataset.info).write(dataset[1])

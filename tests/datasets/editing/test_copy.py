@@ -3,22 +3,12 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, describe, open_dataset
 from qwop.datasets.editing import copy, relabel
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.verify import command as verify
 from qwop.datasets.verify import run as run_verify
-
-
-def make(folder: Path, seeds: range, player: str = "me") -> Path:
-    writer = DatasetWriter(folder, qwop_info(frames_per_step=3, reward="shaped"))
-    for seed in seeds:
-        keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[: 60 + 30 * seed]
-        writer.write(episode_from_keys(keys, writer.info, player=player, source="a test", epsilon=0.05))
-    return folder
 
 
 def content(folder: Path) -> dict[Path, tuple[bytes, int]]:
@@ -26,9 +16,9 @@ def content(folder: Path) -> dict[Path, tuple[bytes, int]]:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Iterator[Path]:
+def mine(tmp_path: Path, make_games: Callable[..., Path]) -> Iterator[Path]:
     """A dataset of five games, which no verb may change."""
-    folder = make(tmp_path / "mine", range(5))
+    folder = make_games(tmp_path / "mine")
     before = content(folder)
     yield folder
     assert content(folder) == before
@@ -47,16 +37,20 @@ def verified(folder: Path) -> list[Episode]:
     return list(open_dataset(folder))
 
 
-def test_merging_puts_the_episodes_one_after_the_other(mine: Path, tmp_path: Path) -> None:
-    yours, out = make(tmp_path / "yours", range(5, 7), "you"), tmp_path / "out"
+def test_merging_puts_the_episodes_one_after_the_other(
+    mine: Path, tmp_path: Path, make_games: Callable[..., Path]
+) -> None:
+    yours, out = make_games(tmp_path / "yours", (210, 240), 5, "you"), tmp_path / "out"
     run(f"dataset={mine}", f"others=[{yours}]", f"out={out}")
     episodes = verified(out)
     assert arrays(episodes) == arrays([*open_dataset(mine), *open_dataset(yours)])
     assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
 
 
-def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_aside(tmp_path: Path) -> None:
-    one, other = make(tmp_path / "one", range(2)), make(tmp_path / "other", range(2, 4))
+def test_merging_keeps_the_records_of_both_recordings_and_nothing_that_was_set_aside(
+    tmp_path: Path, make_games: Callable[..., Path]
+) -> None:
+    one, other = make_games(tmp_path / "one", (60,)), make_games(tmp_path / "other", (60,), 2)
     for folder, report in ((one, "[1]"), (other, "[2]")):
         (folder / "aside").mkdir()
         (folder / "aside" / "recording-1.yaml").write_text(report)
@@ -117,8 +111,10 @@ def test_impossible_parts_are_refused(parts: dict[str, float], said: str) -> Non
         ("drop_outcomes=[stopped]", [1, 2]),
     ],
 )
-def test_what_a_setting_names_is_left_out(tmp_path: Path, setting: str, left: list[int]) -> None:
-    folder = make(make(tmp_path / "ours", range(2)), range(2, 3), "you")
+def test_what_a_setting_names_is_left_out(
+    tmp_path: Path, make_games: Callable[..., Path], setting: str, left: list[int]
+) -> None:
+    folder = make_games(make_games(tmp_path / "ours", (60, 90)), (120,), 2, "you")
     old = list(open_dataset(folder))
     assert [(len(one), one.outcome) for one in old] == [(20, "stopped"), (28, "fell"), (16, "fell")]
     run(f"dataset={folder}", f"out={tmp_path / 'out'}", setting)
@@ -193,8 +189,10 @@ def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_names_are_printed_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make(tmp_path / "[b]mine", range(2), "[/you]")
+def test_names_are_printed_as_they_are(
+    tmp_path: Path, make_games: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_games(tmp_path / "[b]mine", (60, 90), player="[/you]")
     run(f"dataset='{folder}'", f"out={tmp_path / 'out'}", "drop_episodes=[0]")
     describe.run(describe.command.read([f"dataset='{folder}'"]))
     run_verify(verify.read([f"dataset='{folder}'"]))

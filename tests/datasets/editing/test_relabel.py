@@ -1,5 +1,6 @@
 """`qwop-dataset relabel`: other rewards, observations and decision rates, by replay."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,19 +10,13 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import Branch
 from qwop.datasets.editing import relabel
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.verify import command as verify
 from qwop.datasets.verify import run as run_verify
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """A dataset of five games."""
-    writer = DatasetWriter(tmp_path / "mine", qwop_info(frames_per_step=3, reward="shaped"))
-    for seed in range(5):
-        keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[: 60 + 30 * seed]
-        writer.write(episode_from_keys(keys, writer.info, player="me", source="a test", epsilon=0.05))
-    return writer.folder
+def mine(tmp_path: Path, make_games: Callable[..., Path]) -> Path:
+    return make_games(tmp_path / "mine")
 
 
 def verified(folder: Path) -> list[Episode]:

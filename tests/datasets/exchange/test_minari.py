@@ -1,6 +1,8 @@
 """To and from Minari, by its own reader and writer."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,14 +181,22 @@ def test_metadata_that_cannot_be_are_named_and_nothing_that_they_name_is_run(
     assert not (tmp_path / "brought").exists()
 
 
-def test_a_damaged_file_of_episodes_is_named(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:900]), r"cart-v0: Minari cannot (read its episodes|open it)"),
+        (lambda path: (path.unlink(), os.mkfifo(path)), r"main_data.hdf5: empty, or no file"),
+    ],
+    ids=["cut", "a pipe"],
+)
+def test_a_damaged_file_of_episodes_is_named(tmp_path: Path, damage: Callable[[Path], Any], said: str) -> None:
     add(
         storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1")),
         np.zeros((3, 4), np.float32),
         np.array([0, 1]),
         (True, False),
     )
-    path = tmp_path / "cart-v0" / "data" / "main_data.hdf5"
-    path.write_bytes(path.read_bytes()[:900])
-    with pytest.raises(BadInput, match=r"cart-v0: Minari cannot (read its episodes|open it)"):
+    damage(tmp_path / "cart-v0" / "data" / "main_data.hdf5")
+    with pytest.raises(BadInput, match=said):
         brought(tmp_path / "cart-v0")

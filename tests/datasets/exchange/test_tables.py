@@ -1,7 +1,14 @@
-"""Datasets from tables: CSV, Parquet, NumPy's arrays and LeRobot's folders."""
+"""Tables of other tools through `qwop-dataset import`: read as the numbers they are, or refused with the file's name.
 
+Rows that are missing, doubled or of two games would teach transitions that never happened, and nothing would show it.
+"""
+
+import bz2
+import gzip
 import json
+import lzma
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,200 +23,413 @@ from qwop.common.errors import BadInput
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.exchange.import_command import DatasetImportSettings, command, run
 
-GAMES = 3
+NUMBERS = ["x", "v", "t", "w"]
+"""Columns of an observation of CartPole."""
 
 
-@pytest.fixture(scope="module")
-def played() -> list[dict[str, Any]]:
-    """Games of chance in CartPole's shapes: the first two terminated, the last one cut off."""
-    random = np.random.default_rng(0)
-    return [
-        {
-            "observations": random.normal(size=(n + 1, 4)).astype(np.float32),
-            "actions": random.integers(2, size=n),
-            "rewards": np.arange(1, n + 1, dtype=np.float32) - 10 * number,
-            "terminated": number < GAMES - 1,
-        }
-        for number, n in enumerate((4, 1, 6))
-    ]
-
-
-def joined(played: Sequence[dict[str, Any]], rows: Callable[[Any], Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Arrays of all games; rows: which observations there are."""
-    ends = [np.arange(len(one["actions"])) == len(one["actions"]) - 1 for one in played]
-    return {
-        "observations": np.concatenate([rows(one["observations"]) for one in played]),
-        "actions": np.concatenate([one["actions"] for one in played]),
-        "rewards": np.concatenate([one["rewards"] for one in played]),
-        "terminations": np.concatenate([end & one["terminated"] for end, one in zip(ends, played, strict=True)]),
-        "truncations": np.concatenate([end & (not one["terminated"]) for end, one in zip(ends, played, strict=True)]),
+def rows(game: int = 0, steps: Sequence[int] = range(4), **more: Any) -> pd.DataFrame:
+    """Rows of a game in CartPole's form."""
+    n = len(steps)
+    table = {
+        "episode": game,
+        "step": [*steps],
+        "x": np.resize([0.25, 0.5, 0.75, 1.5], n),
+        "v": 0.125,
+        "t": 0.0,
+        "w": -2,
     }
+    return pd.DataFrame({**table, "action": np.resize([0, 1, 0, 1], n), "reward": 1.0 + game, **more})
+
+
+def ended(n: int, end: bool = True) -> list[bool]:
+    return [end and step == n - 1 for step in range(n)]
+
+
+GAMES = pd.concat(
+    [
+        rows(terminated=ended(4)),
+        rows(1, range(1), x=2.5, terminated=ended(1)),
+        rows(2, range(6), w=0.75, terminated=ended(6, False)),
+    ],
+    ignore_index=True,
+)
+"""Three games, the last of which was cut off."""
+
+
+def robots(table: pd.DataFrame) -> pd.DataFrame:
+    """A table in LeRobot's form."""
+    names = {"episode": "episode_index", "step": "frame_index", "reward": "next.reward", "terminated": "next.done"}
+    count = {"index": range(len(table)), "timestamp": table["step"] / 30, "task_index": 0}
+    state = pd.Series([*table[NUMBERS].to_numpy(np.float32)], index=table.index)
+    return table.drop(columns=NUMBERS).rename(columns=names).assign(**count, **{"observation.state": state})
+
+
+def csv(at: Path, table: pd.DataFrame, **more: Any) -> Path:
+    table.to_csv(at / "d.csv", index=False, **more)
+    return at / "d.csv"
+
+
+def text(at: Path, content: str, encoding: str = "utf-8", name: str = "d.csv") -> Path:
+    (at / name).write_bytes(content.encode(encoding))
+    return at / name
+
+
+def parquet(at: Path, table: pd.DataFrame) -> Path:
+    table.to_parquet(at / "d.parquet")
+    return at / "d.parquet"
+
+
+def files(at: Path, *parts: pd.DataFrame) -> Path:
+    """A folder of Parquet files, with what file managers and Spark leave in it."""
+    (at / "d").mkdir()
+    for number, part in enumerate(parts):
+        part.to_parquet(at / "d" / f"{number}.parquet")
+    (at / "d" / ".DS_Store").touch()
+    (at / "d" / "_SUCCESS").touch()
+    return at / "d"
+
+
+def lerobot(at: Path, *parts: pd.DataFrame, total: int | None = None, name: str = "file-{:03d}") -> Path:
+    """A dataset in LeRobot's layout, a file for each part. total: rows in its description, if not all."""
+    (at / "d" / "data" / "chunk-000").mkdir(parents=True)
+    (at / "d" / "meta").mkdir()
+    features: dict[str, Any] = {column: {"dtype": "float32", "shape": [1]} for column in robots(GAMES).columns}
+    features["observation.images.top"] = {"dtype": "video", "shape": [96, 96, 3]}
+    total = sum(map(len, parts)) if total is None else total
+    info = {"codebase_version": "v3.0", "fps": 30, "total_frames": total, "features": features}
+    (at / "d" / "meta" / "info.json").write_text(json.dumps(info))
+    for number, part in enumerate(parts):
+        robots(part).to_parquet(at / "d" / "data" / "chunk-000" / f"{name.format(number)}.parquet", index=False)
+    return at / "d"
+
+
+def npz(at: Path, whole: bool = False, **more: Any) -> Path:
+    """The games as arrays. whole: with the observation that ended each, which repeats the one before."""
+    seen = [one[NUMBERS].to_numpy(np.float32) for _, one in GAMES.groupby("episode")]
+    ends = GAMES["terminated"].to_numpy()
+    arrays = {
+        "observations": np.concatenate([np.concatenate([one, one[-1:]]) if whole else one for one in seen]),
+        "actions": GAMES["action"].to_numpy(),
+        "rewards": GAMES["reward"].to_numpy(),
+        "terminations": ends,
+        "truncations": (GAMES["episode"].diff(-1) != 0).to_numpy() & ~ends,
+    } | more
+    np.savez(at / "d.npz", **{name: array for name, array in arrays.items() if array is not None})
+    return at / "d.npz"
+
+
+def packed(at: Path, ending: str, pack: Callable[[bytes], bytes], cut: int = 0) -> Path:
+    content = pack(GAMES.to_csv(index=False).encode())
+    (at / f"d.csv.{ending}").write_bytes(content[: len(content) - cut])
+    return at / f"d.csv.{ending}"
+
+
+def typed(*column: str, separator: str = ";") -> str:
+    """A table of one game whose first numbers are written as a person or a spreadsheet has them."""
+    lines = [separator.join(("0", str(step), one, "0", "0", "0", "1")) for step, one in enumerate(column)]
+    return "\n".join([separator.join(("episode", "step", *NUMBERS, "action")), *lines]) + "\n"
 
 
 def brought(path: Path, **more: Any) -> list[Episode]:
-    out = path.with_name("dataset")
-    run(DatasetImportSettings(dataset=str(path), out=str(out), environment_id="CartPole-v1", **more))
-    return list(open_dataset(out))
+    settings = {"environment_id": "CartPole-v1", **more}
+    run(DatasetImportSettings(dataset=str(path), out=str(path.parent / "out"), **settings))
+    return list(open_dataset(path.parent / "out"))
 
 
-def require_equal(found: list[Episode], played: Sequence[dict[str, Any]], last: bool = True) -> None:
-    assert len(found) == len(played)
-    for episode, one in zip(found, played, strict=True):
-        wanted = one["observations"] if last else np.concatenate([one["observations"][:-1], one["observations"][-2:-1]])
-        np.testing.assert_array_equal(episode.observations, wanted)
-        np.testing.assert_array_equal(episode.actions, one["actions"])
-        np.testing.assert_array_equal(episode.rewards, one["rewards"])
-        assert (episode.terminated, episode.truncated) == (one["terminated"], not one["terminated"])
+def require_games(found: list[Episode], table: pd.DataFrame = GAMES) -> None:
+    assert len(found) == table["episode"].nunique()
+    for episode, (_, one) in zip(found, table.groupby("episode"), strict=True):
+        seen = one[NUMBERS].to_numpy(np.float32)
+        np.testing.assert_array_equal(episode.observations, np.concatenate([seen, seen[-1:]]))
+        assert episode.actions.tolist() == one["action"].tolist()
+        assert episode.rewards.tolist() == one["reward"].tolist()
+        assert (episode.terminated, episode.truncated) == (one["terminated"].iloc[-1], not one["terminated"].iloc[-1])
 
 
-def whole(rows: Any) -> Any:
-    return rows
-
-
-def before(rows: Any) -> Any:
-    return rows[:-1]
-
-
-@pytest.mark.parametrize(("rows", "last"), [(whole, True), (before, False)])
-def test_an_npz_of_arrays(tmp_path: Path, played: list[dict[str, Any]], rows: Any, last: bool) -> None:
-    np.savez(tmp_path / "mine.npz", **joined(played, rows))
-    require_equal(brought(tmp_path / "mine.npz"), played, last)
-
-
-def test_arrays_may_be_stored_by_column(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    arrays = joined(played, whole)
-    np.savez(tmp_path / "mine.npz", **{**arrays, "observations": np.asfortranarray(arrays["observations"])})
-    require_equal(brought(tmp_path / "mine.npz"), played)
-
-
-def test_next_observations_have_the_last_one(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    following = np.concatenate([one["observations"][1:] for one in played])
-    np.savez(tmp_path / "mine.npz", **joined(played, before), next_observations=following)
-    require_equal(brought(tmp_path / "mine.npz"), played)
-
-
-def table_of(played: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    parts = []
-    for number, one in enumerate(played):
-        end = np.arange(len(one["actions"])) == len(one["actions"]) - 1
-        columns = {f"x{i}": column[:-1] for i, column in enumerate(one["observations"].T)}
-        rest = {"action": one["actions"], "reward": one["rewards"], "terminated": end & one["terminated"]}
-        parts.append(pd.DataFrame({"episode": number, **columns, **rest}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def text(change: Callable[[str], str] = str, encoding: str = "utf-8", **more: Any) -> Callable[..., Any]:
-    """Writes what pandas gives, changed."""
-    return lambda table, path: path.write_bytes(change(table.to_csv(index=False, **more)).encode(encoding))
-
-
-def named(**names: str) -> Callable[..., Any]:
-    """Writes Parquet with other names for some columns, all of them sorted as texts."""
-    return lambda table, path: table.rename(columns=names)[sorted(table.rename(columns=names))].to_parquet(path)
+def renamed(at: Path, **names: str) -> Path:
+    """Parquet with other names for some columns, all of them sorted as texts."""
+    table = GAMES.drop(columns="step").rename(columns=names)
+    return parquet(at, table[sorted(table)])
 
 
 def numbered(name: str) -> dict[str, str]:
     """Names of the numbers of an observation, which as texts have another order."""
-    return {f"x{i}": name.format(i + 8, i // 2, i % 2 + 9) for i in range(4)}
+    return {column: name.format(place + 8, place // 2, place % 2 + 9) for place, column in enumerate(NUMBERS)}
 
 
-OTHERS = numbered("observation.x{}")
-FORMS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], Any]]] = {
-    "named columns": (".csv", text()),
-    "LeRobot's names": (
-        ".parquet", named(**OTHERS, episode="episode_index", reward="next.reward", terminated="next.done"),
+EUROPE = {"sep": ";", "decimal": ","}
+GERMAN = {True: "WAHR", False: "FALSCH"}
+
+READ: dict[str, Callable[[Path], Path]] = {
+    "CSV": lambda at: csv(at, GAMES),
+    "no steps": lambda at: csv(at, GAMES.drop(columns="step")),
+    "steps from 1": lambda at: csv(at, GAMES.assign(step=GAMES["step"] + 1)),
+    "times instead of steps": lambda at: csv(at, GAMES.assign(time=GAMES["step"] / 30).drop(columns="step")),
+    "an ending in capitals": lambda at: csv(at, GAMES).rename(at / "D.CSV"),
+    "gzip": lambda at: packed(at, "gz", gzip.compress),
+    "bzip2": lambda at: packed(at, "bz2", bz2.compress),
+    "xz": lambda at: packed(at, "xz", lzma.compress),
+    "polars": lambda at: text(at, pl.from_pandas(GAMES).write_csv()),
+    "pandas with its index": lambda at: text(at, GAMES.drop(columns="step").to_csv()),
+    "R": lambda at: text(at, GAMES.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
+    "R in Europe": lambda at: text(at, GAMES.to_csv(**EUROPE)),
+    "Excel in Germany": lambda at: csv(at, GAMES.replace({"terminated": GERMAN}), encoding="cp1252", **EUROPE),
+    "decimal commas in UTF-16": lambda at: csv(at, GAMES, encoding="utf-16", **EUROPE),
+    "decimal commas in quotes, with a mark of bytes": lambda at: csv(
+        at, GAMES, encoding="utf-8-sig", quoting=1, **EUROPE
     ),
-    "others' names": (".parquet", named(**OTHERS, episode="episode_id", reward="rewards", terminated="terminal")),
-    "done alone": (".parquet", named(**OTHERS, episode="run", terminated="done")),
-    "numbers after points": (".parquet", named(**numbered("obs.{}"))),
-    "numbers in brackets": (".parquet", named(**numbered("obs[{}]"))),
-    "two numbers": (".parquet", named(**numbered("obs_{1}_{2}"))),
-    "spaces after commas": (".csv", text(lambda one: one.replace(",", ", "))),
-    "spaces after an episode's number": (".csv", text(lambda one: one.replace("\n0,", "\n0 ,", 1))),
-    "separators at the ends of lines": (".csv", text(lambda one: one.replace("\n", ",\n"))),
-    "Excel in Germany, truths too": (
-        ".csv",
-        text(lambda one: one.replace("True", "WAHR").replace("False", "FALSCH"), "cp1252", sep=";", decimal=","),
+    "tabs": lambda at: text(at, GAMES.to_csv(index=False, sep="\t", decimal=","), name="d.tsv"),
+    "bars": lambda at: csv(at, GAMES, sep="|"),
+    "Excel's first line": lambda at: text(at, "sep=;\r\n" + GAMES.to_csv(index=False, **EUROPE)),
+    "Excel's first line in quotes": lambda at: text(at, '"sep=\t"\n' + GAMES.to_csv(index=False, sep="\t")),
+    "lines of Windows": lambda at: csv(at, GAMES, lineterminator="\r\n"),
+    "lines of an old Mac": lambda at: csv(at, GAMES, lineterminator="\r"),
+    "NumPy's first line": lambda at: text(at, "# " + GAMES.to_csv(index=False)),
+    "empty lines": lambda at: text(at, "\n" + GAMES.to_csv(index=False).replace("\n", "\n\n")),
+    "rows of separators at the end": lambda at: text(at, GAMES.to_csv(index=False) + ",,,,,,,,\n" * 3),
+    "columns without a name": lambda at: text(at, GAMES.to_csv(index=False).replace("\n", ",,\n")),
+    "spaces after commas": lambda at: text(at, GAMES.to_csv(index=False).replace(",", ", ")),
+    "an episode written as 0 and as 0.0": lambda at: text(at, GAMES.to_csv(index=False).replace("\n0,2", "\n0.0,2")),
+    "an episode that looks like a number with marks": lambda at: csv(
+        at, GAMES.replace({"episode": {0: "1.2.3", 1: "NA", 2: "nan"}})
     ),
-    "R": (
-        ".csv",
-        lambda table, path: path.write_text(table.to_csv(quoting=2).replace("True", "TRUE").replace("False", "FALSE")),
+    "LeRobot's names": lambda at: renamed(
+        at, **numbered("observation.x{}"), episode="episode_index", reward="next.reward", terminated="next.done"
     ),
-    "R in Europe": (".csv", lambda table, path: table.to_csv(path, sep=";", decimal=",")),
-    "pandas with its index": (".csv", lambda table, path: table.to_csv(path)),
-    "polars": (".csv", lambda table, path: pl.from_pandas(table).write_csv(path)),
-    "categories and nullable types": (
-        ".parquet",
-        lambda table, path: table.astype({"episode": "category", "action": "Int8", "terminated": "boolean"}).to_parquet(
-            path
-        ),
+    "others' names": lambda at: renamed(at, **numbered("obs[{}]"), episode="episode_id", terminated="terminal"),
+    "two numbers in the names": lambda at: renamed(at, **numbered("obs_{1}_{2}"), reward="rewards"),
+    "LeRobot's counts are no observation": lambda at: csv(
+        at, robots(GAMES).drop(columns="observation.state").join(GAMES[NUMBERS])
     ),
-    "polars' Parquet": (".parquet", lambda table, path: pl.from_pandas(table).write_parquet(path)),
+    "categories and nullable types": lambda at: parquet(
+        at, GAMES.astype({"episode": "category", "action": "Int8", "terminated": "boolean", "x": "float16"})
+    ),
+    "numbers of a database": lambda at: parquet(at, GAMES.assign(x=[Decimal(str(one)) for one in GAMES["x"]])),
+    "an index of episodes": lambda at: parquet(at, GAMES.set_index(["episode", "step"])),
+    "npz": npz,
+    "npz with the last observations": lambda at: npz(at, whole=True),
+    "npz by column": lambda at: npz(at, observations=np.asfortranarray(GAMES[NUMBERS].to_numpy(np.float32))),
+    "files that go on with an episode": lambda at: files(at, GAMES[:2], GAMES[2:5], GAMES[5:]),
+    "many files": lambda at: files(at, *(GAMES[row : row + 1] for row in range(11))),  # as texts, 10 comes before 2
+    "files that number their own episodes": lambda at: files(
+        at, GAMES[:5], GAMES[5:].assign(episode=0), GAMES[:0]
+    ),
+    "LeRobot 2": lambda at: lerobot(at, *(one for _, one in GAMES.groupby("episode")), name="episode_{:06d}"),
+    "LeRobot 3": lambda at: lerobot(at, GAMES),
 }  # fmt: skip
-"""A table as programs and spreadsheets write it."""
+"""The three games as programs and spreadsheets write them."""
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_table_is_read_as_the_numbers_that_it_holds(tmp_path: Path, played: list[dict[str, Any]], form: str) -> None:
-    ending, write = FORMS[form]
-    write(table_of(played), tmp_path / f"mine{ending}")
-    require_equal(brought(tmp_path / f"mine{ending}"), played, last=False)
+@pytest.mark.parametrize("form", READ)
+def test_a_table_is_read_as_the_numbers_that_it_holds(tmp_path: Path, form: str) -> None:
+    require_games(brought(READ[form](tmp_path)))
 
 
-def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table = table_of(played).rename(columns={"action": "key", "reward": "points"}).drop(columns="episode")
-    table["noise"] = 1.5
-    table.to_parquet(tmp_path / "mine.parquet")
-    columns = {"action": "key", "reward": "points", "observation": ["x0", "x1", "x2", "x3"]}
-    require_equal(brought(tmp_path / "mine.parquet", columns=columns), played, last=False)
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (("2,5E-01", "5,0e+0", "0,125", "-1,500"), [0.25, 5, 0.125, -1.5]),
+        (("\N{MINUS SIGN}0,25", "+0,5", ",75", "1,"), [-0.25, 0.5, 0.75, 1]),
+        (("0.25", "5", "0.125", "1e1"), [0.25, 5, 0.125, 10]),
+    ],
+    ids=range(3),
+)
+def test_numbers_are_read_as_they_are_typed(tmp_path: Path, column: tuple[str, ...], wanted: list[float]) -> None:
+    (game,) = brought(text(tmp_path, typed(*column)))
+    assert game.observations[:-1, 0].tolist() == wanted
 
 
-def test_columns_may_have_any_names(played: list[dict[str, Any]], tmp_path: Path) -> None:
-    names = {"x0": "Höhe (m)", "x1": "Länge, x", "x2": "ω", "x3": "1e3", "action": "動作"}
-    table_of(played).rename(columns=names).to_csv(tmp_path / "mine.csv", index=False)
-    typed = "columns={action: 動作, observation: [Höhe (m), 'Länge, x', ω, 1e3]}"
-    asked = ["dataset=mine.csv", "out=out", "environment_id=CartPole-v1", typed]
-    require_equal(brought(tmp_path / "mine.csv", columns=command.read(asked).columns), played, last=False)
+def twice(**more: Any) -> pd.DataFrame:
+    return pd.concat([rows(), rows(**more)])
 
 
+def changed(**more: Any) -> Callable[[Path], Path]:
+    return lambda at: csv(at, GAMES.assign(**more))
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
+    # Two games in one, or rows twice.
+    "steps that are equal": (lambda at: csv(at, rows(steps=[0, 0, 1, 1, 2, 2])), "row 1: step goes from 0 to 0"),
+    "the last row twice": (lambda at: csv(at, pd.concat([rows(), rows()[-1:]])), "step goes from 3 to 3"),
+    "two recordings of one number": (lambda at: csv(at, twice(x=9.0)), "row 4: step goes from 3 to 0 within"),
+    "no ends": (
+        lambda at: csv(at, GAMES.drop(columns=["episode", "terminated"])), r"columns\.episode=",
+    ),
+    "a file downloaded twice": (lambda at: files(at, rows(), rows()), "1.parquet: row 0: the same game as"),
+    "one number in two files, without steps": (
+        lambda at: files(at, *[rows().drop(columns="step")] * 2), "episode 0 is in 0.parquet and in 1.parquet",
+    ),
+    "LeRobot: two files of one number": (lambda at: lerobot(at, rows(), rows(x=9.0)), "episode 0 goes on"),
+    "an episode that goes on after others": (
+        changed(episode=[0, 1] * 5 + [0], terminated=0), "goes on in row 2, after",
+    ),
+    "an episode that goes on after its end": (changed(episode=0, step=range(11)), "episode 0 goes on after its end in"),
+    "times that go back": (
+        lambda at: csv(at, twice(x=9.0).assign(time=[0, 1, 2, 3] * 2).drop(columns="step")), "time goes back from 3 to",
+    ),
+    "times that are twice": (
+        lambda at: csv(at, twice().assign(time=[0, 1, 2, 3] * 2).sort_values("time").drop(columns="step")),
+        "each time is there twice",
+    ),
+    # Rows that are missing within a game.
+    "a gap": (lambda at: csv(at, rows(steps=[0, 1, 2, 5, 6, 7])), "row 3: step goes from 2 to 5 within episode 0"),
+    "a gap in an index": (lambda at: text(at, rows().drop(columns="step").drop(index=2).to_csv()), "from 1 to 3"),
+    "a gap between files": (lambda at: files(at, rows(steps=[0, 1]), rows(steps=[3, 4])), "1.parquet: row 0: step"),
+    "a step without a number": (lambda at: csv(at, rows(steps=[0, 1, None, 3])), "row 2: step is missing"),  # type: ignore[list-item]
+    "a row without an episode": (changed(episode=[0, 0, None, *[2] * 8]), "row 2: episode is missing"),
+    "LeRobot: a file that is not there": (lambda at: lerobot(at, rows(), total=8), "says 8 frames, but"),
+    # Files that were put together or cut.
+    "two tables with their headings": (lambda at: text(at, 2 * rows().to_csv(index=False)), "holds action, expected"),
+    "a line that was cut": (lambda at: text(at, rows().to_csv(index=False)[:-9]), "a line has 5 values|line .* has"),
+    "a packed file that was cut": (lambda at: packed(at, "gz", gzip.compress, cut=30), "cannot be read"),
+    "a small file that unpacks to a large one": (
+        lambda at: packed(at, "gz", lambda _: gzip.compress(b"x,action\n" + b"0" * 300_000_000)), "more than 256 MB",
+    ),
+    "other columns in another file": (
+        lambda at: files(at, GAMES, GAMES.rename(columns={"w": "y"})), "is a column of 1.parquet or of 0.parquet",
+    ),
+    "a spreadsheet": (lambda at: text(at, "PK\3\4", name="d.xlsx"), "cannot be imported"),
+    "bytes that are no text": (lambda at: csv(at, GAMES, encoding="utf-16-le"), "is not UTF-8 text"),
+    "a name twice": (lambda at: text(at, GAMES.to_csv(index=False).replace("w", "x")), "its first line has x twice"),
+    "a value too many": (lambda at: text(at, typed("1,5", "1", separator=",")), "has 8 values for 7 columns"),
+    # Numbers that are none.
+    "an empty cell": (changed(v=[0.0, None, *[0.0] * 9]), "observations hold a number that is not finite in row 1"),
+    "a number that is infinite": (changed(v=np.inf), "not finite"),
+    "a formula that failed": (changed(v="#DIV/0!"), "column v holds #DIV/0!, expected numbers"),
+    "a date": (changed(x="2026-01-01"), "column x holds 2026-01-01, expected numbers"),
+    "times": (lambda at: parquet(at, GAMES.assign(x=pd.Timestamp(0))), "column x holds times"),
+    "an action between two": (changed(action=0.5), "actions of row 0 are 0.5"),
+    "an action that there is not": (changed(action=2), "actions of row 0 are 2"),
+    "an action that is no name": (
+        changed(action="push rigth"), "column action holds push rigth, expected only numbers, or only names of actions",
+    ),
+    "whole numbers that float32 rounds": (changed(x=2**24 + 1), r"observations\[0, 0\] is 16777217"),
+    "whole numbers that float64 rounds": (
+        lambda at: parquet(at, GAMES.assign(x=2**53 + 1)), r"column x: row \[0\] is 9007199254740993",
+    ),
+    "a rule of Markdown": (lambda at: text(at, typed("-", "0", "1", separator="|")), "column x holds -, expected"),
+    "thousands or decimals": (lambda at: text(at, typed("1.234", "2.345")), "1.234 can be read in two ways"),
+    "thousands or decimals in quotes": (lambda at: text(at, typed('"1,234"', separator=",")), "in two ways"),
+    "thousands with points": (lambda at: text(at, typed("1.234,5", "0,5")), "column x holds 1.234,5, expected numbers"),
+    "thousands with commas": (lambda at: text(at, typed('"1,234.5"', "0.5", separator=",")), "holds 1,234.5, expected"),
+    "thousands with spaces": (lambda at: text(at, typed("1\u00a0234,5", "0,5")), "expected numbers"),
+    "a point and a comma": (lambda at: text(at, typed("0.5", "0,5")), "with a point and with a comma"),
+    # Endings of which nobody knows what they say.
+    "a word that is no truth": (changed(terminated=["TRUE", "MAYBE", *[""] * 9]), "holds MAYBE in row 1, expected"),
+    "a number that is no truth": (changed(terminated=0.5), "holds 0.5 in row 0, expected true"),
+    "an ending that is missing": (changed(terminated=[False, None, *[True] * 9]), "terminated is empty in row 1"),
+    "endings that are empty": (changed(truncated=None), "column truncated is empty in row 0"),
+    # Arrays.
+    "npz without actions": (lambda at: npz(at, actions=None), "has no column action, but observations, rewards"),
+    "npz of other lengths": (lambda at: npz(at, observations=np.zeros((5, 4))), "observations have 5 rows, expected"),
+    "npz of other lengths of rewards": (lambda at: npz(at, rewards=np.ones(3)), "rewards have 3 rows, expected 11"),
+    "npz of other lengths of endings": (lambda at: npz(at, terminations=np.ones(3)), "terminations have 3 rows"),
+    "npz of one number": (lambda at: npz(at, actions=np.int64(1)), "actions are a single value"),
+    "npz of large numbers": (lambda at: npz(at, actions=np.full(11, 1e30)), r"actions of row 0 are 1e\+30"),
+    "a table without actions": (lambda at: csv(at, GAMES.drop(columns="action")), r"columns\.action="),
+}  # fmt: skip
+"""Data that are not what they seem, and what the one line says beside the file's name. Nothing is written."""
+
+
+@pytest.mark.parametrize("form", REFUSED)
+def test_data_that_are_not_what_they_seem_are_refused(tmp_path: Path, form: str) -> None:
+    write, said = REFUSED[form]
+    path = write(tmp_path)
+    with pytest.raises(BadInput, match=said) as raised:
+        brought(path)
+    assert path.name in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("T", "F"), ("y", "n"), ("True ", " False"), ("on", "off"), (1.0, 0.0), ("yes", None), ("VRAI", "FAUX"),
+     ("VERDADERO", "FALSO"), ("VERO", "FALSO"), ("WAAR", "ONWAAR"), ("VERDADEIRO", "FALSO"), ("PRAWDA", "FAŁSZ")],
+)  # fmt: skip
+def test_endings_are_words_of_any_spreadsheet_or_numbers(tmp_path: Path, words: tuple[Any, Any]) -> None:
+    require_games(brought(csv(tmp_path, GAMES.assign(terminated=[words[not end] for end in GAMES["terminated"]]))))
+
+
+@pytest.mark.parametrize("kind", [csv, parquet])
 @pytest.mark.parametrize("column", ["action", "action_name", "key"])
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_actions_may_be_given_by_their_names_alone(
-    tmp_path: Path, played: list[dict[str, Any]], column: str, suffix: str
-) -> None:
-    table = table_of(played).rename(columns={"action": column})
-    table[column] = table[column].map({0: "push left", 1: "push right"})
-    path = tmp_path / f"mine{suffix}"
-    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
-    columns = {"action": column} if column == "key" else {}
-    require_equal(brought(path, columns=columns), played, last=False)
+def test_actions_may_be_given_by_their_names_alone(tmp_path: Path, column: str, kind: Any) -> None:
+    names = GAMES["action"].map({0: "push left", 1: "push right"})
+    table = GAMES.drop(columns="action").assign(**{column: names})
+    require_games(brought(kind(tmp_path, table), columns={"action": "key"} if column == "key" else {}))
 
 
-@pytest.mark.parametrize("column", ["action", "action_name"])
-def test_a_row_without_an_actions_name_is_the_observation_that_ended_its_episode(tmp_path: Path, column: str) -> None:
-    table = pd.DataFrame({f"x{i}": [0.1, 0.2, 0.3] for i in range(4)})
-    table[column] = ["push left", "push right", None]
-    table.to_csv(tmp_path / "mine.csv", index=False)
-    (episode,) = brought(tmp_path / "mine.csv")
+@pytest.mark.parametrize("actions", [["push left", "push right", None], [0, 1, None]])
+def test_a_row_without_an_action_is_the_observation_that_ended_its_episode(tmp_path: Path, actions: list[Any]) -> None:
+    (episode,) = brought(csv(tmp_path, rows(steps=range(3)).assign(action=actions)))
     assert (episode.actions.tolist(), len(episode.observations)) == ([0, 1], 3)
 
 
-def test_a_text_that_is_no_actions_name_is_named(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table = table_of(played)
-    table["action"] = table["action"].map({0: "push left", 1: "push rigth"})
-    table.to_csv(tmp_path / "mine.csv", index=False)
-    said = r"column action holds push rigth, expected only numbers, or only names of actions .push left, push right."
-    with pytest.raises(BadInput, match=said):
-        brought(tmp_path / "mine.csv")
+def test_next_observations_have_the_last_one(tmp_path: Path) -> None:
+    following = GAMES[NUMBERS].to_numpy(np.float32) + 1
+    found = brought(npz(tmp_path, next_observations=following))
+    assert [one.observations[-1].tolist() for one in found] == following[[3, 4, 10]].tolist()
 
 
-def test_numbered_files_have_the_order_of_their_numbers(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    table = table_of(played).drop(columns="episode")
-    for row in range(len(table)):  # eleven files; as texts, part.10 comes before part.2
-        table[row : row + 1].to_parquet(folder / f"part.{row}.parquet")
-    require_equal(brought(folder), played, last=False)
+def test_columns_may_have_any_names_and_keep_them(tmp_path: Path) -> None:
+    names = {"x": "Höhe (m)", "v": "Länge, x", "t": "ω", "w": "1e3", "action": "動作"}
+    path = csv(tmp_path, GAMES.rename(columns=names).assign(noise=1.5))
+    typed_columns = "columns={action: 動作, observation: [Höhe (m), 'Länge, x', ω, 1e3]}"
+    asked = command.read([f"dataset={path}", "out=out", "environment_id=CartPole-v1", typed_columns])
+    require_games(brought(path, columns=asked.columns))
+    dataset = open_dataset(tmp_path / "out")
+    assert dataset.info.observation_names == ("Höhe (m)", "Länge, x", "ω", "1e3")
+    assert dataset.info.action_names == ("push left", "push right")
+    assert "Höhe (m)" in dataset.steps().columns
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}])
+def test_a_column_has_a_name(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(BadInput, match=r"columns=.*: expected names of columns"):
+        brought(csv(tmp_path, GAMES), columns={"action": value})
+
+
+@pytest.mark.parametrize("kind", [csv, parquet])
+def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, kind: Any) -> None:
+    brought(npz(tmp_path))
+    (tmp_path / "again").mkdir()
+    require_games(brought(kind(tmp_path / "again", open_dataset(tmp_path / "out").steps())))
+
+
+def test_what_is_left_out_and_filled_in_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    brought(lerobot(tmp_path, GAMES))
+    said = capsys.readouterr().out
+    assert "left out: observation.images.top, a picture" in said
+    assert "the last observation of an episode where the file lacks it" in " ".join(said.split())
+
+
+def test_rows_without_any_end_become_one_episode_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = GAMES.drop(columns=["episode", "step", "terminated"]).rename(columns=numbered("obs_{}"))
+    (episode,) = brought(csv(tmp_path, table.assign(weather=1.0)))
+    assert episode.rewards.tolist() == GAMES["reward"].tolist()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "one episode of all rows" in said
+    assert "left out: weather" in said
+
+
+@pytest.mark.parametrize("kind", [csv, parquet])
+def test_beside_terminations_done_has_the_other_endings(tmp_path: Path, kind: Any) -> None:
+    table = GAMES.assign(done=GAMES["episode"].diff(-1) != 0).drop(columns=["episode", "step"])
+    require_games(brought(kind(tmp_path, table)))
+
+
+@pytest.mark.parametrize("name", ["done", "next.done", "dones"])
+def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lengths = (3, 500)  # CartPole-v1 is cut off at 500 decisions
+    table = pd.concat([rows(game, range(n), **{name: ended(n)}) for game, n in enumerate(lengths)])
+    found = brought(csv(tmp_path, table))
+    assert [(one.terminated, one.truncated) for one in found] == [(True, False), (False, True)]
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{name} does not say why an episode ended: it counts as terminated, and as truncated if it has 500" in said
 
 
 class Parts(gymnasium.Env[Any, Any]):
@@ -232,308 +452,41 @@ def parts() -> Iterator[str]:
     gymnasium.registry.pop("Parts-v0")
 
 
-def test_columns_named_as_the_parts_of_an_environment_have_their_order(tmp_path: Path, parts: str) -> None:
-    columns = {
-        "obs.x.1": [0.25, 0.5],
-        "obs.x.0": [0.125, 0.0],
-        "obs.where.place": [2, 1],
-        "obs.where.at.0": [7.0, 8.0],
-        "obs.where.at.1": [5.0, 6.0],
-        "action.steer": [0, 2],
-        "action.gas": [1, 0],
-    }
-    pd.DataFrame(columns).to_csv(tmp_path / "mine.csv", index=False)
-    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
-    (episode,) = open_dataset(tmp_path / "out")
-    assert episode.actions.tolist() == [3, 2]  # gas, then steer
-    assert episode.observations[:2].tolist() == [[7, 5, 0, 0, 1, 0.125, 0.25], [8, 6, 0, 1, 0, 0, 0.5]]
+@pytest.mark.parametrize(
+    ("columns", "action", "first"),
+    [
+        (  # gas comes before steer
+            {"obs.x.1": [0.25], "obs.x.0": [0.125], "obs.where.place": [2], "obs.where.at.0": [7.0],
+             "obs.where.at.1": [5.0], "action.steer": [0], "action.gas": [1]},
+            3, [7, 5, 0, 0, 1, 0.125, 0.25],
+        ),
+        (
+            {"at": [7.0], "b": [5.0], "place": [2], "c": [1.0], "x": [0.5], "action.0": [1], "action.1": [0]},
+            3, [7, 5, 0, 0, 1, 1, 0.5],
+        ),
+    ],
+    ids=["names of the parts", "other names"],
+)  # fmt: skip
+def test_columns_named_as_the_parts_of_an_environment_have_their_order_and_others_the_files(
+    tmp_path: Path, parts: str, columns: dict[str, Any], action: int, first: list[float]
+) -> None:
+    (episode,) = brought(csv(tmp_path, pd.DataFrame(columns)), environment_id=parts)
+    assert (episode.actions.tolist(), episode.observations[0].tolist()) == ([action], first)
 
 
-def test_other_columns_keep_the_order_of_the_file(tmp_path: Path, parts: str) -> None:
-    columns = {"at": [7.0], "b": [5.0], "place": [2], "c": [1.0], "x": [0.5], "action.0": [1], "action.1": [0]}
-    pd.DataFrame(columns).to_csv(tmp_path / "mine.csv", index=False)
-    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
-    (episode,) = open_dataset(tmp_path / "out")
-    assert (episode.actions[0], episode.observations[0].tolist()) == (3, [7, 5, 0, 0, 1, 1, 0.5])
-
-
-def test_a_csv_may_have_actions_called_none(tmp_path: Path, parts: str) -> None:
-    seen = [[0.0] * 7] * 3
-    qwop.write_episode(tmp_path / "data", seen, np.array([[0, 0], [0, 1]]), environment=parts)
+def test_actions_may_be_called_none(tmp_path: Path, parts: str) -> None:
+    qwop.write_episode(tmp_path / "data", [[0.0] * 7] * 3, np.array([[0, 0], [0, 1]]), environment=parts)
     # Without the names, the numbers would be those that the environment takes.
     table = open_dataset(tmp_path / "data").steps().assign(action=8)
-    table.to_csv(tmp_path / "mine.csv", index=False)
-    run(DatasetImportSettings(dataset=str(tmp_path / "mine.csv"), out=str(tmp_path / "out"), environment_id=parts))
-    (episode,) = open_dataset(tmp_path / "out")
+    (episode,) = brought(csv(tmp_path, table), environment_id=parts)
     assert episode.actions.tolist() == [0, 1]
 
 
-def test_columns_that_are_left_out_are_named(
-    tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = table_of(played).rename(columns={f"x{i}": f"obs_{i}" for i in range(4)})
-    table.assign(time=0, weather=1.0).to_csv(tmp_path / "mine.csv")
-    brought(tmp_path / "mine.csv")
-    said = capsys.readouterr().out.splitlines()
-    assert "left out: time, weather" in said
-    assert not any("one episode of all rows" in line for line in said)
-
-
-@pytest.mark.parametrize("name", ["mine.csv", "mine.npz"])
-def test_rows_without_any_end_become_one_episode_and_that_is_said(
-    tmp_path: Path, played: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    table = table_of(played).drop(columns=["episode", "terminated"])
-    if name.endswith("csv"):
-        table.to_csv(tmp_path / name, index=False)
-    else:
-        np.savez(tmp_path / name, obs=table[[f"x{i}" for i in range(4)]], acts=table["action"], rews=table["reward"])
-    (episode,) = brought(tmp_path / name)
-    assert episode.rewards.tolist() == [reward for one in played for reward in one["rewards"].tolist()]
-    assert any("one episode of all rows" in line for line in capsys.readouterr().out.splitlines())
-
-
-@pytest.mark.parametrize("name", ["mine.csv", "mine.npz"])
-def test_beside_terminations_done_has_the_other_endings(
-    tmp_path: Path, played: list[dict[str, Any]], name: str
-) -> None:
-    table = table_of([{**one, "terminated": number == 0} for number, one in enumerate(played)])
-    table["done"] = table["episode"].diff(-1) != 0
-    table = table.drop(columns="episode")
-    if name.endswith("csv"):
-        table.to_csv(tmp_path / name, index=False)
-    else:
-        ends = {"terminated": table["terminated"].astype(bool), "done": table["done"]}
-        seen = table[[f"x{i}" for i in range(4)]]
-        np.savez(tmp_path / name, obs=seen, act=table["action"], rew=table["reward"], **ends)  # as Tianshou's
-    found = brought(tmp_path / name)
-    assert [len(one) for one in found] == [len(one["actions"]) for one in played]
-    assert [(one.terminated, one.truncated) for one in found] == [(True, False), (False, True), (False, True)]
-
-
-@pytest.mark.parametrize(
-    "words", [("T", "F"), ("y", "n"), ("True ", " False"), ("on", "off"), (1.0, 0.0), ("yes", None)]
-)
-def test_endings_are_words_or_numbers(tmp_path: Path, played: list[dict[str, Any]], words: tuple[Any, Any]) -> None:
-    table = table_of(played)
-    table["terminated"] = [words[not end] for end in table["terminated"]]
-    table.to_csv(tmp_path / "mine.csv", index=False)
-    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            lambda table: table.assign(terminated=table["terminated"].map({True: "done", False: ""})),
-            "holds done in row 3",
-        ),
-        (lambda table: table.assign(terminated=0.5), "column terminated holds 0.5 in row 0, expected true or false"),
-        (
-            lambda table: table.assign(terminated=[None if n == 2 else end for n, end in enumerate(table.terminated)]),
-            r"column terminated is empty in row 2, expected true or false \(1 or 0\); fill it in, or leave the column",
-        ),
-        (lambda table: table.assign(truncated=None), "column truncated is empty in row 0"),
-        (lambda table: table.assign(episode=0), "episode 0 goes on after its end in row 3"),
-        (
-            lambda table: table.assign(episode=[0, 1] * 5 + [0], terminated=0),
-            "episode 0 goes on in row 2, after others",
-        ),
-        (
-            lambda table: table.assign(step=[0, 1, 2, 3, 0, *range(6)]).drop(columns=["episode", "terminated"]),
-            "row 4: step goes from 3 to 0 within episode from row 0: rows are missing, there twice .* columns.episode=",
-        ),
-    ],
-    ids=range(7),
-)
-def test_rows_of_which_it_is_not_clear_where_an_episode_ends_are_refused(
-    tmp_path: Path, played: list[dict[str, Any]], change: Callable[[pd.DataFrame], pd.DataFrame], said: str
-) -> None:
-    change(table_of(played)).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(BadInput, match=said):
-        brought(tmp_path / "mine.csv")
-    assert not (tmp_path / "dataset").exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            lambda text: text.replace(b"x1", b"x0"),
-            "its first line has x0 twice, expected the names of the columns, each once",
-        ),
-        (lambda text: text.replace(b",1.0,", b",1,0,"), "line 2 has 9 values for 8 columns"),
-        (lambda text: text.decode().encode("utf-16-le"), "is not UTF-8 text; save it as UTF-8"),
-        (
-            lambda text: text.replace(b",", b";").replace(b"2.0", b"2,0"),
-            "has numbers with a point and with a comma",
-        ),
-        (lambda text: text.replace(b"2.0", b"two"), "column reward holds two, expected numbers$"),
-    ],
-    ids=range(5),
-)
-def test_a_csv_that_is_not_clear_is_refused(
-    tmp_path: Path, played: list[dict[str, Any]], change: Callable[[bytes], bytes], said: str
-) -> None:
-    (tmp_path / "mine.csv").write_bytes(change(table_of(played).to_csv(index=False).encode()))
-    with pytest.raises(BadInput, match=rf"mine\.csv: {said}"):
-        brought(tmp_path / "mine.csv")
-
-
-def test_a_csv_may_have_episodes_called_na_and_nan(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table = table_of(played).drop(columns="terminated").replace({"episode": {0: "NA", 1: "nan", 2: "None"}})
-    table.to_csv(tmp_path / "mine.csv", index=False)
-    assert [len(episode) for episode in brought(tmp_path / "mine.csv")] == [len(one["actions"]) for one in played]
-
-
-@pytest.mark.parametrize("index", [["episode"], ["episode", "frame"]], ids=len)
-def test_an_index_may_have_the_episodes_and_is_no_observation(
-    tmp_path: Path, played: list[dict[str, Any]], index: list[str]
-) -> None:
-    table = table_of(played).drop(columns="terminated").assign(frame=7)
-    table.set_index(index).drop(columns="frame", errors="ignore").to_parquet(tmp_path / "mine.parquet")
-    assert [len(episode) for episode in brought(tmp_path / "mine.parquet")] == [len(one["actions"]) for one in played]
-
-
-def test_times_are_no_observations(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    table_of(played).assign(x3=pd.Timestamp(0)).to_parquet(tmp_path / "mine.parquet")
-    with pytest.raises(BadInput, match=r"column x3 holds times .* expected numbers"):
-        brought(tmp_path / "mine.parquet")
-
-
-def test_files_of_a_table_have_the_same_columns(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    (tmp_path / "mine").mkdir()
-    table_of(played).to_parquet(tmp_path / "mine" / "a.parquet")
-    table_of(played).rename(columns={"x3": "y"}).to_parquet(tmp_path / "mine" / "b.parquet")
-    with pytest.raises(BadInput, match=r"(x3|y) is a column of b\.parquet or of a\.parquet, not of both"):
-        brought(tmp_path / "mine")
-
-
-@pytest.mark.parametrize("value", [None, {"a": 1}])
-def test_a_column_has_a_name(tmp_path: Path, played: list[dict[str, Any]], value: Any) -> None:
-    table_of(played).to_csv(tmp_path / "mine.csv", index=False)
-    with pytest.raises(BadInput, match=r"columns=.*: expected names of columns"):
-        brought(tmp_path / "mine.csv", columns={"action": value})
-
-
-def split_up(played: Sequence[dict[str, Any]], folder: Path, files: Sequence[Sequence[int]], **more: Any) -> Path:
-    """Rows of a table in several files."""
-    folder.mkdir()
-    for number, rows in enumerate(files):
-        table_of(played).assign(**more).iloc[[*rows]].to_parquet(folder / f"{number}.parquet")
-    (folder / ".DS_Store").touch()  # of a file manager
-    (folder / "_SUCCESS").touch()  # of Spark
-    return folder
-
-
-STEPS = [0, 1, 2, 3, 0, 0, 1, 2, 3, 4, 5]
-
-
-def test_files_may_go_on_with_an_episode_where_its_step_says_so(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    files = [range(2), range(2, 5), range(5, 11)]
-    require_equal(brought(split_up(played, tmp_path / "mine", files, step=STEPS)), played, last=False)
-    with pytest.raises(BadInput, match=r"episode 0 is in 0\.parquet and in 1\.parquet, and nothing says if it is one"):
-        brought(split_up(played, tmp_path / "other", files))
-
-
-def test_files_may_number_their_own_episodes(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    files = [range(4), range(4, 11)]
-    made = split_up(played, tmp_path / "mine", files, step=STEPS, episode=[0] * 5 + [1] * 6)
-    assert [len(episode) for episode in brought(made)] == [4, 1, 6]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict[str, Any]], suffix: str) -> None:
-    np.savez(tmp_path / "mine.npz", **joined(played, whole))
-    first = brought(tmp_path / "mine.npz")
-    steps = open_dataset(tmp_path / "dataset").steps()
-    (tmp_path / "again").mkdir()
-    path = tmp_path / "again" / f"steps{suffix}"
-    steps.to_csv(path) if suffix == ".csv" else steps.to_parquet(path)
-    again = brought(path)
-    require_equal(again, played, last=False)
-    assert [one.mu for one in again] == [one.mu for one in first]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"actions": None}, "has no column action, but observations, rewards"),
-        ({"rewards": np.ones(3)}, "rewards have 3 rows, expected 11"),
-        ({"terminations": np.array([0, np.nan, 1])}, "terminations have 3 rows, expected 11"),
-        ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 11"),
-        ({"observations": np.full((11, 4), np.inf)}, "episode 0: .*not finite"),
-        ({"actions": np.full(11, 7)}, "episode 0: actions of row 0 are 7"),
-        ({"truncations": np.full(11, np.nan)}, "column truncations is empty in row 0, expected true or false"),
-        ({"truncations": np.full(11, "not")}, "column truncations holds not in row 0, expected true or false"),
-        ({"actions": np.full(11, 0.5)}, "actions of row 0 are 0.5, expected what Discrete.2. has, such as 0"),
-        ({"actions": np.where(np.arange(11) == 3, np.nan, 0)}, "episode 0: actions of row 3 are nan"),
-        ({"actions": np.full(11, 1e30)}, "actions of row 0 are 1e.30, expected"),
-        (
-            {"actions": np.full(11, "left")},
-            "column actions holds left, expected only numbers, or only names of actions",
-        ),
-        ({"actions": np.int64(1)}, "actions are a single value, expected a row for each decision"),
-        ({"observations": np.float64(1)}, "observations are a single value"),
-        ({"rewards": np.float64(1)}, "rewards are a single value"),
-    ],
-    ids=range(15),
-)
-def test_damaged_arrays_are_named_and_leave_nothing(
-    tmp_path: Path, played: list[dict[str, Any]], change: dict[str, Any], said: str
-) -> None:
-    arrays = {name: array for name, array in (joined(played, before) | change).items() if array is not None}
-    np.savez(tmp_path / "mine.npz", **arrays)
-    with pytest.raises(BadInput, match=said):
-        brought(tmp_path / "mine.npz")
-    assert not (tmp_path / "dataset").exists()
-
-
-def test_a_table_without_actions_says_how_to_name_them(tmp_path: Path) -> None:
-    pd.DataFrame({"x": [1, 2], "key": [0, 1]}).to_csv(tmp_path / "mine.csv")
-    with pytest.raises(BadInput, match=r"has no column action.*columns\.action="):
-        brought(tmp_path / "mine.csv")
-
-
-def lerobot_of(played: Sequence[dict[str, Any]], folder: Path, *, files: str, one: bool) -> Path:
-    """A folder as LeRobot writes it. files: the pattern of its files. one: all episodes are in one file."""
-    table = table_of(played)
-    table["observation.state"] = table[["x0", "x1", "x2"]].to_numpy(np.float32).tolist()
-    table["observation.spin"] = table["x3"].astype(np.float32)
-    table["frame_index"] = table.groupby("episode").cumcount()
-    names = {"episode": "episode_index", "reward": "next.reward", "terminated": "next.done"}
-    table = table.drop(columns=["x0", "x1", "x2", "x3"]).rename(columns=names)
-    types = {name: {"dtype": "float32", "shape": [1]} for name in table.columns}
-    film = {"observation.images.top": {"dtype": "video", "shape": [96, 96, 3]}}
-    (folder / "meta").mkdir(parents=True)
-    (folder / "meta" / "info.json").write_text(json.dumps({"codebase_version": "v3.0", "features": types | film}))
-    for number, part in [(0, table)] if one else table.groupby("episode_index"):
-        path = folder / files.format(number)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.to_parquet(path)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("files", "one"),
-    [("data/chunk-000/episode_{:06d}.parquet", False), ("data/chunk-000/file-{:03d}.parquet", True)],
-    ids=["version 2", "version 3"],
-)
-def test_lerobots_episodes(
-    tmp_path: Path, played: list[dict[str, Any]], files: str, one: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = lerobot_of(played, tmp_path / "robot", files=files, one=one)
-    require_equal(brought(folder), played, last=False)
-    assert "left out: observation.images.top, a picture" in capsys.readouterr().out
-
-
-def test_lerobots_features_can_be_chosen(tmp_path: Path, played: list[dict[str, Any]]) -> None:
-    folder = lerobot_of(played, tmp_path / "robot", files="data/chunk-000/file-{:03d}.parquet", one=True)
-    with pytest.raises(BadInput, match=r"episode 0: observations have shape \[3\], expected"):
-        brought(folder, columns={"observation": "observation.state"})
-    columns = {"observation": ["observation.state", "observation.spin"], "reward": "observation.spin"}
-    found = brought(folder, columns=columns)
-    np.testing.assert_array_equal(found[2].rewards, played[2]["observations"][:-1, 3])
+def test_lerobots_features_can_be_chosen(tmp_path: Path) -> None:
+    path = lerobot(tmp_path, GAMES)
+    with pytest.raises(BadInput, match=r"episode 0: observations have shape \[\], expected"):
+        brought(path, columns={"observation": "timestamp"})
+    require_games(brought(path, columns={"observation": ["observation.state"]}))
 
 
 @pytest.mark.parametrize(
@@ -550,4 +503,3 @@ def test_a_lerobot_folder_that_cannot_be_imported_is_named(tmp_path: Path, info:
     (tmp_path / "robot" / "meta" / "info.json").write_text(json.dumps(info))
     with pytest.raises(BadInput, match=said):
         brought(tmp_path / "robot")
-    assert not (tmp_path / "dataset").exists()

@@ -1,5 +1,6 @@
 """`qwop-dataset reconstruct` from a published file to a dataset that replays, and what it refuses."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, embedded_dataset, main, open_dataset
+from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.from_keys import qwop_info, replay_episode, states_along
 from qwop.datasets.origin import Origin
@@ -91,7 +92,7 @@ def test_states_along_an_episode_continue_it(frames: Path) -> None:
 def test_an_interrupted_reconstruction_goes_on_with_the_games_that_are_not_there(
     imported: Path, frames: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = copied(frames, tmp_path / "out")
+    out = Path(shutil.copytree(frames, tmp_path / "out"))
     *kept, last = sorted((out / "episodes").iterdir())
     last.unlink()
     run(command.read([f"dataset={imported}", f"out={out}", "frames_per_step=2"]))
@@ -116,55 +117,14 @@ def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path
         assert lengths[1 : len(recorded) - 2] == recorded[2:-1].tolist()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "no verb; expected one of verify"),
-        (["polish"], "no verb polish; expected one of verify"),
-        (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected the folder of a dataset"),
-        (["verify", "mine", "dataset=yours"], "mine and dataset=yours: give one dataset"),
-        (["reconstruct", "out=x"], "dataset is not set"),
-        (["reconstruct", "nowhere"], "out is not set"),
-        (["reconstruct", "nowhere", "out=x", "reward=gold"], "reward=gold: expected"),
-        (["reconstruct", "nowhere", "out=x", "frames_per_step=0"], "frames_per_step=0: expected"),
-        (["reconstruct", str(embedded_dataset()), "out=x"], "expected imported recordings"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["qwop-dataset", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    errors = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert said in errors
-    assert errors.count("\n") == 1
-    assert errors.startswith("qwop-dataset")
-    assert not list(tmp_path.iterdir())
-
-
-def test_help_names_the_verbs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["qwop-dataset", "--help"])
-    main.main()
-    assert "reconstruct" in capsys.readouterr().out
-
-
 def refused(*overrides: str) -> str:
     with pytest.raises(BadInput) as error:
         run(command.read(overrides))
     return str(error.value)
 
 
-def copied(folder: Path, to: Path) -> Path:
-    import shutil
-
-    return Path(shutil.copytree(folder, to))
-
-
 def test_samples_that_are_missing_or_damaged_are_named(imported: Path, tmp_path: Path) -> None:
-    folder = copied(imported, tmp_path / "data")
+    folder = Path(shutil.copytree(imported, tmp_path / "data"))
     path = samples_path(folder, DIGEST)
     out = f"out={tmp_path / 'out'}"
     with np.load(path) as file:
@@ -186,4 +146,5 @@ def test_the_dataset_itself_and_one_of_other_settings_are_no_target(imported: Pa
     for out in (imported, imported / "keys"):
         assert f"is inside {imported}, which stays as it is" in refused(f"dataset={imported}", f"out={out}")
     assert not (imported / "keys").exists()
+    assert "expected imported recordings" in refused(f"dataset={embedded_dataset()}", "out=x")
     assert "frames_per_step is 2, not 1" in refused(f"dataset={imported}", f"out={frames}", "frames_per_step=1")
