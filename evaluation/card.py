@@ -41,71 +41,61 @@ def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "Ev
 
 
 def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:
-    environment = evaluation.environment
+    tag, title = (re.sub(r"[^A-Za-z0-9/_.-]", "-", text) for text in (evaluation.environment.id, name))
     without = ("policy", "out", "card", "video")
     verify = command_line(f"qwop-evaluate policy={POLICY} video=false", settings.words, without=without)
     numbers = _numbers(evaluation.summary())
-    rows = [f"| {figure.replace('_', ' ')} | {number} |" for figure, number in numbers.items()]
-    return "\n".join(
-        [
-            *_front_matter(name, environment.id, numbers),
-            MARK,
-            f"# {name}",
-            "",
-            f"A policy for `{environment}`. Software: `pip install 'qwop[train]'`.",
-            "",
-            "| figure | value |",
-            "|---|---|",
-            *rows,
-            "",
-            "This command plays the games of these figures again:",
-            "",
-            f"```sh\n{verify}\n```",
-            "",
-            "In Python:",
-            "",
-            "```python",
-            "import qwop",
-            "",
-            f'policy = qwop.load_policy("{POLICY}")',
-            "env = policy.environment.make()",
-            "observation, info = env.reset(seed=0)",
-            "actions, probabilities = policy.act(observation[None])",
-            "```",
-            "",
-        ]
+    metrics = "\n".join(
+        f"    - type: {metric}\n      name: {figure}\n      value: {numbers[figure]}"
+        for figure, metric in FIGURES.items()
+        if figure in numbers
     )
+    rows = "\n".join(f"| {figure.replace('_', ' ')} | {number} |" for figure, number in numbers.items())
+    return f"""---
+library_name: qwop
+pipeline_tag: reinforcement-learning
+tags:
+- reinforcement-learning
+- gymnasium
+- "{tag}"
+model-index:
+- name: "{title}"
+  results:
+  - task:
+      type: reinforcement-learning
+    dataset:
+      name: "{tag}"
+      type: "{tag}"
+    metrics:
+{metrics}
+---
 
+{MARK}
+# {name}
 
-def _front_matter(name: str, id: str, numbers: Mapping[str, str]) -> list[str]:
-    tag = re.sub(r"[^A-Za-z0-9/_.-]", "-", id)
-    metrics = [
-        line
-        for own, theirs in FIGURES.items()
-        if own in numbers
-        for line in (f"    - type: {theirs}", f"      name: {own}", f"      value: {numbers[own]}")
-    ]
-    return [
-        "---",
-        "library_name: qwop",
-        "pipeline_tag: reinforcement-learning",
-        "tags:",
-        "- reinforcement-learning",
-        "- gymnasium",
-        f'- "{tag}"',
-        "model-index:",
-        f'- name: "{re.sub(r"[^A-Za-z0-9/_.-]", "-", name)}"',
-        "  results:",
-        "  - task:",
-        "      type: reinforcement-learning",
-        "    dataset:",
-        f'      name: "{tag}"',
-        f'      type: "{tag}"',
-        "    metrics:",
-        *metrics,
-        "---",
-        "",
-    ]
+A policy for `{evaluation.environment}`. Software: `pip install 'qwop[train]'`.
+
+| figure | value |
+|---|---|
+{rows}
+
+This command plays the games of these figures again:
+
+```sh
+{verify}
+```
+
+In Python:
+
+```python
+import qwop
+
+policy = qwop.load_policy("{POLICY}")
+env = policy.environment.make()
+observation, info = env.reset(seed=0)
+actions, probabilities = policy.act(observation[None])
+```
+"""
 
 
 def _numbers(figures: Mapping[str, Any]) -> dict[str, str]:
