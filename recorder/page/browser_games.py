@@ -66,9 +66,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
         # What the browser keeps is for a recorder with the same policy and settings.
         return {**page, "dataset": f"{page['dataset']} with {lines.games}", "coach": lines.for_page(news)}
 
-    def session(send: Send, writer: GameWriter) -> BrowserSession:
-        return BrowserSession(games, send, writer)
-
+    session = partial(BrowserSession, games)
     more = {"policy.safetensors": lines.file} if lines else {}
     server = RecorderServer(Library(folder, others), session, page_settings, settings.port, report, more=more)
     return server.source(info, settings.open)

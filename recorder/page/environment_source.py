@@ -3,6 +3,7 @@ alone, or corrects a policy."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,12 +67,8 @@ def open_environment(
             "waits": coach is None and keys.default is None,
         }  # fmt: skip
 
-        def new_game() -> EnvironmentGame:
-            return EnvironmentGame(env, keys.action, info, settings.player, settings.epsilon, report, coach)
-
-        def session(send: Send, writer: GameWriter) -> EnvironmentSession:
-            return EnvironmentSession(new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)), send, writer)
-
+        new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, report, coach)
+        session = partial(EnvironmentSession, new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)))
         description = {"environment": environment, "coach": coaching}
         server = RecorderServer(Library(folder), session, lambda: description, settings.port, report, environment=True)
         opened.pop_all()
