@@ -27,8 +27,7 @@ class Ramp:
     @property
     def plain(self) -> float | list[float]:
         """One number, or the start and the end."""
-        numbers = [_plain_number(self.start), _plain_number(self.end)]
-        return numbers[0] if numbers[0] == numbers[1] else numbers
+        return self.start if self.start == self.end else [self.start, self.end]
 
     @property
     def largest(self) -> float:
@@ -72,14 +71,6 @@ def _ramp_of(value: Any) -> Ramp:
     return Ramp(float(numbers[0]), float(numbers[-1]))
 
 
-def _plain_number(value: float) -> float:
-    return int(value) if value.is_integer() else value
-
-
-def _plain_hours(value: float | None) -> Any:
-    return None if value is None else _plain_number(value)
-
-
 RampSetting = Annotated[
     InstanceOf[Ramp], BeforeValidator(_ramp_of), PlainSerializer(lambda ramp: ramp.plain), Expected(RAMP)
 ]
@@ -120,7 +111,7 @@ class Phase(Settings):
 
     name: str
     """Name of the phase."""
-    hours: Annotated[Annotated[float, Field(ge=0, le=100_000)] | None, PlainSerializer(_plain_hours)] = None
+    hours: Annotated[float, Field(ge=0, le=100_000)] | None = None
     """Length in hours of game time at the decision rate; or give decisions."""
     demonstrations: RampSetting = NONE
     """Demonstrations that enter the memory for each live sequence (transition). If a phase has none throughout, those

@@ -180,7 +180,7 @@ def test_what_has_not_begun_may_be_another(run: Any, changes: dict[str, Any]) ->
         ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1; go on"),
         ({"algorithm": ACER["algorithm"], "loop": ACER["loop"]}, r"algorithm\.name: ppo, not acer;"),
         ({"schedule": with_phases() | {"scale": 0.5}}, "schedule.scale: 1.0, not 0.5"),
-        ({"schedule": with_phases(second={"hours": 3})}, r"schedule.phases.second.hours: 2.*, not 3; go on"),
+        ({"schedule": with_phases(second={"hours": 3})}, r"schedule.phases.second.hours: 2.0, not 3.0; go on"),
         ({"schedule": with_phases(first=None)}, "the phases that have begun: .*first, second.*, not .*second, third"),
         (
             {"schedule": with_phases(second=None, third=None)},
