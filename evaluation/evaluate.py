@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
@@ -113,7 +114,7 @@ class Evaluation:
             "exact": self.exact,
             "starts": starts,
             "environment": self.environment.to_json(),
-            "settings": dict(self.settings),
+            "settings": to_plain(self.settings),
             "best_game": self.best.index,
             "games": [asdict(result) for result in self.results],
         }

@@ -147,11 +147,10 @@ class Loop:
         self._play.set_state(state["collector"])
         self.agent.set_state(state["agent"])
         self._average.set_state(state["average"])
-        if (pending := state.get("pending")) is not None:
+        if state["pending"] is not None:
             self._pending = Future()
-            self._pending.set_result(_from_plain(pending))
-        if (due := state.get("evaluation_due")) is not None:
-            self._evaluation_due = (int(due[0]), bool(due[1]))
+            self._pending.set_result(_from_plain(state["pending"]))
+        self._evaluation_due = state["evaluation_due"]
         self._advance()
 
     def _advance(self) -> None:
@@ -188,7 +187,7 @@ class Loop:
         self._stop = self._run.watch is not None and self._run.watch(now) is False
 
     def _end_phase(self, index: int) -> None:
-        if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
+        if self._schedule.finished or not self._schedule.phase.live:
             self._drop_pending()
         self._average.settle()
         if not self._schedule.finished:

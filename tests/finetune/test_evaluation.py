@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.common.settings import to_plain
 from qwop.envs.spec import ObservationSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
@@ -110,6 +111,7 @@ def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorbo
     results._log.close()
     start, only = read(tmp_path, "0-start"), read(tmp_path, "1-only")
     assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
+    assert only["settings"] == to_plain(PhaseEvaluationSettings(episodes=4, drawn=3))  # without a line's words
     shown = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     for kind, found in (("greedy", only), ("drawn", only["drawn"])):
         points = shown.Scalars(f"evaluation/{kind}_mean_return")
