@@ -24,12 +24,11 @@ MODES = ("NextStep", "SameStep", "Disabled")
 
 @dataclass(frozen=True)
 class Game:
-    """An environment with settings. held: decisions for which the random actions are held; more: of the vector."""
+    """An environment with settings. hold: decisions of each random action."""
 
     id: str
     task: dict[str, Any] = field(default_factory=dict)
-    held: int = 4
-    more: dict[str, Any] = field(default_factory=dict)
+    hold: int = 4
 
     @property
     def spec(self) -> EnvironmentSpec:
@@ -37,13 +36,13 @@ class Game:
 
     def many(self, count: int, mode: str = "SameStep") -> Any:
         if mode == "SameStep":
-            return make_vector(self.spec, count, **self.more)
+            return make_vector(self.spec, count)
         return gymnasium.make_vec(self.id, num_envs=count, autoreset_mode=mode, **self.task)
 
     def actions(self, steps: int, count: int, seed: int = 0) -> NDArray[np.int64]:
-        """Random actions [steps, count], each held for a while."""
-        drawn = np.random.default_rng(seed).integers(0, self.spec.spaces.actions, (-(-steps // self.held), count))
-        return drawn.repeat(self.held, axis=0)[:steps]
+        """Random actions [steps, count], the same for a while."""
+        draws = np.random.default_rng(seed).integers(0, self.spec.spaces.actions, (-(-steps // self.hold), count))
+        return draws.repeat(self.hold, axis=0)[:steps]
 
 
 GAMES = {
@@ -53,7 +52,7 @@ GAMES = {
                                "time_limit": 2.0}),
     "race": Game("QWOPRace-v1", {"observation": "contact", "max_idle_frames": 9, "time_limit": 2.0}),
     "breakout": Game("ALE/Breakout-v5", {"size": 36}, 1),
-    "cart pole": Game("CartPole-v1", held=1),
+    "cart pole": Game("CartPole-v1", hold=1),
 }  # fmt: skip
 OURS = ("numbers", "lagging", "pixels", "race")
 CONSOLE = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
@@ -84,19 +83,19 @@ def games_alone(game: Game, mode: str, seed: int, actions: NDArray[np.int64]) ->
     envs = [game.spec.make() for _ in actions[0]]
     yield [env.reset(seed=seed + row) for row, env in enumerate(envs)]
     over = [False] * len(envs)
-    for chosen in actions.tolist():
+    for choices in actions.tolist():
         steps: list[Any] = []
         for row, env in enumerate(envs):
             if over[row]:
-                seen, info = env.reset()
-                steps.append((seen, 0.0, False, False, info, None))
+                observation, info = env.reset()
+                steps.append((observation, 0.0, False, False, info, None))
                 over[row] = False
                 continue
-            seen, reward, terminated, truncated, info = env.step(chosen[row])
+            observation, reward, terminated, truncated, info = env.step(choices[row])
             final, over[row] = None, mode == "NextStep" and (terminated or truncated)
             if mode == "SameStep" and (terminated or truncated):
-                final, (seen, _) = seen, env.reset()
-            steps.append((seen, reward, terminated, truncated, info, final))
+                final, (observation, _) = observation, env.reset()
+            steps.append((observation, reward, terminated, truncated, info, final))
         yield steps
 
 
@@ -111,16 +110,16 @@ def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, st
     actions, ends = game.actions(steps, count, seed), 0
     games, alone = game.many(count, mode), games_alone(game, mode, seed, actions)
     observations, infos = games.reset(seed=seed)
-    given_before, copies = [observations], [observations.copy()]
-    for row, (seen, info) in enumerate(next(alone)):
-        np.testing.assert_array_equal(observations[row], seen)
+    arrays, copies = [observations], [observations.copy()]
+    for row, (observation, info) in enumerate(next(alone)):
+        np.testing.assert_array_equal(observations[row], observation)
         assert_info(infos, row, info)
-    for chosen, expected in zip(actions, alone, strict=True):
-        observations, rewards, terminated, truncated, infos = games.step(chosen)
-        given_before.append(observations)
+    for choices, expected in zip(actions, alone, strict=True):
+        observations, rewards, terminated, truncated, infos = games.step(choices)
+        arrays.append(observations)
         copies.append(observations.copy())
-        for row, (seen, *step, info, final) in enumerate(expected):
-            np.testing.assert_array_equal(observations[row], seen)
+        for row, (observation, *step, info, final) in enumerate(expected):
+            np.testing.assert_array_equal(observations[row], observation)
             assert [rewards[row], terminated[row], truncated[row]] == step
             assert game.id == "CartPole-v1" or info.keys() <= infos.keys()
             assert_info(infos, row, info)
@@ -129,7 +128,7 @@ def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, st
                 np.testing.assert_array_equal(infos["final_obs"][row], final)
                 assert_info(infos["final_info"], row, info)
             ends += step[1] or step[2]
-    assert_same(given_before, copies)  # nothing writes into what was given before
+    assert_same(arrays, copies)  # nothing writes into the arrays of earlier steps
     games.close()
     return ends
 
@@ -189,14 +188,14 @@ def test_saved_games_go_on_to_the_bit(game: Game, mode: str) -> None:
     one.reset(seed=1)
     for row in game.actions(25, 4):
         one.step(row)
-    seen = one.reset(options={"reset_mask": np.array([True, True, False, False])})[0]
-    seen = one.step(np.full(4, 3))[0]
+    observation = one.reset(options={"reset_mask": np.array([True, True, False, False])})[0]
+    observation = one.step(np.full(4, 3))[0]
     state = one.get_state()
     actions = game.actions(40, 4, seed=2)
     expected = [one.step(row) for row in actions]
     other.reset(seed=9)
     other.step(np.full(4, 5))
-    np.testing.assert_array_equal(other.set_state(state), seen)
+    np.testing.assert_array_equal(other.set_state(state), observation)
     assert_same([other.step(row) for row in actions], expected)
 
 
@@ -218,15 +217,15 @@ def test_a_reset_mask_begins_some_games_and_leaves_the_others(game: Game) -> Non
     games, others, actions = game.many(4), game.many(4), game.actions(8, 4)
     first, first_infos = games.reset(seed=5)
     others.reset(seed=5)
-    played = [games.step(row)[:4] for row in actions]
-    assert_same([others.step(row)[:4] for row in actions], played)
+    results = [games.step(row)[:4] for row in actions]
+    assert_same([others.step(row)[:4] for row in actions], results)
     mask = np.array([True, True, False, False])
-    seen, infos = games.reset(seed=[5, 6, None, None], options={"reset_mask": mask})
-    np.testing.assert_array_equal(seen, np.concatenate([first[:2], played[-1][0][2:]]))
+    observation, infos = games.reset(seed=[5, 6, None, None], options={"reset_mask": mask})
+    np.testing.assert_array_equal(observation, np.concatenate([first[:2], results[-1][0][2:]]))
     for name, value in infos.items():
         np.testing.assert_array_equal(value[:2], mask[:2] if name.startswith("_") else first_infos[name][:2])
         assert not (name.startswith("_") and value[2:].any())
-    for row, before in zip(actions, played, strict=True):
+    for row, before in zip(actions, results, strict=True):
         for new, old, other in zip(games.step(row)[:4], before, others.step(row)[:4], strict=True):
             np.testing.assert_array_equal(new, np.concatenate([old[:2], other[2:]]))
 

@@ -187,6 +187,7 @@ def test_spaces_that_change_from_one_instance_to_the_next_are_one_line(odd: Make
         ("NoSuchGame-v1", {}, "environment NoSuchGame-v1: "),
         ("CartPole-v1", {"frames_per_step": 3}, "CartPole-v1: no setting frames_per_step"),
         ("CartPole-v1", {"id": "QWOP-v1"}, "CartPole-v1: no setting id; leave it out"),
+        ("FrozenLake-v1", {"map_name": "9x9"}, r"FrozenLake-v1\(map_name=9x9\): cannot be made \(KeyError: '9x9'\)"),
         ("QWOP-v1", {"speed": 3}, "QWOP-v1: speed: no such setting"),
         ("Many-v0", {}, r"Many-v0: it is registered with a vector form alone, .* \(entry_point of"),
     ],

@@ -224,19 +224,3 @@ def test_reading_imports_nothing_that_the_file_names(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.split() == ["refused"] * 4, done.stderr
     assert not (tmp_path / "canary").exists()
-
-
-@pytest.mark.parametrize(
-    ("id", "settings", "said"),
-    [
-        pytest.param(
-            "LunarLander-v3", {"gravity": 5}, r"LunarLander-v3\(gravity=5\): cannot be made \(AssertionError: gravity",
-            marks=pytest.mark.needs(module="Box2D"),
-        ),
-        ("FrozenLake-v1", {"map_name": "9x9"}, r"FrozenLake-v1\(map_name=9x9\): cannot be made \(KeyError: '9x9'\)"),
-    ],
-)  # fmt: skip
-def test_an_environments_own_refusal_of_a_setting_is_one_line(id: str, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadInput, match=said) as raised:
-        read(id, **settings).make()
-    assert "\n" not in str(raised.value)

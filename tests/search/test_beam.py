@@ -152,8 +152,6 @@ def test_the_more_regret_costs_the_nearer_the_game_found_to_the_policy(opinionat
 def test_policies_and_settings_that_cannot_search_are_refused(
     policy: Policy, alternating: Callable[[EnvironmentSpec], Policy]
 ) -> None:
-    with pytest.raises(BadInput, match="width"):
-        SearchSettings(width=0)
     elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((94,)))
     with pytest.raises(BadInput, match="QWOP-v1"):
         Search(elsewhere, SearchSettings())

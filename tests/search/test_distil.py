@@ -107,16 +107,19 @@ def test_the_policy_stays_as_it_was_elsewhere() -> None:
     assert shifted(own=100.0)[1] < 0.3 * shifted(own=0.0)[1]
 
 
-@pytest.mark.parametrize("value", [1e300, 2.0])
-def test_a_rate_above_one_is_refused(value: float) -> None:
-    with pytest.raises(BadInput, match="learning_rate"):
-        DistilSettings(learning_rate=value)
+def test_a_training_that_diverges_is_refused_in_its_last_step_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(network: Actor, steps: int) -> None:
+        states = torch.randn(4, 94, generator=torch.Generator().manual_seed(1))
+        with pytest.raises(BadInput, match=r"learning_rate=0\.0001: the training diverges; lower it"):
+            distil(network, states, torch.zeros(4, dtype=torch.int64), states, DistilSettings(steps=steps))
 
+    def to_nothing(optimiser: torch.optim.Adam) -> None:
+        for parameter in optimiser.param_groups[0]["params"]:
+            parameter.data.fill_(torch.nan)
 
-def test_a_training_that_diverges_is_refused() -> None:
-    network, generator = make(), torch.Generator().manual_seed(1)
+    network = make()
     with torch.no_grad():
         network.policy_head.bias.fill_(torch.inf)
-    states = torch.randn(4, 94, generator=generator)
-    with pytest.raises(BadInput, match=r"learning_rate=0\.0001: the training diverges; lower it"):
-        distil(network, states, torch.zeros(4, dtype=torch.int64), states, DistilSettings(steps=2))
+    refused(network, steps=2)
+    monkeypatch.setattr(torch.optim.Adam, "step", to_nothing)
+    refused(make(), steps=1)

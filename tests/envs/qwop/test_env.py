@@ -260,10 +260,19 @@ def test_a_wrong_setting_is_one_line_that_names_it(wrong: dict[str, Any]) -> Non
         assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("threads", [0, True, 2.0, "2"], ids=str)
-def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
-    with pytest.raises(BadInput, match=r"num_threads=.*: expected a whole number, at least 1"):
-        QWOPVectorEnv(2, num_threads=threads)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"num_threads": 0},
+        {"num_threads": True},
+        {"num_threads": 2.0},
+        {"num_threads": "2"},
+        {"autoreset_mode": "later"},
+    ],
+)
+def test_a_wrong_setting_of_the_batch_is_one_line_that_names_it(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=f"{next(iter(wrong))}=.*: expected"):
+        QWOPVectorEnv(2, **wrong)
 
 
 def resident_bytes() -> int:

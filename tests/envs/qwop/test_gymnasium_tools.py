@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers import vector as wrappers
-from qwop.common.errors import BadInput
 from qwop.envs.names import ACTION_KEYS, ACTIONS, KEY_O, KEY_P, KEY_Q, KEY_W
 from qwop.envs.qwop.env import QWOPEnv
 
@@ -25,11 +24,6 @@ def batch(mode: str = "NextStep", **more: Any) -> Vector:
 def actions_of(game: int) -> Any:
     """The same decisions for a game wherever it is played."""
     return np.repeat(np.random.default_rng(game).integers(0, 11, 400), 5)
-
-
-def test_an_unknown_autoreset_mode_is_one_line() -> None:
-    with pytest.raises(BadInput, match="autoreset_mode='later': expected one of NextStep, SameStep, Disabled"):
-        batch("later")
 
 
 WRAPPERS: list[Callable[[Vector], Vector]] = [

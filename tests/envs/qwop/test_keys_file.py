@@ -1,5 +1,6 @@
 """A game's keys as readable text, and as one word."""
 
+import base64
 import re
 from pathlib import Path
 
@@ -98,6 +99,12 @@ def test_a_game_that_was_packed_plays_as_it_says() -> None:
     game = pack(np.append(KEYS, [4] * 200).astype(np.uint8), "ada", 1)
     assert (game.outcome, len(game.keys) < 260) == ("fell", True)
     assert PackedGame.from_text(text_of(game)).replay().sha256 == replay(game.keys).sha256
+
+
+def test_a_longer_name_than_the_page_packs_is_cut() -> None:
+    parts = text_of(pack(KEYS, "ada", 1)).split(".")
+    parts[5] = base64.b64encode(b"a" * 45).decode()
+    assert PackedGame.from_text(".".join(parts)).name == "a" * 40
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
