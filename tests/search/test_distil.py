@@ -108,10 +108,14 @@ def test_the_policy_stays_as_it_was_elsewhere() -> None:
 
 
 def test_a_training_that_diverges_is_refused_in_its_last_step_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(network: Actor, steps: int) -> None:
+    def steps_before_refusal(network: Actor, steps: int) -> int:
+        counts: list[int] = []
         states = torch.randn(4, 94, generator=torch.Generator().manual_seed(1))
         with pytest.raises(BadInput, match=r"learning_rate=0\.0001: the training diverges; lower it"):
-            distil(network, states, torch.zeros(4, dtype=torch.int64), states, DistilSettings(steps=steps))
+            distil(
+                network, states, torch.zeros(4, dtype=torch.int64), states, DistilSettings(steps=steps), counts.append
+            )
+        return len(counts)
 
     def to_nothing(optimiser: torch.optim.Adam) -> None:
         for parameter in optimiser.param_groups[0]["params"]:
@@ -120,6 +124,6 @@ def test_a_training_that_diverges_is_refused_in_its_last_step_too(monkeypatch: p
     network = make()
     with torch.no_grad():
         network.policy_head.bias.fill_(torch.inf)
-    refused(network, steps=2)
+    assert steps_before_refusal(network, steps=2) == 0
     monkeypatch.setattr(torch.optim.Adam, "step", to_nothing)
-    refused(make(), steps=1)
+    assert steps_before_refusal(make(), steps=1) == 1
