@@ -98,7 +98,7 @@ class Command(Generic[S]):
 
     def read(self, words: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        return self.validate(self.compose(words), words).typed(words)
+        return self.validate(self.compose(words), words).with_words(words)
 
     def validate(self, node: Mapping[str, Any], words: Sequence[str]) -> S:
         """The settings that were composed of a command line; BadInput for wrong ones."""
@@ -114,9 +114,9 @@ class Command(Generic[S]):
 
     def compose(self, words: Sequence[str]) -> dict[str, Any]:
         """The settings that a command line gives, as plain data, unchecked and without defaults."""
-        typed = [_setting_of(word) for word in import_asked(words)]
-        options = {name: unquoted(value) for name, value, _ in typed if name in self.groups}
-        settings = [one for one in typed if one[0] not in self.groups]
+        line_words = [_setting_of(word) for word in import_asked(words)]
+        options = {name: unquoted(value) for name, value, _ in line_words if name in self.groups}
+        settings = [one for one in line_words if one[0] not in self.groups]
         line, node = {name: value for name, value, _ in settings}, dict[str, Any]()
         for name, group in self.groups.items():
             option = options[name] if name in options else self.settings.default_option(name, node, line)

@@ -36,7 +36,7 @@ def import_asked(arguments: Sequence[str]) -> list[str]:
 def import_modules(names: Sequence[str], setting: str) -> None:
     """Import modules, looked for in the working directory too, and for processes that this one starts.
 
-    said: the setting that names them. BadInput for one that cannot be imported.
+    setting: that names them. BadInput for one that cannot be imported.
     """
     for name in names:
         if not _MODULE.fullmatch(name) or name.endswith(".py"):

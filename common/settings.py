@@ -110,9 +110,9 @@ class Settings(BaseModel):
     def with_(self, **changes: Any) -> Self:
         """The settings with these changes, built and checked anew."""
         other = type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
-        return other.typed(self.words)
+        return other.with_words(self.words)
 
-    def typed(self, words: Sequence[str]) -> Self:
+    def with_words(self, words: Sequence[str]) -> Self:
         """These settings, with the words of the command line that gave them."""
         self.__dict__["words"] = tuple(words)  # in the place of the cached property
         return self

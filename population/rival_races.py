@@ -55,12 +55,12 @@ class ObservationMap:
 def seen_columns(policy: Policy, race: EnvironmentSpec) -> NDArray[np.int64]:
     """Return the columns of the race's observation, int64 [m], that a policy sees; BadInput if it cannot run there."""
     own, theirs = policy.environment.capabilities, race.capabilities
-    seen, given = own.observation_names, list(theirs.observation_names or ())
-    if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
+    inputs, offers = own.observation_names, list(theirs.observation_names or ())
+    if inputs is None or own.action_names != theirs.action_names or policy.observation.size != len(inputs):
         raise BadInput(f"a policy of {policy.environment.id}, which cannot run in a race")
-    if missing := [one for one in seen if one not in given]:
+    if missing := [one for one in inputs if one not in offers]:
         raise BadInput(f"sees {missing[0]}, which the race does not show; give race.observation=contact")
-    return np.array([given.index(one) for one in seen])
+    return np.array([offers.index(one) for one in inputs])
 
 
 def decision_frames(environment: EnvironmentSpec) -> int:
@@ -211,8 +211,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         uniforms, actions = self._generator.random(self.num_envs), np.zeros(self.num_envs, dtype=np.int64)
         for number in np.unique(self._rival).tolist():
             rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
-            seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.columns])
-            probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
+            views = np.ascontiguousarray(self._observations[1::2][rows][:, rival.columns])
+            probabilities, state = rival.player.step(views, select_rows(self._states[number], rows))
             actions[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
             self._states[number] = put_rows(self._states[number], rows, state)
         return actions

@@ -8,7 +8,7 @@ import optuna
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-from optuna.study import Study
+from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from ..common.errors import BadInput, quoted
@@ -43,15 +43,11 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
         finally:
             lock.release()
     sampler: BaseSampler = RepeatableTpe(seed, settings.budget.random_trials)
-    maximises = settings.objective.sign > 0
+    best = StudyDirection.MAXIMIZE if settings.objective.sign > 0 else StudyDirection.MINIMIZE
     try:
         storage = JournalStorage(JournalFileBackend(str(path), lock))
         study = optuna.create_study(
-            storage=storage,
-            sampler=sampler,
-            study_name=NAME,
-            direction="maximize" if maximises else "minimize",
-            load_if_exists=True,
+            storage=storage, sampler=sampler, study_name=NAME, direction=best, load_if_exists=True
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError) as error:
         raise _no_journal(path, f"{type(error).__name__}: {error}") from None
