@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..common.errors import BadInput, naming, quoted
+from ..common.errors import BadInput, naming
 from ..common.resume import checkpoint_to_resume, kept_policy, require_same, require_same_settings, restoring
 from ..common.run_folder import CONFIGURATION, read_settings
 from ..common.settings import read, to_plain
@@ -27,7 +27,7 @@ from .checkpoint import checkpoints, load_newest
 from .log import METRICS
 from .run import POLICY, START
 from .schedules.environments import phases_in, without_reward_settings
-from .settings import FinetuneSettings, ScheduleSettings, has_length
+from .settings import FinetuneSettings, has_length
 
 SCRATCH = "scratch"
 
@@ -200,24 +200,18 @@ def require_resumable(
     if newest is None:
         return None
     with naming(out / CONFIGURATION):
-        before = read(FinetuneSettings, read_settings(out / CONFIGURATION))
-    require_same_settings(to_plain(before), to_plain(settings), out, (*MAY_DIFFER, "schedule"))
+        before, now = to_plain(read(FinetuneSettings, read_settings(out / CONFIGURATION))), to_plain(settings)
+    require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
     newest, state = load_newest(paths, say)
     with restoring(newest):
-        past = int(state["phase"]) + 1
+        count = int(state["phase"]) + 1
         if (record := state["demonstrations"]) is not None:
             state["demonstrations"] = {"games": int(record["games"]), "sha256": str(record["sha256"])}
-    _require_same_past(before.schedule, settings.schedule, past, out)
+    for name in ("scale", "decisions"):
+        require_same(before["schedule"][name], now["schedule"][name], f"schedule.{name}", out)
+    was, phases = before["schedule"]["phases"], now["schedule"]["phases"]
+    if settings.schedule.decisions is None:  # else another phase would change the lengths of past phases
+        require_same([*was][:count], [*phases][:count], "the phases that have begun", out)
+        was, phases = ({name: one[name] for name in [*was][:count]} for one in (was, phases))
+    require_same(was, phases, "schedule.phases", out)
     return newest, state
-
-
-def _require_same_past(before: ScheduleSettings, now: ScheduleSettings, count: int, out: Path) -> None:
-    """Raise BadInput unless the first phases, `count` of them, are the same."""
-    was, phases = to_plain(before)["phases"], to_plain(now)["phases"]
-    require_same(before.scale, now.scale, "schedule.scale", out)
-    require_same(before.decisions, now.decisions, "schedule.decisions", out)
-    if now.decisions is not None:  # another phase would change the lengths of past phases
-        require_same(was, phases, "schedule.phases", out)
-    require_same([*was][:count], [*phases][:count], "the phases that have begun", out)
-    for name in [*was][:count]:
-        require_same(was[name], phases[name], f"schedule.phases.{quoted(name)}", out)
