@@ -146,8 +146,8 @@ class Stored:
         self.generator.bit_generator.state = state[1]
 
     def work(self, number: int) -> Any:
-        for round in range(3):
-            played = make_sequences(2, steps=9, first=10 * number + round)
+        for part in range(5):
+            played = make_sequences(2, steps=9, first=10 * number + part)
             self.stores.add(played, np.eye(9, dtype=np.float32)[[4, 8]])
         return self.stores.sample(8)
 
@@ -167,7 +167,7 @@ class Kept(Has):
         if number % 2:
             memory.remove(DEMONSTRATIONS)
         if isinstance(memory, PrioritisedMemory):
-            memory.update(np.arange(len(memory)), np.linspace(0, number, len(memory)).astype(np.float32))
+            memory.update(np.arange(len(memory)), np.linspace(0, 9 - number, len(memory)).astype(np.float32))
         check(memory)
         return contents(memory), self.kind.sample(memory, 20, number)
 

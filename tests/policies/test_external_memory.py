@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.policies.external_memory import ExternalMemory, Heads, Interface, Slots, allocation, read, write
@@ -88,49 +87,19 @@ def interface(**changed: Any) -> Interface:
     return Interface(**parts | changed)
 
 
-def empty() -> tuple[Slots, Heads]:
-    made = ExternalMemory(4, N, W, 1, torch.Generator().manual_seed(0))
-    return made.initial_slots(1), made.initial_heads(1)
-
-
 VECTORS = torch.eye(W)
 
 
-def filled() -> tuple[Slots, Heads]:
-    slots, heads = empty()
+def test_reads_follow_the_order_of_writing_forwards_and_backwards() -> None:
+    made = ExternalMemory(4, N, W, 1, torch.Generator().manual_seed(0))
+    slots, heads = made.initial_slots(1), made.initial_heads(1)
     for vector in VECTORS:
         slots = write(slots, heads, interface(write=vector[None], write_gate=torch.ones(1, 1)))
-    return slots, heads
-
-
-def test_a_free_slot_holds_what_is_written_and_a_read_by_its_key_returns_it() -> None:
-    slots, heads = filled()
-    for vector in VECTORS:
-        found = read(slots, heads, interface(read_keys=vector[None, None], read_strengths=torch.full((1, 1), 100.0)))
-        torch.testing.assert_close(found.reads[0], vector)
-
-
-def test_reads_follow_the_order_of_writing_forwards_and_backwards() -> None:
-    slots, heads = filled()
     heads = read(slots, heads, interface(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
     forward, backward = torch.tensor([[[0.0, 0.0, 1.0]]]), torch.tensor([[[1.0, 0.0, 0.0]]])
     for modes, expected in ((forward, 1), (forward, 2), (backward, 1), (backward, 0)):
         heads = read(slots, heads, interface(modes=modes))
         torch.testing.assert_close(heads.reads[0], VECTORS[expected])
-
-
-def test_a_closed_gate_writes_nothing_and_a_freed_slot_is_the_next_to_be_written() -> None:
-    slots, heads = filled()
-    same = write(slots, heads, interface())
-    assert torch.equal(same.words, slots.words)
-    assert torch.equal(same.links, slots.links)
-    assert torch.equal(same.precedence, slots.precedence)
-    heads = read(slots, heads, interface(read_keys=VECTORS[None, :1], read_strengths=torch.full((1, 1), 100.0)))
-    freed = write(slots, heads, interface(free=torch.ones(1, 1)))
-    first = int(heads.weights.argmax())
-    assert freed.usage[0, first] < 1e-3
-    assert (freed.usage[0] > 0.9).sum() == 2
-    assert allocation(freed.usage).sum() == pytest.approx(1.0, abs=1e-3)
 
 
 def test_weights_stay_within_their_bounds_and_gradients_are_finite() -> None:

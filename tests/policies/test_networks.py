@@ -165,19 +165,22 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
 
 
-IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3), (36, 36, 9), (2, 3, 40, 50)]
+SHAPES = [((3, 5), "float32"), *(
+    (shape, "uint8") for shape in [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3), (36, 36, 9), (2, 3, 40, 50)]
+)]  # fmt: skip
 
 
 @pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ])
-@pytest.mark.parametrize("shape", IMAGES)
-def test_images_go_through_convolutions(architecture: type[LayeredNetwork], shape: tuple[int, ...]) -> None:
-    network = architecture(ObservationSpec(shape, "uint8"), 6, (8,), torch.Generator().manual_seed(0))
-    pictures = torch.randint(256, (5, *shape), dtype=torch.uint8)
-    logits, state = network.step(pictures, network.initial_state(5))
+@pytest.mark.parametrize(("shape", "dtype"), SHAPES)
+def test_observations_of_any_shape_are_taken_also_as_rows(
+    architecture: type[LayeredNetwork], shape: tuple[int, ...], dtype: str
+) -> None:
+    network = architecture(ObservationSpec(shape, dtype), 6, (8,), torch.Generator().manual_seed(0))
+    seen = torch.randint(256, (5, *shape), dtype=getattr(torch, dtype))
+    logits, state = network.step(seen, network.initial_state(5))
     assert logits.shape == (5, 6)
     assert state == ()
-    again = network.logits(pictures.flatten(1).unflatten(0, (5, 1)))
-    torch.testing.assert_close(again[:, 0], logits)
+    torch.testing.assert_close(network.logits(seen.flatten(1).unflatten(0, (5, 1)))[:, 0], logits)
 
 
 def test_the_description_of_a_q_network_makes_it_again() -> None:
@@ -248,11 +251,3 @@ def test_pictures_that_a_network_cannot_see_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match=said):
         architecture(ObservationSpec(shape, "uint8"), 6, (8,))
-
-
-def test_numbers_of_any_shape_are_taken_as_rows() -> None:
-    network = ActorCritic(ObservationSpec((3, 5)), 2, (8,))
-    rows = torch.randn(7, 15)
-    logits, state = network.step(rows.reshape(7, 3, 5), network.initial_state(7))
-    assert torch.equal(logits, network.logits(rows))
-    assert state == ()

@@ -1,6 +1,5 @@
 """Games of a policy: which games, in what order, with what in them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -86,25 +85,31 @@ def test_a_game_cut_by_a_time_limit_is_truncated_and_keeps_its_last_observation(
 
 
 class Framed(gymnasium.Env[Any, Any]):
-    """Three decisions, two of two frames and one of one, after `max_idle_frames` idle ones, and a running clock."""
+    """Three decisions, two of two frames and one of one, after `max_idle_frames` idle ones, and a running clock.
 
-    observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
+    Every pixel of an observation is 200 and the number of decisions.
+    """
+
+    observation_space = gymnasium.spaces.Box(0, 255, (6, 5, 3), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
 
     def __init__(self, max_idle_frames: int = 0) -> None:
         self.idle = max_idle_frames
 
+    def observation(self) -> Any:
+        return np.full((6, 5, 3), 200 + self.decisions, np.uint8)
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.played, self.decisions = self.idle, 0
-        return np.zeros(4, np.float32), {"frames": self.idle, "clock": self.idle / 30}
+        return self.observation(), {"frames": self.idle, "clock": self.idle / 30}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.decisions += 1
         frames = 1 if self.decisions == 3 else 2
         self.played += frames
         info = {"frames": frames, "clock": self.played / 30, "outcome": "fell", "distance": 1.5}
-        return np.zeros(4, np.float32), 0.0, self.decisions == 3, False, info
+        return self.observation(), 0.0, self.decisions == 3, False, info
 
 
 class Keyed(Framed):
@@ -115,66 +120,40 @@ class Keyed(Framed):
         return Capabilities(keys=True)
 
 
-class Pictures(gymnasium.Env[Any, Any]):
-    """Two decisions that show pictures, whose numbers are the decision's."""
+class Looking(Network):
+    """A network that notes what it sees."""
 
-    observation_space = gymnasium.spaces.Box(0, 255, (6, 5, 3), np.uint8)
-    action_space = gymnasium.spaces.Discrete(2)
+    architecture = "looking"
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.decisions = 200
-        return np.full((6, 5, 3), self.decisions, np.uint8), {}
+    def __init__(self, observation: ObservationSpec) -> None:
+        super().__init__(observation, actions=2)
+        self.weight = torch.nn.Parameter(torch.zeros(2))
+        self.seen: list[torch.Tensor] = []
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.decisions += 1
-        return np.full((6, 5, 3), self.decisions, np.uint8), 0.0, self.decisions == 202, False, {}
-
-
-@pytest.fixture
-def registered(request: pytest.FixtureRequest) -> Iterator[EnvironmentSpec]:
-    gymnasium.register("Registered-v0", request.param)
-    yield EnvironmentSpec("Registered-v0")
-    gymnasium.registry.pop("Registered-v0")
+    def logits(self, observations: torch.Tensor) -> torch.Tensor:
+        self.seen.append(observations)
+        return observations.float().flatten(1).mean(1, keepdim=True) / 255 + self.weight
 
 
-@pytest.mark.parametrize("registered", [Pictures], indirect=True)
-def test_images_stay_bytes_from_the_environment_to_the_network_and_the_game(registered: EnvironmentSpec) -> None:
-    seen: list[torch.Tensor] = []
-
-    class Looking(Network):
-        architecture = "looking"
-
-        def __init__(self, observation: ObservationSpec) -> None:
-            super().__init__(observation, actions=2)
-            self.weight = torch.nn.Parameter(torch.zeros(2))
-
-        def logits(self, observations: torch.Tensor) -> torch.Tensor:
-            seen.append(observations)
-            return observations.float().flatten(1).mean(1, keepdim=True) / 255 + self.weight
-
-    image = ObservationSpec((6, 5, 3), "uint8")
-    (game,) = play(Policy(Looking(image), registered, image), episodes=1, seed=0, greedy=True)
-    assert {(rows.dtype, tuple(rows.shape[1:])) for rows in seen} == {(torch.uint8, (6, 5, 3))}
+@pytest.mark.parametrize("kind", [Framed, Keyed])
+def test_images_stay_bytes_and_frames_are_keys_only_where_the_environment_declares_it(kind: Any) -> None:
+    gymnasium.register("Registered-v0", kind)
+    spec, image = EnvironmentSpec("Registered-v0"), ObservationSpec((6, 5, 3), "uint8")
+    try:
+        policy = Policy(Looking(image), spec, image)
+        game = next(iter(play(policy, episodes=2, seed=0, greedy=False, max_idle_frames=4, num_envs=2)))
+    finally:
+        gymnasium.registry.pop("Registered-v0")
+    assert {(rows.dtype, tuple(rows.shape[1:])) for rows in policy.network.seen} == {(torch.uint8, (6, 5, 3))}
     assert game.observations.dtype == np.uint8
-    assert game.observations[:, 0, 0, 0].tolist() == [200, 201, 202]
-
-
-@pytest.mark.parametrize("registered", [Framed], indirect=True)
-def test_frames_are_keys_only_where_the_environment_says_so(registered: EnvironmentSpec) -> None:
-    assert games(environment=registered)[0].keys is None
-
-
-@pytest.mark.parametrize("registered", [Keyed], indirect=True)
-def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(registered: EnvironmentSpec) -> None:
-    game = games(environment=registered, max_idle_frames=4, num_envs=2)[0]
-    assert game.keys is not None
-    # Action 0 holds Q and W (3), action 1 Q and O (5).
-    held = [3 if action == 0 else 5 for action in game.actions]
-    assert [keys.tolist() for keys in game.keys] == [[0] * 4 + [held[0]] * 2, [held[1]] * 2, [held[2]]]
-    np.testing.assert_allclose(game.times * 30, [4, 6, 8, 9])
-    assert game.outcome == "fell"
-    assert game.info["distance"] == 1.5
+    assert game.observations[:, 0, 0, 0].tolist() == [200, 201, 202, 203]
+    assert (game.keys is not None) is (kind is Keyed)
+    if game.keys is not None:  # every frame; the idle ones come with the first decision
+        held = [3 if action == 0 else 5 for action in game.actions]  # action 0 holds Q and W (3), action 1 Q and O (5)
+        assert [keys.tolist() for keys in game.keys] == [[0] * 4 + [held[0]] * 2, [held[1]] * 2, [held[2]]]
+        np.testing.assert_allclose(game.times * 30, [4, 6, 8, 9])
+        assert game.outcome == "fell"
+        assert game.info["distance"] == 1.5
 
 
 @pytest.mark.parametrize(

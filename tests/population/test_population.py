@@ -125,6 +125,9 @@ def test_agents_that_diverge_copy_one_that_has_not_and_nobody_copies_them() -> N
     assert population.play_round().copies == ()
     for copy in done.copies:
         assert workers.tasks[-1][copy.child].learner == workers.tasks[-1][copy.parent].learner
+    population, workers = made(evolution=EvolutionSettings(burn_in=200))
+    workers.diverged = (AGENTS - 1,)  # also past the burn-in
+    assert AGENTS - 1 not in [copy.parent for _ in range(6) for copy in population.play_round().copies]
 
 
 def test_without_an_agent_to_copy_or_evolution_divergence_is_left_to_the_checkpoint() -> None:

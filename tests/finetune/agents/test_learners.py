@@ -7,51 +7,11 @@ import torch
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
-from qwop.policies.networks import Values
 
-from ..runs import NOW, assert_same
-from .learners import LEARNERS, PHASES, acer, dqn, dueling_dqn, ppo, rlpd, shared_ppo
+from ..runs import NOW
+from .learners import LEARNERS, PHASES, acer, dqn, dueling_dqn, ppo, shared_ppo
 
 each = pytest.mark.parametrize("name", LEARNERS)
-
-
-@each
-def test_a_learning_rate_of_nothing_changes_nothing(name: str) -> None:
-    one = LEARNERS[name](scale_returns=False) if "ppo" in name else LEARNERS[name]()
-    before = one.weights
-    one.update(0, NOW._replace(learning_rate=0.0))
-    assert torch.equal(one.weights, before)
-    one.update(0, NOW)
-    assert not torch.equal(one.weights, before)
-
-
-@pytest.mark.parametrize("name", ["acer", "ppo", "shared_ppo", "vtrace", "ftw"])
-def test_critic_only_moves_the_parts_that_judge_alone(name: str) -> None:
-    one = LEARNERS[name]()
-    network = one.learner.network
-    before = {part: weight.detach().clone() for part, weight in network.named_parameters()}
-    one.update(0, NOW._replace(critic_only=True))
-    moved = {part.split(".")[0] for part, weight in network.named_parameters() if not torch.equal(weight, before[part])}
-    assert moved == set(network.judging)
-    assert moved or isinstance(one.learner.values, Values)
-
-
-@pytest.mark.parametrize("copy", ["average", "target"])
-def test_a_second_network_has_no_gradient(copy: str) -> None:
-    for make in (acer,) if copy == "average" else (dqn, rlpd):
-        one = make()
-        one.update(0, NOW)
-        second = getattr(one.learner, copy)
-        assert all(weight.grad is None for weight in second.parameters())
-
-
-def test_a_target_stands_still_until_it_is_copied() -> None:
-    one = dqn()
-    before = [weight.clone() for weight in one.learner.target.parameters()]
-    one.update(0, NOW)
-    assert_same(before, [*one.learner.target.parameters()])
-    one.learner.copy_target()
-    assert_same([*one.learner.network.parameters()], [*one.learner.target.parameters()])
 
 
 @pytest.mark.parametrize("make", [acer, ppo])

@@ -68,17 +68,7 @@ def test_a_phase_may_change_to_it(own: Any) -> None:
     assert [type(algorithm).__name__ for algorithm, _ in chosen.trained_by] == ["PpoSettings", "OwnSettings"]
 
 
-def test_it_may_be_registered_again_with_other_settings(own: Any) -> None:
-    own()
-
-    class Faster(OwnSettings):
-        speed: float = 9.0
-
-    own(settings=Faster)
-    assert finetune.read([*LINE]).algorithm.speed == 9.0
-
-
-def test_a_new_network_has_the_settings_widths(own: Any) -> None:
+def test_it_may_be_registered_again_with_other_settings_whose_widths_a_new_network_has(own: Any) -> None:
     class Wide(OwnSettings):
         hidden: tuple[int, ...] = (5, 3)
 
