@@ -14,12 +14,7 @@ from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.evaluation.evaluate import (
-    Evaluation,
-    EvaluationSettings,
-    evaluate,
-    games_of,
-)
+from qwop.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate, games_of, starts_up_to
 from qwop.evaluation.figures import bootstrap_interval, wilson_interval
 from qwop.evaluation.film import film
 from qwop.evaluation.results import MARKS, GameResult, Splits, rank_of, result_of
@@ -314,3 +309,22 @@ def test_an_evaluation_and_its_film_are_kept_if_the_environment_fails_as_it_is_c
 
     monkeypatch.setattr("imageio.v2.get_writer", no_writer)
     assert film(tmp_path / "other.mp4", found.best, spec, lambda done, of: None) == "no ffmpeg"
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (0, [("rolling", 0, 0)]),
+        (30, [("rolling", 0, 30)]),
+        (31, [("rolling", 0, 30), ("any", 0, 31)]),
+        (60, [("rolling", 0, 30), ("any", 0, 60)]),
+        (300, [("rolling", 0, 30), ("any", 0, 300), ("settled", 60, 300)]),
+    ],
+)
+def test_starts_beyond_the_published_ones_are_told_apart(most: int, expected: list[tuple[str, int, int]]) -> None:
+    assert [(start.name, start.least, start.most) for start in starts_up_to(most)] == expected
+
+
+def test_a_start_holds_its_numbers_of_idle_frames() -> None:
+    settled = starts_up_to(300)[2]
+    assert [frames in settled for frames in (None, 59, 60, 300, 301)] == [False, False, True, True, False]
