@@ -93,7 +93,7 @@ def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> No
     episodes = [coached.episode(line) for line in found["lines"]]
     assert len(episodes) >= 5
     assert [episode.origin.game for episode in episodes] == [*range(len(episodes))]
-    assert episodes[-1].branch is None
+    assert [None if one.branch is None else one.branch.game for one in (*episodes[:2], episodes[-1])] == [None, 0, None]
     for line, episode in zip(found["lines"], episodes, strict=True):
         assert replay_episode(episode).sha256 == line["sha256"]
         assert episode.actors is not None
