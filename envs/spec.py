@@ -141,11 +141,6 @@ class EnvironmentSpec:
         return bool(self.registered and self.registered.vector_entry_point) and self.capabilities != Capabilities()
 
     @property
-    def reward_threshold(self) -> float | None:
-        """Mean return from which the environment counts as solved, or None."""
-        return None if self.registered is None else self.registered.reward_threshold
-
-    @property
     def longest_episode(self) -> int | None:
         """Decisions after which Gymnasium truncates a game, or None."""
         if (entry := self.registered) is None:

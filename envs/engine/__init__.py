@@ -5,7 +5,7 @@ state of one game, so copying rows saves games. `reals[i, :84]` is the table of 
 events (see `layout`).
 """
 
-from .page import new_games, play_keys, play_together
+from .page import new_games, play_keys
 from .workspace import workspace
 
-__all__ = ["new_games", "play_keys", "play_together", "workspace"]
+__all__ = ["new_games", "play_keys", "workspace"]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput, quoted
 from ..engine import layout as at
-from ..engine import page, play_keys, play_together
+from ..engine import page, play_keys
 from ..engine.interface import TRIGONOMETRIES
 from ..names import LONGEST_KEYS
 
@@ -161,17 +161,9 @@ class Session:
 
     def play(self, keys: ArrayLike) -> Replay:
         """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
-        return _replay_of(play_keys(self._reals, self._integers, checked_keys(keys), self.trigonometry))
-
-    @staticmethod
-    def play_together(sessions: "Sequence[Session]", keys: Sequence[ArrayLike]) -> list[Replay]:
-        """Play each session as `play` does, side by side, which takes half as long; of today's trigonometry alone."""
-        reals = np.concatenate([session._reals for session in sessions])
-        integers = np.concatenate([session._integers for session in sessions])
-        games = play_together(reals, integers, [checked_keys(one) for one in keys])
-        for place, session in enumerate(sessions):
-            session._reals, session._integers = reals[place : place + 1], integers[place : place + 1]
-        return [_replay_of(frames) for frames in games]
+        frames = play_keys(self._reals, self._integers, checked_keys(keys), self.trigonometry)
+        states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
+        return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
 
     @property
     def ended(self) -> bool:
@@ -205,11 +197,6 @@ def replay(
     games = tuple(game if isinstance(game, PlayedGame) else PlayedGame(checked_keys(game)) for game in before)
     opening = Opening(resets=RESETS.index(reset) + 1)
     return GameStart(games, opening, trigonometry).session().play(keys)
-
-
-def _replay_of(frames: NDArray[np.float64]) -> Replay:
-    states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
-    return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:

@@ -46,7 +46,7 @@ class Counted(Odd):
 def counted() -> Iterator[Make]:
     def make(limit: int | None = 4, **settings: Any) -> EnvironmentSpec:
         gymnasium.registry.pop("Counted-v2", None)
-        gymnasium.register("Counted-v2", Counted, max_episode_steps=limit, reward_threshold=3.5)
+        gymnasium.register("Counted-v2", Counted, max_episode_steps=limit)
         return EnvironmentSpec("Counted-v2", settings)
 
     yield make
@@ -56,7 +56,7 @@ def counted() -> Iterator[Make]:
 def test_an_environment_is_made_once_to_be_known(counted: Make) -> None:
     spec, before = counted(), Counted.made
     assert spec.spaces == (ObservationSpec((2,)), 4, ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]"), PAIR, BITS)
-    assert (spec.reward_threshold, spec.longest_episode, spec.default_limit) == (3.5, 4, None)
+    assert (spec.longest_episode, spec.default_limit) == (4, None)
     assert EnvironmentSpec("Counted-v2").interface() == (ObservationSpec((2,)), 4)
     assert Counted.made == before + 1
     assert spec.make().reset()[0].tolist() == [0, 0]

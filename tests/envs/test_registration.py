@@ -58,7 +58,7 @@ def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
 
 
 def test_a_finished_game_reaches_the_reward_threshold() -> None:
-    threshold = EnvironmentSpec("QWOP-v1").reward_threshold
+    threshold = gymnasium.spec("qwop/QWOP-v1").reward_threshold
     assert threshold is not None
     game = replay(read_keys(keys_path("champion")))
     x, y = game.states[::3, 0, 0], game.states[::3, 0, 1]
