@@ -71,9 +71,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> None:
         super().__init__(env)
         self._draws = draws
-        self._name, self._known = name, info_names
+        self._name, self._info_names = name, info_names
         self._steps: Any = None  # until the first reset, so that a step fails
-        self._limit, self._played = limit or sys.maxsize, False
+        self._limit, self._has_results = limit or sys.maxsize, False
         self._type: Any = None
         self._shape: tuple[int, ...] = ()
         space = env.observation_space
@@ -84,11 +84,11 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                 with np.errstate(over="ignore"):  # a limit too large for float32 is none
                     space = Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
         self.observation_space = self._space = space
-        self._stored = space.dtype
+        self._dtype = space.dtype
         self._batched = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._played = self._played or bool(self._steps)
+        self._has_results = self._has_results or bool(self._steps)
         self._steps = 0
         try:
             observation, info = self.env.reset(seed=seed, options=options)
@@ -96,7 +96,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise
         except ERRORS as error:
             raise self._failed("reset", error) from error
-        return self._checked(observation), {} if info == {} else self._own_info(info)
+        return self._as_stored(observation), {} if info == {} else self._own_info(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         try:  # `_failing` would take a tenth of a quick environment's step
@@ -124,8 +124,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                 return observation, reward, terminated, truncated, info
             if hypot(reward, *observation.tolist()) <= LARGEST:
                 # A copy, because some environments change the array that they gave before.
-                return observation.astype(self._stored), reward, terminated, truncated, info
-        return self._checked(observation), self._number(reward), terminated, truncated, info
+                return observation.astype(self._dtype), reward, terminated, truncated, info
+        return self._as_stored(observation), self._number(reward), terminated, truncated, info
 
     def render(self) -> Any:
         with self._failing("render"):
@@ -136,7 +136,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def close(self) -> None:
         """Close the environment. If that fails after a game, there are results, and it is a note."""
-        if self._played or self._steps:
+        if self._has_results or self._steps:
             close_after_use(self.env.close, f"environment {self._name}")
             return
         with self._failing("close"):
@@ -150,7 +150,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Raise EnvironmentFailed, with the field, for numbers of the last step that are not finite as float32."""
         if self._batched:
             self._number(reward)
-            self._checked(observation)
+            self._as_stored(observation)
 
     @contextmanager
     def _failing(self, method: str) -> Iterator[None]:
@@ -175,16 +175,16 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
         )
 
-    def _checked(self, observation: Any) -> Any:
+    def _as_stored(self, observation: Any) -> Any:
         usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
         if usual and hypot(*observation.tolist()) <= LARGEST:
-            return observation.astype(self._stored)
+            return observation.astype(self._dtype)
         if not isinstance(self._space, Box):  # no form here
             return observation
         observation = without_tensors(observation)
         if problem := problem_of(observation, self._space, "observation"):
             raise self._wrong(problem)
-        return np.array(observation, dtype=self._stored)
+        return np.array(observation, dtype=self._dtype)
 
     def _number(self, reward: Any) -> float:
         with suppress(TypeError, ValueError, OverflowError, RuntimeError):  # of what is no single number
@@ -202,9 +202,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._wrong(f"info is {quoted(info)}, expected a dictionary")
         if not info:
             return {}
-        declared = {name: value for name, value in info.items() if name in self._known}
+        declared = {name: value for name, value in info.items() if name in self._info_names}
         if len(declared) < len(info):
-            declared[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
+            declared[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._info_names})
         return declared
 
 

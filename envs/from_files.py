@@ -66,12 +66,12 @@ def environment_in_file(data: Any, given: Collection[str] = (), to_write: bool =
     return id, values
 
 
-def known_form(found: Any) -> str:
+def known_form(value: Any) -> str:
     """The id of an environment, as the project stores it; BadInput for one that no file may name."""
-    id = short_id(found) if isinstance(found, str) else ""
+    id = short_id(value) if isinstance(value, str) else ""
     if not _ID.fullmatch(id):
         raise BadInput(
-            f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1, of at most "
+            f"environment {quoted(value)}: expected the id of a registered environment, such as QWOP-v1, of at most "
             "128 letters, digits, -, _ and ., with no more than one / (after a namespace)"
         )
     return id

@@ -175,8 +175,8 @@ def masked_place(value: Any) -> str | None:
     NumPy takes the number that lies under the mask, which is none, for a number.
     """
     if isinstance(value, np.ndarray):
-        masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
-        return str(np.argwhere(np.ma.getmaskarray(value))[0].tolist() if value.ndim else "") if masked else None
+        is_masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+        return str(np.argwhere(np.ma.getmaskarray(value))[0].tolist() if value.ndim else "") if is_masked else None
     if isinstance(value, Mapping | tuple | list):
         for name, part in value.items() if isinstance(value, Mapping) else enumerate(value):
             if isinstance(part, np.ma.MaskedArray | Mapping | tuple | list) and (at := masked_place(part)) is not None:
@@ -217,8 +217,8 @@ def wrong_number(numbers: NDArray[Any], dtype: Any = np.float32, name: str = "",
     if whole and np.can_cast(numbers.dtype, dtype):
         return None
     with np.errstate(all="ignore"):
-        stored = numbers.astype(dtype)
-        wrong = stored.astype(numbers.dtype) != numbers if whole else ~np.isfinite(stored)
+        values = numbers.astype(dtype)
+        wrong = values.astype(numbers.dtype) != numbers if whole else ~np.isfinite(values)
     if not wrong.any():
         return None
     at = tuple(np.argwhere(wrong)[0].tolist())

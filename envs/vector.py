@@ -138,7 +138,7 @@ def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.b
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return np.ones(num_envs, dtype=np.bool_)
-    checked = np.asarray(mask)
-    if checked.shape != (num_envs,) or checked.dtype != np.bool_:
-        raise ValueError(f"reset_mask is {checked.dtype} {list(checked.shape)}, expected bool [{num_envs}]")
-    return checked
+    flags = np.asarray(mask)
+    if flags.shape != (num_envs,) or flags.dtype != np.bool_:
+        raise ValueError(f"reset_mask is {flags.dtype} {list(flags.shape)}, expected bool [{num_envs}]")
+    return flags

@@ -109,13 +109,13 @@ def plays_exactly(library: Engine) -> bool:
     from .page import new_page, play_together
 
     keys = (np.arange(CHECKED_FRAMES) // 8 * 11 % 16).astype(np.uint8)
-    found = set()
+    digests = set()
     for width in (1, library.width):
         reals, integers = new_page(library, "current")
         rows = np.repeat(reals, width, axis=0), np.repeat(integers, width, axis=0)
-        played = play_together(*rows, [keys] * width, width, library=library)
-        found |= {hashlib.sha256(np.ascontiguousarray(one, "<f8").tobytes()).hexdigest() for one in played}
-    return found == {CHECKED}
+        games = play_together(*rows, [keys] * width, width, library=library)
+        digests |= {hashlib.sha256(np.ascontiguousarray(one, "<f8").tobytes()).hexdigest() for one in games}
+    return digests == {CHECKED}
 
 
 def bind(
@@ -130,16 +130,16 @@ def bind(
     kernel = KERNELS[name]
     words: list[int] = []
     arrays = []
-    for parameter, given in zip(kernel.parameters, arguments, strict=True):
+    for parameter, value in zip(kernel.parameters, arguments, strict=True):
         if parameter.dimensions:
-            if given.dtype != parameter.dtype or given.ndim != parameter.dimensions or not given.flags.c_contiguous:
-                raise TypeError(f"{name}: {parameter.name} is {given.dtype} {given.shape}, expected {parameter}")
-            words += [given.ctypes.data, *given.shape]
-            arrays.append(given)
+            if value.dtype != parameter.dtype or value.ndim != parameter.dimensions or not value.flags.c_contiguous:
+                raise TypeError(f"{name}: {parameter.name} is {value.dtype} {value.shape}, expected {parameter}")
+            words += [value.ctypes.data, *value.shape]
+            arrays.append(value)
         elif parameter.dtype == "f8":
-            words += _words_of((given,))
+            words += _words_of((value,))
         else:
-            words.append(int(given))
+            words.append(int(value))
     table = (ctypes.c_int64 * len(words))(*words)
     return library.bind(symbol(name, trigonometry, width or library.width), table, tuple(arrays))
 

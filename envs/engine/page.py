@@ -96,12 +96,12 @@ def play_together(
     """Play g games (rows [g, REALS] and [g, INTEGERS]), each with its keys [n], in all lanes; see `play_keys`."""
     begins = np.concatenate([[0], np.cumsum([len(one) for one in keys])]).astype(np.int64)
     frames = np.empty((begins[-1] + len(keys), at.EVENTS + 6 + HIDDEN))
-    played = np.zeros(len(keys), dtype=np.int64)
+    counts = np.zeros(len(keys), dtype=np.int64)
     space = workspace((library or native.engine()).width)
     native.call(
-        "play_keys", reals, integers, np.concatenate(keys), begins, frames, played, *space,
+        "play_keys", reals, integers, np.concatenate(keys), begins, frames, counts, *space,
         width=width, trigonometry=trigonometry, library=library,
     )  # fmt: skip
     return [
-        frames[begin : begin + count + 1] for begin, count in zip(begins[:-1] + range(len(keys)), played, strict=True)
+        frames[begin : begin + count + 1] for begin, count in zip(begins[:-1] + range(len(keys)), counts, strict=True)
     ]

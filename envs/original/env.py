@@ -54,17 +54,17 @@ class QWOPOriginalEnv(QWOPBase):
 
     def _begin(self, idle: int) -> NDArray[np.float32]:
         self._frames, self._first_key, self._outcome = 0, 0, "running"
-        self._seen = np.stack([observe_start(self.task.observation)] * 2)
+        self._rows = np.stack([observe_start(self.task.observation)] * 2)
         self._take(self.page.new_game(), np.zeros(1, np.uint8))
         without = np.zeros(idle, np.uint8)
-        self._idle = self._played = self._take(self.page.play(without), without) if idle else 0
+        self._idle = self._count = self._take(self.page.play(without), without) if idle else 0
         return self._observation()
 
     def _play(self, first: int, keys: int, frames: int) -> GameStep:
         before = self._now
         pressed = np.full(frames, keys, np.uint8)
         pressed[0] = first
-        self._played = self._take(self.page.play(pressed), pressed)
+        self._count = self._take(self.page.play(pressed), pressed)
         self._outcome = outcome = outcome_of(self.events)
         ended = outcome != "running"
         stopped = not ended and self._frames >= round(self.task.time_limit * FRAMES_A_SECOND)
@@ -79,7 +79,7 @@ class QWOPOriginalEnv(QWOPBase):
             if len(down) and not self._first_key:
                 self._first_key = self._frames + 1 + int(down[0])
             self._frames += len(frames)
-            self._seen = np.concatenate([self._seen, self._observed(frames)])[-2:]
+            self._rows = np.concatenate([self._rows, self._observed(frames)])[-2:]
             self._now = frames
         return len(frames)
 
@@ -90,7 +90,7 @@ class QWOPOriginalEnv(QWOPBase):
         return observations
 
     def _observation(self) -> NDArray[np.float32]:
-        observation: NDArray[np.float32] = self._seen[-1 - self.task.observation_lag].copy()
+        observation: NDArray[np.float32] = self._rows[-1 - self.task.observation_lag].copy()
         return observation
 
     def _reward(self, before: Frames, now: Frames, outcome: str) -> float:
@@ -107,7 +107,7 @@ class QWOPOriginalEnv(QWOPBase):
             "score": float(self._now.events[-1, SCORE]),
             "clock": float(self._now.events[-1, CLOCK]),
             "time": (self._frames - self._first_key + 1) / FRAMES_A_SECOND if self._first_key else 0.0,
-            "frames": self._played,
+            "frames": self._count,
             "idle_frames": self._idle,
             "late": self._late,
             "outcome": self._outcome,

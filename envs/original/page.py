@@ -150,16 +150,16 @@ class OriginalPage:
     def __init__(self, settings: PageSettings) -> None:
         settings.require_possible()
         self.settings = settings
-        with ExitStack() as opened:
-            self.address = opened.enter_context(address_of(settings.url, settings.folder))
-            self._driver = opened.enter_context(open_browser(settings.headless, settings.browser))
+        with ExitStack() as stack:
+            self.address = stack.enter_context(address_of(settings.url, settings.folder))
+            self._driver = stack.enter_context(open_browser(settings.headless, settings.browser))
             names = json.dumps({"bodies": BODIES, "joints": OBSERVED_JOINTS})
             adapter = files(__package__).joinpath("adapter.js").read_text(encoding="utf-8")
             self._driver.execute_cdp_cmd(
                 "Page.addScriptToEvaluateOnNewDocument", {"source": f"({adapter.rstrip().rstrip(';')})({names})"}
             )
             self._load()
-            self._close = weakref.finalize(self, opened.pop_all().close)
+            self._close = weakref.finalize(self, stack.pop_all().close)
         self._games = 0
 
     def new_game(self) -> Frames:

@@ -31,14 +31,14 @@ def require_render_mode(render_mode: str | None) -> None:
         raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(RENDER_MODES)}, or None")
 
 
-def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
+def idle_frames_of(options: dict[str, Any] | None, usual: int) -> int:
     """Return the idle frames that `options={"idle_frames": k}` of a reset choose, or the number drawn.
 
     Raises ValueError unless k is a whole number from 0 to `LONGEST_IDLE`.
     """
     choice = (options or {}).get("idle_frames")
     if choice is None:
-        return drawn
+        return usual
     if not 0 <= whole(choice) <= LONGEST_IDLE:
         raise ValueError(f"idle_frames {choice!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
     return int(choice)
@@ -106,7 +106,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
-        idle = chosen_idle_frames(options, idle)
+        idle = idle_frames_of(options, idle)
         if seed is not None:
             (self._delays,) = self.np_random.spawn(1)
         self._keys, self._late = 0, False

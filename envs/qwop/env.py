@@ -145,7 +145,7 @@ class QWOPEnv(QWOPBase):
         self._delays.bit_generator.state = state["delays"]
         over = self._counters[batch.TERMINATED] or self._counters[batch.TRUNCATED]
         self._needs_reset = "the game has ended" if over else ""
-        return self._seen()
+        return self._current()
 
     def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
         """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
@@ -162,7 +162,7 @@ class QWOPEnv(QWOPBase):
         self._counters[batch.FRAMES] = 1 + len(keys)
         self._counters[batch.FIRST_KEY] = 2 + pressed[0] if len(pressed) else 0
         self._keys = int(keys[-1]) if len(keys) else 0
-        self._look(begun=True)
+        self._look(is_first=True)
 
     def save_game(self) -> dict[str, Any]:
         """Return the game as it is now, row by row."""
@@ -170,24 +170,24 @@ class QWOPEnv(QWOPBase):
 
     def _begin(self, idle: int) -> NDArray[Any]:
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
-        self._look(begun=True)
-        return self._seen()
+        self._look(is_first=True)
+        return self._current()
 
     def _play(self, first: int, keys: int, frames: int) -> GameStep:
         self._orders[batch.FIRST_KEYS_DOWN] = first
         self._orders[batch.KEYS_DOWN] = keys
         self._orders[batch.FRAMES_TO_PLAY] = frames
         self._games.play(0, 1, False, *self._games.workspace)
-        self._look(begun=False)
+        self._look(is_first=False)
         numbers, counters = self._numbers.tolist(), self._counters.tolist()
         reward, ended, stopped = numbers[batch.REWARD], counters[batch.TERMINATED] != 0, counters[batch.TRUNCATED] != 0
-        return self._seen(), reward, ended, stopped, self._described(numbers, counters)
+        return self._current(), reward, ended, stopped, self._described(numbers, counters)
 
-    def _look(self, begun: bool) -> None:
+    def _look(self, is_first: bool) -> None:
         if self._games.pictures is not None:
-            self._games.look(_EVERY, _EVERY if begun else ~_EVERY)
+            self._games.look(_EVERY, _EVERY if is_first else ~_EVERY)
 
-    def _seen(self) -> NDArray[Any]:
+    def _current(self) -> NDArray[Any]:
         if self._games.pictures is not None:
             picture: NDArray[np.uint8] = self._games.observed()[0]
             return picture

@@ -26,17 +26,17 @@ class Pictures:
     def draw(
         self,
         reals: NDArray[np.float64],
-        chosen: NDArray[np.bool_],
-        begun: NDArray[np.bool_],
+        rows: NDArray[np.bool_],
+        new: NDArray[np.bool_],
         first: int = 0,
         last: int | None = None,
     ) -> None:
-        """Add a picture of the games first … last − 1 where `chosen`, bool [n]; those that have `begun` have no older.
+        """Add a picture of the games first … last − 1 in `rows`, bool [n]; those that are `new` have no older one.
 
         reals: float64 [n, 84 or more], whose rows begin with the bodies.
         """
         last = len(reals) if last is None else last
-        self._flags[:, first:last] = chosen[first:last], begun[first:last]
+        self._flags[:, first:last] = rows[first:last], new[first:last]
         call = self._calls.get((id(reals), first))  # a table for each thread
         if call is None or call.table[-6:-4] != [first, last]:
             size, flat = self.stacks.shape[2], self.stacks.reshape(*self.stacks.shape[:2], -1)

@@ -180,10 +180,10 @@ class GameArrays:
         call.table[-3:] = first, last, follow
         call()
 
-    def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
-        """Draw the games where `chosen`, bool [n], if pictures are observed; those that have `begun` have no older."""
+    def look(self, rows: NDArray[np.bool_], new: NDArray[np.bool_]) -> None:
+        """Draw the games in `rows`, bool [n], if pictures are observed; those that are `new` have no older one."""
         if self.pictures is not None:
-            self.pictures.draw(self.reals, chosen, begun)
+            self.pictures.draw(self.reals, rows, new)
 
     def observed(self) -> NDArray[Any]:
         """Copy the current observations: [n, *shape]."""

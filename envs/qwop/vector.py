@@ -27,7 +27,7 @@ from ..vector import (
     reset_mask_of,
     seeds_of,
 )
-from .base import RENDER_MODES, chosen_idle_frames, require_render_mode
+from .base import RENDER_MODES, idle_frames_of, require_render_mode
 from .saved import Commands, in_step
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
@@ -163,7 +163,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._require_open()
         mask = reset_mask_of(options, self.num_envs)
         seeds = seeds_of(seed, self.num_envs)
-        idle = chosen_idle_frames(options, -1)
+        idle = idle_frames_of(options, -1)
         self._require_a_game(self._begun_ever | mask)
         if self._generators:
             seeded = np.array([one is not None for one in seeds]) & mask

@@ -115,19 +115,19 @@ class EventCounter:
 
     def end_decision(
         self,
-        played: NDArray[np.bool_],
+        players: NDArray[np.bool_],
         before: NDArray[np.float64],
         reals: NDArray[np.float64],
         opponents: NDArray[np.int64],
     ) -> None:
         """Count metres, the hurdle and the lead.
 
-        played: the runners who made the decision, bool [n]. before: their metres before it, float64 [n]. opponents: the
-        rows of each one's opponents, int64 [n, o]; none where o is 0.
+        players: those who made the decision, bool [n]. before: their metres before it, float64 [n]. opponents: the rows
+        of each one's opponents, int64 [n, o]; none where o is 0.
         """
         metres = _metres(reals)
         new, lost = np.maximum(metres - self.farthest, 0.0), np.maximum(before - metres, 0.0)
-        self.add(new_metres=new, lost_metres=lost, decision=played)
+        self.add(new_metres=new, lost_metres=lost, decision=players)
         self.farthest[:] = np.maximum(self.farthest, metres)
         cleared = self.cleared | (reals[:, _X] > reals[:, _HURDLE_X] + _CLEAR)
         self.add(hurdle_cleared=cleared & ~self.cleared)

@@ -14,7 +14,7 @@ from ..engine import batch
 from ..engine import layout as at
 from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
 from ..pictures.video import picture_strip
-from ..qwop.base import RENDER_MODES, chosen_idle_frames, require_render_mode
+from ..qwop.base import RENDER_MODES, idle_frames_of, require_render_mode
 from ..qwop.saved import Commands, in_step
 from ..qwop.task import GameArrays, infos_of
 from ..qwop.vector import CompiledVectorEnv, checked_actions
@@ -126,7 +126,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
     ) -> tuple[NDArray[np.float32], Infos]:
         self._require_open()
         races = np.asarray(self._by_race(reset_mask_of(options, self.num_envs)).any(axis=1))
-        idle = chosen_idle_frames(options, -1)
+        idle = idle_frames_of(options, -1)
         self._require_a_game(self._begun_ever | races)
         for race, one in enumerate(seeds_of(seed, self.num_envs)[:: self.task.runners]):
             if one is not None and races[race]:
