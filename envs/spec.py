@@ -17,13 +17,12 @@ from ..common.errors import LONGEST_REASON, BadInput, printable, quoted
 from ..common.imports import without_module
 from .actions import Env, IndexedActions, Space, action_names, with_indexed_actions
 from .foreign import CheckedEnvironment
-from .from_files import environment_in_file, known_form
 from .observation import SMALLEST_PICTURE as SMALLEST_PICTURE
 from .observation import Observations as Observations
 from .observation import ObservationSpec as ObservationSpec
 from .observation import PlainObservations, plain_form
 from .observation import interface_of as interface_of
-from .registration import NAMESPACE, REGISTERED, registered_id, short_id, stored_id
+from .registration import NAMESPACE, REGISTERED, environment_in_file, known_form, registered_id, short_id, stored_id
 
 LONGEST = 5_000
 """Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
@@ -264,7 +263,7 @@ class EnvironmentSpec:
     def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
         """The environment that a file describes.
 
-        BadInput for what a file may not say, unless it is a setting that is `given` elsewhere: see `from_files`.
+        BadInput for what a file may not say, unless it is a setting that is `given` elsewhere: see `registration`.
         """
         return cls(*environment_in_file(data, given))
 

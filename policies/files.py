@@ -104,7 +104,7 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
     Environment settings that a file may not set are left out if their names are `given` (on the command line), else
-    refused: see `envs.from_files`. No tensor is allocated beyond the sizes of the weights in the file.
+    refused: see `envs.registration`. No tensor is allocated beyond the sizes of the weights in the file.
     """
     path = policy_path(path)
     data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")

@@ -11,9 +11,9 @@ from ...common.errors import BadInput, naming
 from ...common.progress import plain_console
 from ...common.settings import HomePath, OutFolder, Settings
 from ...common.shared_settings import Smoothing
-from ...envs.from_files import LARGEST
 from ...envs.names import Reward
 from ...envs.qwop.task import FRAMES_A_SECOND, QWOPTask
+from ...envs.registration import LARGEST
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from ...common.errors import BadInput
 
@@ -48,7 +49,9 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
     # A session of its own, so that Ctrl-C in the terminal is ours to answer and the browser lives until it is closed.
     service = Service(shutil.which("chromedriver"), popen_kw={"start_new_session": True})
     try:
-        with _no_proxy_to_this_machine():
+        # The driver is on this machine, so no proxy of the environment is asked for the way to it.
+        hosts = filter(None, (os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost", "127.0.0.1"))
+        with patch.dict(os.environ, no_proxy=",".join(hosts)):
             browser = webdriver.Chrome(options=options, service=service)
     except (WebDriverException, OSError) as error:
         if VERSIONS.search(why := first_line(error)):
@@ -66,21 +69,6 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
             yield browser
         finally:
             browser.quit()
-
-
-@contextmanager
-def _no_proxy_to_this_machine() -> Iterator[None]:
-    """Context in which no proxy of the environment is asked for the way to the driver, which is on this machine."""
-    before = os.environ.get("no_proxy")
-    hosts = before or os.environ.get("NO_PROXY")
-    os.environ["no_proxy"] = ",".join(filter(None, (hosts, "localhost", "127.0.0.1")))
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["no_proxy"]
-        else:
-            os.environ["no_proxy"] = before
 
 
 @contextmanager

@@ -24,24 +24,6 @@ from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
 from .browser import DirectObject, PageGone, first_line, open_browser
 
 
-def require_place(url: str | None, folder: str | None, group: str = "") -> None:
-    """Raise BadInput unless exactly one is given and a folder has a page; `group` prefixes both ('original.')."""
-    if bool(url) == bool(folder):
-        which = "both" if url else "neither"
-        raise BadInput(
-            f"{group}url and {group}folder: {which} given; name the page of the original game by its address "
-            f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
-        )
-    if url and "://" in url and not url.startswith(("http://", "https://", "file://")):
-        raise BadInput(f"{group}url={url}: expected the address of a page, such as https://…")
-    if folder and not Path(folder).is_file():
-        if not Path(folder).is_dir():
-            raise BadInput(f"{group}folder={folder}: no such folder; expected one with the page of the original game")
-        if len(pages := _pages_in(Path(folder))) != 1:
-            names = ", ".join(page.name for page in pages) or "no .html file"
-            raise BadInput(f"{group}folder={folder}: found {names}; name the page itself: {group}folder=DIR/page.html")
-
-
 @contextmanager
 def address_of(url: str | None, folder: str | None) -> Iterator[str]:
     """Context manager: yield the page's address; serve a `folder` (or an .html file in it) meanwhile."""
@@ -107,7 +89,25 @@ class PageSettings(Settings):
 
     def require_possible(self, group: str = "") -> None:
         """Raise BadInput for settings that no page can satisfy; `group` prefixes them ('original.')."""
-        require_place(self.url, self.folder, group)
+        url, folder = self.url, self.folder
+        if bool(url) == bool(folder):
+            which = "both" if url else "neither"
+            raise BadInput(
+                f"{group}url and {group}folder: {which} given; name the page of the original game by its address "
+                f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
+            )
+        if url and "://" in url and not url.startswith(("http://", "https://", "file://")):
+            raise BadInput(f"{group}url={url}: expected the address of a page, such as https://…")
+        if folder and not Path(folder).is_file():
+            if not Path(folder).is_dir():
+                raise BadInput(
+                    f"{group}folder={folder}: no such folder; expected one with the page of the original game"
+                )
+            if len(pages := _pages_in(Path(folder))) != 1:
+                names = ", ".join(page.name for page in pages) or "no .html file"
+                raise BadInput(
+                    f"{group}folder={folder}: found {names}; name the page itself: {group}folder=DIR/page.html"
+                )
         if self.browser and not shutil.which(self.browser):
             raise BadInput(
                 f"{group}browser={self.browser}: no such program; expected Chrome or Chromium (null looks for it)"
