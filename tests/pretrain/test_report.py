@@ -12,19 +12,13 @@ from qwop.pretrain.measures import CLONE, REPEAT_LAST
 from qwop.pretrain.report import next_step, worth
 
 
-@pytest.mark.parametrize("finishes", [3, 0])
-@pytest.mark.parametrize("rate", [1, 3])
-def test_a_clone_of_a_persons_games_goes_on_by_the_schedule_that_sees_what_it_can_do(finishes: int, rate: int) -> None:
-    played = [Mock(summary=lambda: {"finishes": 0}), Mock(summary=lambda: {"finishes": finishes})]
-    environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": rate})
-    said = next_step(Path("runs/me/policy.safetensors"), environment, played)
-    assert said == "next: qwop-finetune policy=runs/me/policy.safetensors schedule=person out=runs/me-faster"
-
-
-@pytest.mark.parametrize(("dataset", "schedule"), [("amateur", "kurodo"), ("champion", "from-clone")])
-def test_a_clone_of_the_embedded_games_goes_on_by_their_schedule(dataset: str, schedule: str) -> None:
-    said = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("QWOP-v1"), [], dataset)
-    assert said == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
+@pytest.mark.parametrize(
+    ("dataset", "schedule"), [("data/me", "person"), ("amateur", "kurodo"), ("champion", "from-clone")]
+)
+def test_a_clone_of_qwop_goes_on_by_the_schedule_of_its_games(dataset: str, schedule: str) -> None:
+    games = [Mock(summary=lambda: {"finishes": 0})] * 2
+    line = next_step(Path("runs/me/policy.safetensors"), EnvironmentSpec("QWOP-v1"), games, dataset)
+    assert line == f"next: qwop-finetune policy=runs/me/policy.safetensors schedule={schedule} out=runs/me-faster"
 
 
 @pytest.mark.parametrize(("stack", "size"), [(3, 36), (1, 48)])
@@ -33,7 +27,7 @@ def test_a_clone_of_pictures_that_falls_is_shown_how_by_a_teacher(stack: int, si
     command, *words = next_step(Path("runs/me/policy.safetensors"), pictures, []).split()[1:]
     settings = finetune.read(words)
     assert (command, settings.teacher) == ("qwop-finetune", "champion")
-    shown = settings.schedule.phases[0].environment
+    (shown,) = (phase.environment for phase in settings.schedule.phases if phase.name == "taught")
     assert (shown["observation"], shown["stack"], shown["size"]) == ("pixels", stack, size)
 
 
