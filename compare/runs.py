@@ -17,7 +17,7 @@ Plain = dict[str, Any]
 
 KINDS = GREEDY, DRAWN = ("greedy", "drawn")
 OWN = ("seed", "seeds", "out", "resume")
-EVALUATION, CLONE, POLICY, START = "evaluation.json", "pretraining.json", "policy.safetensors", "start.safetensors"
+EVALUATION, CLONE, POLICY = "evaluation.json", "pretraining.json", "policy.safetensors"
 
 
 NOTES = "made"
@@ -88,7 +88,7 @@ def read_run(folder: Path) -> Run:
         every = [read_evaluation(path) for path in folder.glob("phases/*.json")]
         last = max(every, key=lambda one: one["decisions"], default={})
         if is_best := len(every) > 1 and read_settings(folder / CONFIGURATION)["schedule"]["keep"] == "best":
-            last = {**best_policy(folder, folder / START).figures}
+            last = {**best_policy(folder).figures}
         games = {GREEDY: last, DRAWN: last.get("drawn", {})}
     else:
         raise BadInput(f"{folder}: no finished run of qwop-finetune, qwop-evaluate or qwop-pretrain")

@@ -105,17 +105,17 @@ class Evaluations:
                 path.unlink()
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
-    def keep_best(self, start: Path) -> Candidate:
-        """Choose the best policy evaluated, which counts as the run's final one; start: file of the initial one.
+    def keep_best(self) -> Candidate:
+        """Choose the best policy evaluated, which counts as the run's final one.
 
         The finalists that were evaluated within a phase play their drawn games first.
         """
-        for one in finalists(self._run, start) if self._settings.greedy and self._settings.drawn else ():
+        for one in finalists(self._run) if self._settings.greedy and self._settings.drawn else ():
             if "drawn" not in one.figures:
                 drawn = self._games(load_policy(one.policy), drawn=True).summary()
                 self._log.evaluated(one.figures["decisions"], drawn, "drawn")
                 _write(one.evaluation, {**one.figures, "drawn": drawn})
-        best = best_policy(self._run, start)
+        best = best_policy(self._run)
         if self.last is None or self.last["decisions"] != best.figures["decisions"]:
             self.last, self._last_games = best.figures, self._games(load_policy(best.policy))
         self._say(f"kept the best policy evaluated: {best.policy}")

@@ -12,8 +12,8 @@ from typing import Any
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, read_json
 
-START = "0-start.json"
-"""Evaluation of the initial policy, in the folder of the phases."""
+START, START_POLICY = "0-start.json", "start.safetensors"
+"""Evaluation of the initial policy, in the folder of the phases, and the policy in the run's."""
 
 Figures = Mapping[str, Any]
 
@@ -157,29 +157,27 @@ class Candidate:
         return success(games) if "finishes" in games else 0.0
 
 
-def finalists(run: Path, start: Path) -> list[Candidate]:
-    """The fastest of the evaluated policies of the run in `run` that lead by their greedy games, fastest first.
-
-    start: file of the initial policy, which is one of those evaluated. Raises BadInput for a file that is not an
-    evaluation.
-    """
-    return sorted(_leaders(run, start), key=lambda one: pace(one.figures), reverse=True)[:FINALISTS]
+def finalists(run: Path) -> list[Candidate]:
+    """The fastest of the evaluated policies of the run in `run` that lead by their greedy games, fastest first."""
+    return sorted(_leaders(run), key=lambda one: pace(one.figures), reverse=True)[:FINALISTS]
 
 
-def best_policy(run: Path, start: Path) -> Candidate:
-    """The best evaluated policy of the run in `run`; the earliest of equals. start: as for `finalists`.
+def best_policy(run: Path) -> Candidate:
+    """The best evaluated policy of the run in `run`; the earliest of equals.
 
     The most greedy games finished count first. Of these policies, those whose drawn finishes come within `NOISE` of
     the most differ by chance, and the fastest of them is the best.
     """
-    leaders = _leaders(run, start)
+    leaders = _leaders(run)
     most = max(one.drawn for one in leaders)
     return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: pace(one.figures))
 
 
-def _leaders(run: Path, start: Path) -> list[Candidate]:
+def _leaders(run: Path) -> list[Candidate]:
     candidates = [
-        Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
+        Candidate(
+            run / START_POLICY if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path)
+        )
         for path in (run / "phases").glob("*.json")
     ]
     most = max(success(one.figures) for one in candidates)

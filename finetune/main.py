@@ -159,7 +159,7 @@ def _finish(run: AnyRun, settings: FinetuneSettings, over: bool) -> str | None:
     out, say, evaluations = run.out, run.display.say, run.evaluations
     best = None
     if run.whole.schedule.keep == BEST:
-        best = evaluations.keep_best(out / START)
+        best = evaluations.keep_best()
         write_atomic(out / POLICY, best.policy.read_bytes())
     why_not: str | None = "the schedule was over already; add a phase to continue"
     if not over:

@@ -20,6 +20,7 @@ from .agents.settings import Discounted, LiveSettings
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors, require_ray
 from .evaluation import Evaluations
+from .figures import START_POLICY
 from .log import Display, Progress, RunLog
 from .schedules.environments import PhaseEnvironments
 from .schedules.phase import Schedule
@@ -28,7 +29,7 @@ from .settings import FinetuneSettings, RaySettings
 A = TypeVar("A", bound=Discounted, covariant=True)
 L = TypeVar("L", bound=LiveSettings, covariant=True)
 
-POLICY, START, TEACHER = "policy.safetensors", "start.safetensors", "teacher.safetensors"
+POLICY, START, TEACHER = "policy.safetensors", START_POLICY, "teacher.safetensors"
 """A run's policy as it is, written after each checkpoint, its initial policy and its teacher, in its folder."""
 
 Watch = Callable[[Progress], bool | None]

@@ -169,7 +169,7 @@ def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp
         policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
     results.add(0, ONLY, policy, 500)
     path.write_text(json.dumps(read(tmp_path, path.stem) | {"mean_return": 999.0}))  # the best
-    assert results.keep_best(tmp_path / "start.safetensors").evaluation == path
+    assert results.keep_best().evaluation == path
     assert read(tmp_path, path.stem)["drawn"]["episodes"] == 2
     assert results.last is not None
     assert results.last["mean_return"] == 999.0

@@ -115,7 +115,7 @@ def test_the_best_has_most_finishes_then_drawn_ones_but_for_chance_then_the_lowe
     tmp_path: Path, evaluations: list[dict[str, Any]], best: int
 ) -> None:
     names = write(tmp_path, evaluations)
-    found = best_policy(tmp_path, tmp_path / "start.safetensors")
+    found = best_policy(tmp_path)
     assert found.evaluation == tmp_path / "phases" / f"{names[best]}.json"
     policies = [tmp_path / "start.safetensors", *(tmp_path / "phases" / f"{name}.safetensors" for name in names[1:])]
     assert found.policy == policies[best]
@@ -124,5 +124,5 @@ def test_the_best_has_most_finishes_then_drawn_ones_but_for_chance_then_the_lowe
 def test_the_fastest_of_those_that_lead_by_greedy_games_play_drawn_ones(tmp_path: Path) -> None:
     slower = [games(31, 45.0 - number) for number in range(6)]
     names = write(tmp_path, [games(30, 40.0, drawn=drawn(100)), *slower])
-    found = finalists(tmp_path, tmp_path / "start.safetensors")
+    found = finalists(tmp_path)
     assert [one.evaluation.stem for one in found] == names[:2:-1]
