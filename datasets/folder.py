@@ -114,7 +114,8 @@ def episode_name(number: int, content: bytes) -> str:
 
 def next_number(folder: Path) -> int:
     """Number of the next episode in `folder`: one more than the highest."""
-    return max(episode_files(folder), default=-1) + 1
+    names = names_in(folder / EPISODES) if (folder / EPISODES).is_dir() else ()
+    return max((int(match[1]) for name in names if (match := EPISODE_NAME.fullmatch(name))), default=-1) + 1
 
 
 def subfolder(folder: Path, name: str) -> Path:

@@ -17,7 +17,7 @@ from ..envs.qwop.observations import bent_knee, observe_as, observe_start
 from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.session import GameStart, Replay
-from ..envs.qwop.task import FRAMES_A_SECOND, PIXELS, QWOPTask, outcome_of
+from ..envs.qwop.task import PIXELS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import SMOOTHED, smoothed
 from .origin import NO_ORIGIN, Origin
@@ -170,15 +170,14 @@ def relabelled(
     info: DatasetInfo,
     epsilon: float,
     *,
-    rate: float | None = None,
     same_decisions: bool = False,
     from_first_key: bool = False,
 ) -> Episode:
     """Replay an episode with other observations and rewards, and at another decision rate.
 
-    rate: decisions a second, which need not be a whole number of frames; None: those of `info`. same_decisions: keep
-    the episode's own decisions, of any length, with their actions and behaviour probabilities. Else the
-    probabilities are `smoothed` with ε. from_first_key: the frames before the first key are idle ones, no decisions.
+    same_decisions: keep the episode's own decisions, of any length, with their actions and behaviour probabilities.
+    Else the probabilities are `smoothed` with ε. from_first_key: the frames before the first key are idle ones, no
+    decisions.
     """
     game = replay_episode(episode)
     if same_decisions:
@@ -187,8 +186,8 @@ def relabelled(
         first, last = first_frame(episode, game), len(game.states) - 1
         if from_first_key:
             first = max(first, int(np.argmax(_keys(episode) != 0)))
-        frames = FRAMES_A_SECOND / rate if rate else QWOPTask(**info.environment.settings).frames_per_step
-        bounds = np.append(np.arange(first, last, frames).round().astype(np.int64), last)
+        frames = QWOPTask(**info.environment.settings).frames_per_step
+        bounds = np.append(np.arange(first, last, frames), last)
     copy = episode_from_keys(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         game=game, bounds=bounds, origin=episode.origin,

@@ -12,7 +12,7 @@ from ...common.progress import plain_console
 from ...common.settings import HomePath, OutFolder, Settings
 from ...common.shared_settings import Smoothing
 from ...envs.names import Reward
-from ...envs.qwop.task import FRAMES_A_SECOND, QWOPTask
+from ...envs.qwop.task import QWOPTask
 from ...envs.registration import LARGEST
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
@@ -29,8 +29,6 @@ class RelabelSettings(Settings):
     """Folder of the new dataset."""
     frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = None
     """Game frames (30 a second) per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second."""
-    decisions_per_second: Annotated[float, Field(gt=0, le=30)] | None = None
-    """Decisions a second, instead of frames_per_step, for decisions of unequal length: 9 or 18."""
     reward: Reward | None = None
     """Reward."""
     shaping: Annotated[float, Field(ge=0, le=LARGEST)] | None = None
@@ -68,24 +66,16 @@ def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
     """Description of the new dataset; BadInput for one that cannot be played again."""
     if not dataset.info.environment.capabilities.keys:
         raise BadInput(f"{dataset.folder}: a dataset of {dataset.info.environment}, whose games cannot be played again")
-    if settings.frames_per_step is not None and settings.decisions_per_second is not None:
-        raise BadInput(
-            f"frames_per_step={settings.frames_per_step}, decisions_per_second={settings.decisions_per_second:g}: "
-            "expected one of the two"
-        )
     names = [*QWOPTask.model_fields]
     task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
-    if settings.decisions_per_second is not None:
-        task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))
     return qwop_info(**{**dataset.info.environment.settings, **task})
 
 
 def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSettings) -> Iterator[Episode]:
     """The episodes as the new dataset has them; BadInput for one without keys."""
-    same = settings.frames_per_step is None and settings.decisions_per_second is None
     for path, episode in zip(dataset.files, dataset, strict=True):
         with naming(path):
-            copy = relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
+            copy = relabelled(episode, info, settings.epsilon, same_decisions=settings.frames_per_step is None)
         yield copy
 
 
@@ -96,7 +86,6 @@ command = Command(
     about="Write the games of a dataset with another reward, other observations or another decision rate.",
     examples=[
         ("qwop-dataset relabel data/me out=data/me-15 frames_per_step=2", "15 decisions a second"),
-        ("qwop-dataset relabel data/me out=data/me-9 decisions_per_second=9", "as published recordings have them"),
         ("qwop-dataset relabel data/me out=data/me-race reward=race observation=full", "the same decisions"),
     ],
 )

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from gymnasium.spaces import Dict
 
@@ -39,14 +37,12 @@ OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task"
 
 
 def names_of(
-    header: Sequence[str], columns: Mapping[str, Any], index: frozenset[str] = frozenset()
+    header: Sequence[str], columns: Mapping[str, str | Sequence[str]], index: frozenset[str] = frozenset()
 ) -> dict[str, list[str]]:
     """The columns of each part of a decision, of those that a table has; BadInput for wrong `columns`."""
     if strange := [name for name in columns if name not in GIVEN]:
         raise BadInput(f"columns.{strange[0]}: expected one of {', '.join(GIVEN)}")
-    if strange := [name for name, one in columns.items() if not isinstance(one, str | int | Sequence)]:
-        raise BadInput(f"columns.{strange[0]}={quoted(columns[strange[0]])}: expected the name of a column")
-    own = {name: [str(one)] if isinstance(one, str | int) else [*map(str, one)] for name, one in columns.items()}
+    own = {name: [one] if isinstance(one, str) else [*one] for name, one in columns.items()}
     in_use = {name for names in own.values() for name in names}
     for name in in_use:
         if name not in header:
@@ -72,20 +68,6 @@ def names_of(
     if not parts["observation"]:
         raise BadInput("has no columns of observations; name them with columns.observation=[…]")
     return parts
-
-
-def pictures_of(features: Mapping[str, Any], columns: Mapping[str, Any], path: Path) -> list[str]:
-    """LeRobot's features that are pictures, unless columns are named; BadInput if there is nothing else to see."""
-    observations = [name for name in features if name.startswith("observation.")]
-    pictures = [name for name in observations if features[name]["dtype"] in ("image", "video")]
-    if "observation" in columns:
-        return []
-    if pictures and len(pictures) == len(observations):
-        raise BadInput(
-            f"{path}: has only pictures ({quoted(', '.join(pictures), 120)}), which are not imported; name numbers "
-            "with columns.observation=[…]"
-        )
-    return pictures
 
 
 def _by_number(names: list[str]) -> list[str]:

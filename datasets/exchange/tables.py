@@ -24,7 +24,7 @@ from ..arrays import ArrayForm
 from ..origin import Origin
 from ..schema import Episode
 from .cells import Cells
-from .column_names import DONE, by_part, names_of, pictures_of
+from .column_names import DONE, by_part, names_of
 from .imported import ImportDefaults, Imported, filled_in
 from .table_files import UNNAMED, TableFiles, files_of, lerobot_info, read_files
 
@@ -46,7 +46,8 @@ def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Im
     """
     form = ArrayForm.of(defaults.environment)  # first, for a table can be long
     lerobot = lerobot_info(path)
-    pictures = pictures_of(lerobot.get("features", {}), columns, path)
+    features = {} if "observation" in columns else lerobot.get("features", {})
+    pictures = [name for name, one in features.items() if one["dtype"] in ("image", "video")]
     names: dict[str, list[str]] = {}
     left_out: dict[str, None] = {}
 

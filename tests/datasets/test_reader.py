@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.columns import arrow_schema
 from qwop.datasets.folder import episode_name
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import OUTCOMES
@@ -189,13 +187,6 @@ def test_hugging_face_reads_the_folder_as_it_is_and_nothing_that_was_set_aside(f
     assert str(rows.features["action"]) == "Value('int16')"
     assert str(rows.features["player"]) == "Value('string')"
     assert sum(row["final_observation"] is not None for row in rows) == 3
-
-
-def test_rows_stream_with_columns_and_filters(folder: Path) -> None:
-    rows = pads.dataset(folder / "episodes", schema=arrow_schema(open_dataset(folder).info))
-    table = rows.to_table(columns=["step_index", "truncated"], filter=pads.field("episode_index") == 2)
-    assert (table.column_names, table.num_rows) == (["step_index", "truncated"], 6)
-    assert sum(batch.num_rows for batch in rows.scanner(columns=["reward"], batch_size=4).to_batches()) == 15
 
 
 def test_the_step_table_has_every_decision_by_name(folder: Path) -> None:

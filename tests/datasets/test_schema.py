@@ -16,10 +16,6 @@ def replaced(values: Any, index: Any, value: Any) -> Any:
     return changed
 
 
-def test_length_is_the_number_of_decisions(make_episode: Callable[..., Episode]) -> None:
-    assert len(make_episode(steps=7)) == 7
-
-
 @pytest.mark.parametrize(
     ("field", "change", "message"),
     [
@@ -118,11 +114,6 @@ def test_an_image_is_a_column_of_bytes() -> None:
 def test_info_survives_json(observation: ObservationSpec) -> None:
     info = DatasetInfo(EnvironmentSpec("QWOP-v1", {"reward": "speed"}), observation, 11)
     assert DatasetInfo.from_json(info.to_json()) == info
-
-
-def test_info_of_another_version_is_refused(info: DatasetInfo) -> None:
-    with pytest.raises(BadInput, match="version 2 of the format, expected 1"):
-        DatasetInfo.from_json({**info.to_json(), "version": 2})
 
 
 @pytest.mark.parametrize("change", [{"actions": {}}, {"more": 1}, {"observation": []}, {"actions": {"count": 0}}])

@@ -165,20 +165,6 @@ def test_a_link_to_an_empty_folder_may_be_the_place_of_the_new(mine: Path, tmp_p
     assert len(open_dataset(tmp_path / "large disk")) == 5
 
 
-def test_what_a_killed_command_left_is_removed_by_the_next(
-    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = f"dataset={mine}", f"out={tmp_path / 'out'}"
-    with monkeypatch.context() as killed:
-        killed.setattr("shutil.rmtree", lambda *_, **__: None)
-        killed.setattr(DatasetWriter, "write", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            run(*arguments)
-    assert len(list(tmp_path.iterdir())) == 2
-    run(*arguments)
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "out"}
-
-
 def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(self: DatasetWriter, episode: Episode) -> Path:
         raise KeyboardInterrupt

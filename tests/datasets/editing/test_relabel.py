@@ -61,28 +61,7 @@ def test_games_of_shared_control_are_relabelled_with_who_acted(
         assert found.policy_probabilities is None
 
 
-@pytest.mark.parametrize(("rate", "setting"), [(30, "frames_per_step=1"), (15, "frames_per_step=2")])
-def test_one_recording_serves_other_decision_rates(mine: Path, tmp_path: Path, rate: int, setting: str) -> None:
-    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", setting]))
-    for old, new in zip(open_dataset(mine), verified(tmp_path / "out"), strict=True):
-        assert old.keys is not None
-        assert new.keys is not None
-        np.testing.assert_array_equal(np.concatenate(new.keys), np.concatenate(old.keys))
-        assert len(new) == -(-len(np.concatenate(old.keys)) * rate // 30)
-
-
 @pytest.mark.parametrize("name", ["shaping", "fall_penalty", "push_penalty"])
 def test_a_weight_that_no_dataset_may_have_is_refused_as_a_setting(name: str) -> None:
     with pytest.raises(BadInput, match=rf"^{name}=1e\+38: expected a number from 0 to 1,000,000"):
         relabel.command.read(["dataset=mine", "out=out", f"{name}=1e38"])
-
-
-@pytest.mark.parametrize("rate", [9, 18])
-def test_decisions_may_be_of_unequal_length(mine: Path, tmp_path: Path, rate: int) -> None:
-    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", f"decisions_per_second={rate}"]))
-    for old, new in zip(open_dataset(mine), verified(tmp_path / "out"), strict=True):
-        assert old.keys is not None
-        assert new.keys is not None
-        np.testing.assert_array_equal(np.concatenate(new.keys), np.concatenate(old.keys))
-        assert len(new) == pytest.approx(len(np.concatenate(old.keys)) * rate / 30, abs=1)
-        assert {len(keys) for keys in new.keys[:-1]} == {30 // rate, 30 // rate + 1}

@@ -361,7 +361,7 @@ def test_actions_may_be_given_by_their_names_alone(tmp_path: Path, column: str, 
 
 @pytest.mark.parametrize("actions", [["push left", "push right", None], [0, 1, None]])
 def test_a_row_without_an_action_is_the_observation_that_ended_its_episode(tmp_path: Path, actions: list[Any]) -> None:
-    (episode,) = brought(csv(tmp_path, rows(steps=range(3)).assign(action=actions)))
+    (episode,) = brought(csv(tmp_path, rows(steps=range(3)).assign(action=actions), na_rep="NA"))
     assert (episode.actions.tolist(), len(episode.observations)) == ([0, 1], 3)
 
 
@@ -493,10 +493,9 @@ def test_lerobots_features_can_be_chosen(tmp_path: Path) -> None:
     ("info", "said"),
     [
         ({}, "meta/info.json: its features cannot be read"),
-        ({"features": {"observation.image": {"dtype": "video"}, "action": {"dtype": "int64"}}}, "only pictures"),
         ({"features": {"observation.state": {"dtype": "float32"}}}, "has no files of rows"),
     ],
-    ids=range(3),
+    ids=range(2),
 )
 def test_a_lerobot_folder_that_cannot_be_imported_is_named(tmp_path: Path, info: dict[str, Any], said: str) -> None:
     (tmp_path / "robot" / "meta").mkdir(parents=True)
