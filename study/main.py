@@ -39,7 +39,7 @@ def run(settings: StudyCommandSettings) -> None:
     existing study; several processes may do so at once.
     """
     plan, out = settings.study, Path(settings.out)
-    play = CommandRun(COMMANDS[plan.command], plan.settings or (), plan.objective, settings.keep_checkpoints)
+    play = CommandRun(COMMANDS[plan.command], plan.settings or (), plan.objective)
     play.check(plan.space)
     out.mkdir(parents=True, exist_ok=True)
     if links := [path for name in FOLDERS if (path := out / name).is_symlink()]:

@@ -39,13 +39,8 @@ class CommandRun:
     machine failed: that is not the fault of its values.
     """
 
-    def __init__(
-        self, command: Command[Any], settings: Sequence[str], objective: ObjectiveSettings, keep_checkpoints: bool
-    ) -> None:
-        self._command = command
-        self._settings = tuple(settings)
-        self._objective = objective
-        self._keep = keep_checkpoints
+    def __init__(self, command: Command[Any], settings: Sequence[str], objective: ObjectiveSettings) -> None:
+        self._command, self._settings, self._objective = command, tuple(settings), objective
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
         """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt.
@@ -104,9 +99,8 @@ class CommandRun:
                     raise BadInput(f"{folder}: {why}; the same command goes on with this run") from error
                 reason = str(error) if isinstance(error, BadInput) else traceback.format_exc()
                 write_atomic(unfinished / ERROR, reason.rstrip() + "\n")
-        if not self._keep:
-            for name in LARGE:
-                shutil.rmtree(unfinished / name, ignore_errors=True)
+        for name in LARGE:
+            shutil.rmtree(unfinished / name, ignore_errors=True)
         unfinished.rename(folder)
 
 

@@ -209,7 +209,5 @@ class StudyCommandSettings(Settings):
     """Folder of the study: its journal, runs and report."""
     seed: Annotated[int, Field(ge=0, le=MOST_STUDIES)] = 0
     """Decides everything random."""
-    keep_checkpoints: bool = False
-    """Keep the checkpoints and TensorBoard files of all runs, which may take much disk space."""
     study: Annotated[StudySettings, Files("cartpole-dqn")]
     """Settings to search, and the figure that counts. A path that ends in .yaml is a study of your own."""

@@ -13,7 +13,7 @@ def run(settings):
     if full[0]: raise OSError(errno.ENOSPC, "No space left on device", str(folder / "evaluation.json"))
     Path(settings.out, "evaluation.json").write_text('{"finishes": 1}')
 command.run = run
-play = CommandRun(command, ["policy=champion", "episodes=1"], ObjectiveSettings(file="evaluation.json", figure="finishes"), False)
+play = CommandRun(command, ["policy=champion", "episodes=1"], ObjectiveSettings(file="evaluation.json", figure="finishes"))
 for label in ("disk full", "room again"):
     try: print(label, "->", play({}, 0, folder))
     except (RunFailed, OSError, BadInput) as e: print(label, "->", type(e).__name__, str(e)[:100]); worked = False

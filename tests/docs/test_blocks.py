@@ -317,7 +317,7 @@ def test_schedules_studies_and_rows_are_accepted(block: Block) -> None:
     node: Any = OmegaConf.to_container(OmegaConf.create(block.code))
     if "space" in node:
         study = read(StudySettings, node, "study")
-        CommandRun(COMMANDS[study.command], study.settings, study.objective, keep_checkpoints=False).check(study.space)
+        CommandRun(COMMANDS[study.command], study.settings, study.objective).check(study.space)
     elif "rows" in node:
         assert jobs_of({name: commands_of(name, row, 1) for name, row in node["rows"].items()}, Path("out"))
     else:

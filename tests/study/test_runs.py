@@ -57,15 +57,13 @@ Make = Callable[..., CommandRun]
 
 @pytest.fixture
 def make() -> Make:
-    return lambda *settings, keep=False: CommandRun(TOY, settings, OBJECTIVE, keep)
+    return lambda *settings: CommandRun(TOY, settings, OBJECTIVE)
 
 
 def test_a_run_gives_its_figure_and_leaves_its_folder_without_what_is_large(make: Make, tmp_path: Path) -> None:
     assert make("how=well")({"x": "0.5"}, 3, tmp_path / "run") == 3.5
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"result.json", "output.txt"}
     assert (tmp_path / "run" / "output.txt").read_text() == "working\n"
-    make(keep=True)({}, 0, tmp_path / "kept")
-    assert (tmp_path / "kept" / "checkpoints" / "large").exists()
 
 
 def test_what_a_run_prints_does_not_reach_the_terminal(
