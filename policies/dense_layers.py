@@ -47,7 +47,6 @@ class DenseLayers:
         self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
         self._head_weights: list[Tensor] = [one.weight for one in heads]
         self._head_biases: list[Tensor] = [one.bias for one in heads]
-        self._lender: DenseLayers | None = None
         self._factors: Sequence[Tensor] = ()
         self._tanh = any(isinstance(one, Tanh) for one in layers)
         self._low = low
@@ -63,11 +62,6 @@ class DenseLayers:
         linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
         fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({Tanh}, {nn.ReLU})
         return cls(layers, low, beside) if fits else None
-
-    def share_buffers(self, others: "DenseLayers") -> None:
-        """Use the buffers of other layers of the same widths, which take less of the processor's cache. `backward`
-        needs those of the last `forward` of both."""
-        self._lender = others
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -115,11 +109,6 @@ class DenseLayers:
         if not self._held:
             self._held = [one.t().contiguous() for one in self._hidden_weights]
         torch._foreach_copy_(self._held, [one.t() for one in self._hidden_weights])
-
-    def values(self, inputs: Tensor) -> Tensor:
-        """The single output [...] of inputs [..., size], evaluated `ROWS` at a time."""
-        parts = inputs.reshape(-1, inputs.shape[-1]).split(ROWS)
-        return torch.cat([self.forward(part).squeeze(0) for part in parts]).view(inputs.shape[:-1])
 
     def backward(self, gradient: Tensor, into: Sequence[Tensor]) -> None:
         """Write the gradients of `parameters` into tensors of their shapes.
@@ -184,8 +173,6 @@ class DenseLayers:
 
     def _views_of(self, n: int) -> "Views":
         """The first n rows of the buffers."""
-        if self._lender is not None:
-            return self._lender._views_of(n)
         if n > self._rows:
             self._rows, self._views = n, {}
             self._widths = [len(one) for one in self._low_biases]
@@ -255,17 +242,12 @@ class LeafGradients:
             leaf.requires_grad_()
         return [leaf.t() for leaf in self._leaves]
 
-    def values(self, inputs: Tensor) -> Tensor:
-        """The single output [...] of the first stack, of inputs [..., size], without gradient."""
-        with torch.inference_mode():
-            found = self.stacks[0].values(inputs)
-        return found.clone()
-
     def without_gradient(self, inputs: Tensor) -> Tensor:
-        """Outputs [n, outputs] of the first stack."""
+        """Outputs [..., outputs] of the first stack, of inputs [..., size], evaluated `ROWS` at a time."""
+        rows = inputs.reshape(-1, inputs.shape[-1]).split(ROWS)
         with torch.inference_mode():
-            found = self.stacks[0].forward(inputs)
-        return found.clone().t()
+            columns = torch.cat([self.stacks[0].forward(part) for part in rows], dim=1)
+        return columns.clone().t().view(*inputs.shape[:-1], -1)
 
     def backward(self, rows: int | None = None) -> Tensor:
         """Set the gradients of the parameters, None in stacks that do not learn; return the others as one vector.

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ..common.errors import quoted
 from ..common.reading import whole_number
+from ..envs.spec import ObservationSpec
 from .sizes import CONVOLUTIONS, LONGEST_PERIOD, NATURE
 
 MOST_LAYERS = 64
@@ -23,21 +24,24 @@ LARGEST = {
 class Described:
     """Base class of networks that a file describes by arguments of their constructor.
 
-    described: the names of these arguments. Each has an attribute of its name; that of `convolutions` is
-    `convolutions_name`.
+    described: the names of these arguments. Each has an attribute of its name; that of `convolutions`, which only
+    networks of pictures describe, is `convolutions_name`.
     """
 
-    described: ClassVar[Sequence[str]] = ("hidden",)
+    observation: ObservationSpec
+    described: ClassVar[Sequence[str]] = ()
 
     def description(self) -> dict[str, object]:
         """The settings of the architecture, as plain data."""
-        names = {name: "convolutions_name" if name == "convolutions" else name for name in self.described}
+        names = {name: name for name in self.described if name != "convolutions"}
+        if "convolutions" in self.described and self.observation.is_image:
+            names["convolutions"] = "convolutions_name"
         return {name: _plain(getattr(self, attribute)) for name, attribute in names.items()}
 
     @classmethod
     def arguments(cls, description: Mapping[str, object]) -> dict[str, Any]:
         """The constructor's arguments in a file's description. Raises KeyError or ValueError for a wrong one."""
-        given = {"convolutions": NATURE, **description}  # older files lack them
+        given = {"convolutions": NATURE, **description}  # which networks of numbers lack
         return {name: _read(name, given[name]) for name in cls.described}
 
 

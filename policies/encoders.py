@@ -16,27 +16,6 @@ from .devices import WEIGHTS
 from .sizes import CONVOLUTIONS, NATURE
 
 
-class MLP(nn.Sequential):
-    """Linear layers, each followed by an activation: [..., size] → [..., width].
-
-    Weights are orthogonal with gain √2, biases zero. Without hidden layers, the features are the observations.
-    """
-
-    def __init__(
-        self,
-        size: int,
-        hidden: Sequence[int],
-        activation: Callable[[], nn.Module],
-        generator: torch.Generator | None = None,
-    ) -> None:
-        widths = (size, *hidden)
-        layers: list[nn.Module] = []
-        for inputs, outputs in pairwise(widths):
-            layers += [orthogonal_linear(inputs, outputs, math.sqrt(2), generator), activation()]
-        super().__init__(*layers)
-        self.width = widths[-1]
-
-
 class Convolutions(nn.Sequential):
     """Convolutions of `CONVOLUTIONS`, each followed by a ReLU: [..., size] → [..., width].
 
@@ -71,21 +50,26 @@ class Convolutions(nn.Sequential):
         return rows.reshape(*pictures.shape[:-1], self.width)
 
 
-class ConvolutionalMLP(nn.Sequential):
-    """`Convolutions`, then the layers of an `MLP` on their features: [..., size] → [..., width]."""
+class MLP(nn.Sequential):
+    """Linear layers, each followed by an activation: [..., size] → [..., width]. Convolutions may come first.
+
+    Weights are orthogonal with gain √2, biases zero. Without hidden layers, the features are the observations.
+    """
 
     def __init__(
         self,
-        observation: ObservationSpec,
+        first: int | Convolutions,
         hidden: Sequence[int],
         activation: Callable[[], nn.Module],
         generator: torch.Generator | None = None,
-        kind: str = NATURE,
     ) -> None:
-        convolutions = Convolutions(observation, generator, kind)
-        layers = MLP(convolutions.width, hidden, activation, generator)
-        super().__init__(convolutions, *layers)
-        self.width = layers.width
+        """first: the convolutions, or the number of inputs."""
+        layers: list[nn.Module] = [] if isinstance(first, int) else [first]
+        widths = (first if isinstance(first, int) else first.width, *hidden)
+        for inputs, outputs in pairwise(widths):
+            layers += [orthogonal_linear(inputs, outputs, math.sqrt(2), generator), activation()]
+        super().__init__(*layers)
+        self.width = widths[-1]
 
 
 class _Channels(nn.Module):
@@ -122,11 +106,10 @@ def trunk_for(
     activation: Callable[[], nn.Module],
     generator: torch.Generator | None = None,
     convolutions: str = NATURE,
-) -> MLP | ConvolutionalMLP:
+) -> MLP:
     """The layers from scaled observations, in rows, to features: these `convolutions` come first for images."""
-    if observation.is_image:
-        return ConvolutionalMLP(observation, hidden, activation, generator, convolutions)
-    return MLP(observation.size, hidden, activation, generator)
+    first = Convolutions(observation, generator, convolutions) if observation.is_image else observation.size
+    return MLP(first, hidden, activation, generator)
 
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
@@ -137,17 +120,13 @@ def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.G
     return layer
 
 
-def normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
-    """Linear, layer norm and ReLU for each width but the last, which is linear alone; Xavier weights, biases zero."""
+def relu_layers(widths: Sequence[int], generator: torch.Generator | None, layer_norm: bool) -> nn.Sequential:
+    """Linear, layer norm (or none) and ReLU for each width but the last, which is linear alone; Xavier weights, biases
+    zero."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
         linear = nn.Linear(inputs, outputs, dtype=WEIGHTS)
         nn.init.xavier_uniform_(linear.weight, generator=generator)
         nn.init.zeros_(linear.bias)
-        layers += [linear, nn.LayerNorm(outputs, dtype=WEIGHTS), nn.ReLU()]
-    return nn.Sequential(*layers[:-2])
-
-
-def plain_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
-    """Linear and ReLU for each width but the last, which is linear alone: `normed_layers` without the layer norm."""
-    return nn.Sequential(*(one for one in normed_layers(widths, generator) if not isinstance(one, nn.LayerNorm)))
+        layers += [linear, *([nn.LayerNorm(outputs, dtype=WEIGHTS)] if layer_norm else []), nn.ReLU()]
+    return nn.Sequential(*layers[: -2 if layer_norm else -1])

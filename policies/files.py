@@ -22,7 +22,7 @@ from .champion import policy_path
 from .devices import WEIGHTS, sizes_only, undisturbed
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
-from .q_networks import DuelingQ, EnsembleQ, QNetwork
+from .q_networks import EnsembleQ, QNetwork
 from .recurrent import RecurrentActorCritic
 from .seal import require_whole, seal, with_room
 from .two_timescale import TwoTimescaleActorCritic
@@ -35,7 +35,6 @@ ARCHITECTURES: dict[str, type[Network]] = {
         ValuedActor,
         TanhActorCritic,
         QNetwork,
-        DuelingQ,
         EnsembleQ,
         RecurrentActorCritic,
         TwoTimescaleActorCritic,

@@ -30,7 +30,7 @@ def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
-class Network(nn.Module, metaclass=Undisturbed):
+class Network(Described, nn.Module, metaclass=Undisturbed):
     """Base class of the networks of a `Policy`.
 
     A subclass takes raw observations [..., *observation.shape] of type `observation.dtype`, on any device, and scales
@@ -73,21 +73,19 @@ class Network(nn.Module, metaclass=Undisturbed):
         """
         return state
 
-    def description(self) -> dict[str, object]:
-        """The settings of the architecture, as plain data."""
-        return {}
-
     @classmethod
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
-        return cls(observation, actions)
+        return cls(observation, actions, **cls.arguments(description))
 
 
-class LayeredNetwork(Described, Network):
+class LayeredNetwork(Network):
     """Base class of the networks here: a scaler, convolutions for images, then layers of the widths `hidden`.
 
     Takes observations as rows, [..., observation_size], float32 or uint8.
     """
+
+    described: ClassVar[Sequence[str]] = ("hidden",)
 
     def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int]) -> None:
         super().__init__(observation, actions)
@@ -113,10 +111,6 @@ class LayeredNetwork(Described, Network):
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
         return self.logits(observations.flatten(1)), state
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        return cls(observation, actions, **cls.arguments(description))
 
 
 class TrunkedPolicy(LayeredNetwork):
@@ -166,9 +160,6 @@ class TrunkedPolicy(LayeredNetwork):
         """The policy's logits of inputs `trunk_input` without autograd; None with convolutions. low: see
         `DenseLayers`."""
         return DenseLayers.of([*self.trunk, self.policy_head], low)
-
-    def description(self) -> dict[str, object]:
-        return _of_pictures(super().description(), self.observation)
 
 
 class ActorCritic(TrunkedPolicy):
@@ -265,13 +256,13 @@ class Values(Described, nn.Module, metaclass=Undisturbed):
         super().__init__()
         self.hidden = tuple(hidden)
         self.convolutions_name = convolutions
-        self._observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.trunk = trunk_for(self._observation, hidden, Tanh, generator, convolutions)
+        self.observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
+        self.trunk = trunk_for(self.observation, hidden, Tanh, generator, convolutions)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:
         """Inputs of the head, [..., width], from scaled observations."""
-        features: Tensor = self.trunk(bounded(scaled, self._observation))
+        features: Tensor = self.trunk(bounded(scaled, self.observation))
         return features
 
     def forward(self, scaled: Tensor) -> Tensor:
@@ -279,18 +270,10 @@ class Values(Described, nn.Module, metaclass=Undisturbed):
         values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
 
-    def description(self) -> dict[str, object]:
-        return _of_pictures(super().description(), self._observation)
-
     @classmethod
     def from_description(cls, observation: ObservationSpec, description: Mapping[str, object]) -> Self:
         """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
         return cls(observation, **cls.arguments(description))
-
-
-def _of_pictures(description: dict[str, object], observation: ObservationSpec) -> dict[str, object]:
-    """The description without convolutions if the observations are numbers."""
-    return {name: value for name, value in description.items() if name != "convolutions" or observation.is_image}
 
 
 @undisturbed

@@ -168,23 +168,23 @@ class LiveAgent(Agent):
 
 
 class FractionalCounter:
-    """Accumulates fractional amounts and returns their whole part: a rate of 0.25 gives 1 every fourth time."""
+    """Accumulates amounts and returns the whole units that they make: a rate of 0.25 gives 1 every fourth time."""
 
-    def __init__(self) -> None:
-        self._owed = 0.0
+    def __init__(self, unit: float = 1.0) -> None:
+        self._unit, self._rest = unit, 0.0
 
     def take(self, amount: float) -> int:
-        """Add an amount; return the whole part of the total and carry the rest over."""
-        self._owed += amount
-        whole = int(self._owed)
-        self._owed -= whole
+        """Add an amount; return the whole units of the total and carry the rest over."""
+        self._rest += amount
+        whole = int(self._rest // self._unit)
+        self._rest -= whole * self._unit
         return whole
 
     def get_state(self) -> float:
-        return self._owed
+        return self._rest
 
     def set_state(self, state: float) -> None:
-        self._owed = float(state)
+        self._rest = float(state)
 
 
 class RunningScale:

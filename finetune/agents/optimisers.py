@@ -1,4 +1,4 @@
-"""Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
+"""Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; clipped gradients; averages."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -58,19 +58,20 @@ class FusedAdam(torch.optim.Adam):
     step.hooked = True  # type: ignore[attr-defined]  # without the profiler's entry for every step
 
 
-class RMSpropTF(Optimizer):
-    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
+class RMSprop(Optimizer):
+    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start, as in TensorFlow 1.
 
     PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
-    longer. Defaults are those of ACER in stable-baselines. float32 on a CPU takes one pass over the memory of each
-    parameter, a third of the time.
+    longer. float32 on a CPU takes one pass over the memory of each parameter, a third of the time.
+
+    `centred`, as in Mnih et al. 2015: m ← d·m + (1 − d)·g;  θ ← θ − lr·g/√(v − m² + ε), with m = v = 0 at the start.
     """
 
-    start = 1.0
-    one_pass = True
-
-    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+    def __init__(
+        self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float, centred: bool = False
+    ) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
+        self._centred = centred
         self._calls: dict[Tensor, tuple[Any, Any, native.Call]] = {}
         """v and gradient of each parameter as of the last step, and the kernel's call with θ, v and the gradient."""
 
@@ -84,7 +85,7 @@ class RMSpropTF(Optimizer):
         assert closure is None
         (group,) = self.param_groups
         parameters = [one for one in group["params"] if one.grad is not None]
-        if self.one_pass and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in parameters):
+        if not self._centred and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in parameters):
             self._in_one_pass(parameters, (group["lr"], group["decay"], 1.0 - group["decay"], group["epsilon"]))
         elif parameters:
             gradients = [one.grad for one in parameters]
@@ -94,7 +95,7 @@ class RMSpropTF(Optimizer):
 
     def _in_one_pass(self, parameters: list[Tensor], numbers: tuple[float, ...]) -> None:
         with without_denormals():
-            for one, square in zip(parameters, self._averages("mean_square", parameters, self.start), strict=True):
+            for one, square in zip(parameters, self._averages("mean_square", parameters, 1.0), strict=True):
                 v, g, call = self._calls.get(one, (None, None, None))
                 if call is None or v is not square or g is not one.grad:
                     assert one.grad is not None
@@ -105,11 +106,17 @@ class RMSpropTF(Optimizer):
                 call()
 
     def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
-        """Update and return v of each parameter, the mean square of its gradients."""
-        mean_squares = self._averages("mean_square", parameters, self.start)
+        """Update the averages of each parameter; return v, or v − m²."""
+        mean_squares = self._averages("mean_square", parameters, 0.0 if self._centred else 1.0)
         torch._foreach_mul_(mean_squares, decay)
         torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)
-        return mean_squares
+        if not self._centred:
+            return mean_squares
+        means = self._averages("mean", parameters, 0.0)
+        torch._foreach_lerp_(means, gradients, 1.0 - decay)
+        variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
+        torch._foreach_clamp_min_(variances, 0.0)  # rounding
+        return variances
 
     def _averages(self, name: str, parameters: list[Tensor], start: float) -> list[Tensor]:
         """The named state tensor of each parameter; new ones are filled with `start`."""
@@ -119,53 +126,37 @@ class RMSpropTF(Optimizer):
         return [self.state[parameter][name] for parameter in parameters]
 
 
-class CentredRMSprop(RMSpropTF):
-    """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
-
-    Mnih et al. 2015 sum the gradients of 32 samples, with d = 0.95 and ε = 0.01; for their mean, ε is 0.01/32².
-    """
-
-    start = 0.0
-    one_pass = False
-
-    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
-        super().__init__(params, lr, decay=0.95, epsilon=0.01 / 32**2)
-
-    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
-        means = self._averages("mean", parameters, 0.0)
-        torch._foreach_lerp_(means, gradients, 1.0 - decay)
-        mean_squares = super()._variances(parameters, gradients, decay)
-        variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
-        torch._foreach_clamp_min_(variances, 0.0)  # rounding
-        return variances
-
-
 @torch.no_grad()
-def clip(gradient: Tensor, longest: float) -> Tensor:
-    """Scale the gradient of all parameters, a vector, down to this norm; return the norm before."""
-    norm: Tensor = torch.linalg.vector_norm(gradient)
-    gradient.mul_((longest / (norm + 1e-6)).clamp_(max=1.0))
-    return norm
-
-
-@torch.no_grad()
-def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float) -> None:
-    """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
-    torch._foreach_lerp_(average, parameters, 1.0 - alpha)
+def move_towards(average: list[Tensor], parameters: list[Tensor], step: float) -> None:
+    """θ̄ ← (1 − step)·θ̄ + step·θ, in place."""
+    torch._foreach_lerp_(average, parameters, step)
 
 
 def set_gradients(
-    loss: Tensor, parameters: Sequence[Tensor], longest: float, dense: LeafGradients | None = None
+    loss: Tensor,
+    parameters: Sequence[Tensor],
+    longest: float,
+    dense: LeafGradients | None = None,
+    rows: int | None = None,
+    fixed: Sequence[Tensor] = (),
 ) -> Tensor:
-    """Set the parameters' gradients of the loss, scaled down to this norm together; return the norm before. dense:
-    layers with these parameters, whose outputs the loss is of."""
-    if dense is not None:
-        loss.backward()
-        return clip(dense.backward(), longest)
+    """Set the parameters' gradients of the loss, scaled down to this norm together; return the norm before.
+
+    dense: layers with these parameters, whose outputs the loss is of, or their first `rows`. fixed: the parameters
+    that do not learn, the first ones.
+    """
     for one in parameters:
         one.grad = None
     loss.backward()
-    return torch.nn.utils.clip_grad_norm_(parameters, longest)
+    gradient = None if dense is None else dense.backward(rows)
+    for one in fixed:
+        one.grad = None
+    if gradient is None:
+        return torch.nn.utils.clip_grad_norm_(parameters, longest)
+    learned = gradient[sum(one.numel() for one in fixed) :]
+    norm: Tensor = torch.linalg.vector_norm(learned)
+    learned.mul_((longest / (norm + 1e-6)).clamp_(max=1.0))
+    return norm
 
 
 def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:

@@ -1,20 +1,23 @@
 """Common parts of agents that learn Q from transitions in memory."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from ...common.errors import BadInput
 from ...policies.q_networks import EpsilonGreedy
-from ..experience.transitions import NStep
+from ..experience.transitions import NStep, Transitions
 from ..log import RunLog
+from ..replay.demonstrations import Demonstrations
 from ..replay.transition_memory import TransitionMemory
 from ..schedules.phase import Phase
 from .agent import Agent, FractionalCounter, Learner, Part
 from .settings import LiveSettings, QSettings
 
 
+@dataclass(eq=False)
 class QAgent(Agent):
     """Learns Q from transitions in memory.
 
@@ -23,20 +26,15 @@ class QAgent(Agent):
     """
 
     learner: Learner[EpsilonGreedy, QSettings]
+    memory: TransitionMemory
+    demonstrations: Demonstrations[Transitions] | None
+    settings: LiveSettings
+    log: RunLog
+    generator: np.random.Generator
 
-    def __init__(
-        self,
-        learner: Learner[EpsilonGreedy, QSettings],
-        memory: TransitionMemory,
-        settings: LiveSettings,
-        log: RunLog,
-        generator: np.random.Generator,
-    ) -> None:
-        self.learner = learner
-        self.memory = memory
-        self._settings, self._log, self._generator = settings, log, generator
-        self._n_step = NStep(learner.settings.n_steps)
-        self._demonstrations_due, self._updates_due = FractionalCounter(), FractionalCounter()
+    def __post_init__(self) -> None:
+        self.n_step = NStep(self.learner.settings.n_steps)
+        self.demonstrations_due, self.updates_due = FractionalCounter(), FractionalCounter()
 
     @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
@@ -48,24 +46,28 @@ class QAgent(Agent):
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.live:
-            self._n_step.restart()
+            self.n_step.restart()
 
     def change_environment(self) -> None:
-        self._n_step.restart()
+        self.n_step.restart()
         self.memory.clear()
 
     def drop_partial_episodes(self) -> None:
-        self._n_step.restart()
+        self.n_step.restart()
+
+    def measurements(self) -> dict[str, float]:
+        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
 
     @property
     def parts(self) -> Mapping[str, Part]:
         return {
-            "generator": self._generator,
-            "updates_due": self._updates_due,
-            "demonstrations_due": self._demonstrations_due,
+            "generator": self.generator,
+            "updates_due": self.updates_due,
+            "demonstrations_due": self.demonstrations_due,
+            "demonstrations": self.demonstrations,
             "learner": self.learner,
             "memory": self.memory,
-            "n_step": self._n_step,
+            "n_step": self.n_step,
         }
 
 

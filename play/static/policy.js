@@ -190,7 +190,6 @@ const ARCHITECTURES = {
   actor: clamped(actor(Math.tanh)),
   "valued-actor": clamped(actor(relu)),
   q,
-  "dueling-q": (tensors, of, ...sizes) => q(tensors, { ...of, layer_norm: true }, ...sizes),
   "ensemble-q": ensemble,
 };
 

@@ -40,7 +40,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "actor": {"hidden": [24]},
     "valued-actor": {"hidden": [24, 16]},
     "q": {"hidden": [24, 16], "dueling": True, "layer_norm": False},
-    "dueling-q": {"hidden": [24, 16]},
+    "q with layer norm": {"hidden": [24, 16], "dueling": True, "layer_norm": True},
     "ensemble-q": {"hidden": [24, 16], "members": 3},
 }
 
@@ -49,7 +49,7 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any], seed: in
     """A policy with random weights and statistics, which changes its mind often."""
     generator = torch.Generator().manual_seed(seed)
     observation, actions = spec.interface()
-    network: Network = ARCHITECTURES[name].from_description(observation, actions, description)
+    network: Network = ARCHITECTURES[name.partition(" ")[0]].from_description(observation, actions, description)
     with torch.no_grad():
         for tensor in network.parameters():
             tensor.copy_(torch.randn(tensor.shape, generator=generator) * 0.5)
@@ -65,7 +65,7 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any], seed: in
         ("actor", 5, {"frames_per_step": 2, "observation": "full"}),
         ("valued-actor", 4, {"frames_per_step": 1, "observation": "contact", "observation_lag": 1}),
         ("q", 5, {}),
-        ("dueling-q", 1, {"observation": "contact"}),
+        ("q with layer norm", 1, {"observation": "contact"}),
         ("ensemble-q", 7, {"frames_per_step": 3, "observation": "full"}),
     ],
 )
@@ -83,7 +83,7 @@ def test_every_feed_forward_network_plays_as_in_pytorch(
 def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_path: Path) -> None:
     def saved(name: str, spec: EnvironmentSpec, description: dict[str, Any]) -> bytes:
         observation, actions = spec.interface()
-        network: Network = ARCHITECTURES[name].from_description(observation, actions, description)
+        network: Network = ARCHITECTURES[name.partition(" ")[0]].from_description(observation, actions, description)
         return save_policy(tmp_path / "p.safetensors", Policy(network, spec, observation)).read_bytes()
 
     pictures = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36})

@@ -16,7 +16,7 @@ from qwop.policies.networks import (
     Values,
     with_q_head,
 )
-from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork, dueling
+from qwop.policies.q_networks import EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.scaling import ROWS_AT_ONCE, ObservationScaler, PixelScaler, RunningStatistics
 
@@ -28,7 +28,7 @@ DUELING = 3136 * 512 + 512 + 512 + 1  # a second layer of 512, and V; the convol
     ("network", "count"),
     [
         (ActorCritic(71, 11), 54_166),
-        (DuelingQ(71, 11), 105_740),
+        (QNetwork(71, 11, dueling=True, layer_norm=True), 105_740),
         (QNetwork(ATARI, 4, (512,)), 1_686_180),
         (QNetwork(ATARI, 4, (512,), dueling=True), 1_686_180 + DUELING),
         (QNetwork(ATARI, 4, (256,), convolutions="nips"), 677_172),
@@ -52,8 +52,8 @@ def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biase
 @pytest.mark.parametrize(
     ("architecture", "observation"),
     [
-        *((one, ObservationSpec((4,))) for one in (ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, EnsembleQ)),
-        *((one, ObservationSpec((36, 36), "uint8")) for one in (ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ)),
+        *((one, ObservationSpec((4,))) for one in (ActorCritic, Actor, ValuedActor, QNetwork, EnsembleQ)),
+        *((one, ObservationSpec((36, 36), "uint8")) for one in (ActorCritic, Actor, ValuedActor, QNetwork)),
     ],
 )
 def test_generator_decides_the_weights(architecture: type[LayeredNetwork], observation: ObservationSpec) -> None:
@@ -148,8 +148,8 @@ def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean
     assert not network.member_values(rows)[1:].any()
 
 
-@pytest.mark.parametrize("architecture", [DuelingQ, EnsembleQ])
-def test_q_networks_act_epsilon_greedily_with_exact_probabilities(architecture: type[DuelingQ | EnsembleQ]) -> None:
+@pytest.mark.parametrize("architecture", [QNetwork, EnsembleQ])
+def test_q_networks_act_epsilon_greedily_with_exact_probabilities(architecture: type[QNetwork | EnsembleQ]) -> None:
     network = architecture(4, 3, (8,), torch.Generator().manual_seed(0))
     rows = torch.randn(20, 4)
     best = network(rows).argmax(-1)
@@ -160,7 +160,7 @@ def test_q_networks_act_epsilon_greedily_with_exact_probabilities(architecture: 
 
 
 def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
-    network = DuelingQ(4, 3, (8,))
+    network = QNetwork(4, 3, (8,), dueling=True, layer_norm=True)
     torch.nn.init.zeros_(network.advantage[-1].weight)
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
 
@@ -170,7 +170,7 @@ SHAPES = [((3, 5), "float32"), *(
 )]  # fmt: skip
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ])
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork])
 @pytest.mark.parametrize(("shape", "dtype"), SHAPES)
 def test_observations_of_any_shape_are_taken_also_as_rows(
     architecture: type[LayeredNetwork], shape: tuple[int, ...], dtype: str
@@ -222,7 +222,7 @@ def test_colours_and_frames_are_the_channels_of_their_pixel(
     assert as_channels.sum() == 1.0
 
 
-EVERY = [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, RecurrentActorCritic]
+EVERY = [ActorCritic, Actor, ValuedActor, QNetwork, RecurrentActorCritic]
 
 
 @pytest.mark.parametrize("architecture", EVERY)

@@ -10,7 +10,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork, ValuedActor, Values
 from qwop.policies.policy import Policy
-from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork
+from qwop.policies.q_networks import EnsembleQ, QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
@@ -27,7 +27,7 @@ NETWORKS: dict[str, Makes] = {
     "valued-actor": lambda random: ValuedActor(SEEN, 3, (16,), random),
     "pictures": lambda random: ActorCritic(PICTURE, 3, (16,), random),
     "q": lambda random: QNetwork(SEEN, 3, (16,), random),
-    "dueling-q": lambda random: DuelingQ(SEEN, 3, (16,), random),
+    "dueling-q": lambda random: QNetwork(SEEN, 3, (16,), random, dueling=True, layer_norm=True),
     "ensemble-q": lambda random: EnsembleQ(SEEN, 3, (16,), random, members=2),
     "recurrent": lambda random: RecurrentActorCritic(SEEN, 3, (16,), 8, random),
     "external memory": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random, 5),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,14 +70,12 @@ class ReturnRange:
 
     def add_live(self, live: Sequences, gamma: float) -> None:
         """Add the episodes that end in these sequences."""
-        over = live.terminated | live.truncated
-        ended = np.asarray(over.any(axis=1))
-        for stream, rewards in enumerate(live.rewards.tolist()):
+        for stream, (rewards, over) in enumerate(zip(live.rewards, live.terminated | live.truncated, strict=True)):
             start = 0
-            for end in (np.flatnonzero(over[stream]) + 1).tolist() if ended[stream] else ():
-                self.add_episode(np.array(self._open[stream] + rewards[start:end]), gamma)
+            for end in (np.flatnonzero(over) + 1).tolist():
+                self.add_episode(np.array([*self._open[stream], *rewards[start:end].tolist()]), gamma)
                 self._open[stream], start = [], end
-            self._open[stream] += rewards[start:]
+            self._open[stream] += rewards[start:].tolist()
 
     def restart(self) -> None:
         """Reset all statistics, because rewards or their discount change; see `add_demonstrations`."""
@@ -96,89 +94,78 @@ class ReturnRange:
         self._low, self._high = float(state["low"]), float(state["high"])
 
 
+@dataclass(eq=False)
 class AcerAgent(Agent):
     """Learns from live play and from memory.
 
     Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
-    then Poisson(`replay_ratio`) times on samples from memory.
+    then Poisson(`replay_ratio`) times on samples from memory. achieved: the discount of each phase, by its name, in
+    which the demonstrations' rewards are those of play.
     """
 
-    def __init__(
-        self,
-        learner: AcerLearner,
-        memory: SequenceMemory,
-        demonstrations: Demonstrations[Sequences] | None,
-        behaviour: Behaviour,
-        returns: ReturnRange,
-        settings: AcerLoopSettings,
-        log: RunLog,
-        generator: np.random.Generator,
-        achieved: Mapping[str, float] = MappingProxyType({}),
-    ) -> None:
-        """achieved: the discount of each phase, by its name, in which the demonstrations' rewards are those of play."""
-        self.learner: AcerLearner = learner
-        self.memory = memory
-        self._demonstrations = demonstrations
-        self._behaviour = behaviour
-        self._returns = returns
-        self._settings = settings
-        self._log = log
-        self._generator = generator
-        self._achieved = achieved
-        self._demonstrations_due = FractionalCounter()
+    learner: AcerLearner
+    memory: SequenceMemory
+    demonstrations: Demonstrations[Sequences] | None
+    behaviour: Behaviour
+    returns: ReturnRange
+    settings: AcerLoopSettings
+    log: RunLog
+    generator: np.random.Generator
+    achieved: Mapping[str, float] = field(default_factory=dict)
+    demonstrations_due: FractionalCounter = field(default_factory=FractionalCounter)
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Fit the critic to the initial policy. Skipped for an untrained, uniform policy, which is learned together
         with its critic."""
-        if not self._settings.value_decisions:
+        if not self.settings.value_decisions:
             return
-        with self._log.timer.section("fitting values"):
-            rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
+        with self.log.timer.section("fitting values"):
+            rounds = math.ceil(self.settings.value_decisions / self.settings.decisions)
             rollouts = [play() for _ in range(rounds)]
             together = concatenate(rollouts)
             if not is_uniform(together.behaviour_probabilities):
                 self.learner.fit_values(together, now.gamma)
             for sequences in rollouts:
                 self.memory.push(sequences)
-                self._returns.add_live(sequences, now.gamma)
+                self.returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        timer = self._log.timer
+        timer = self.log.timer
         with timer.section("memory"):
             demonstrations = self._next_demonstrations(now)
             parts = [part for part in (live, demonstrations) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
-                self._returns.add_live(live, now.gamma)
-            self.learner.clip_bootstrap(self._returns.bounds)
+                self.returns.add_live(live, now.gamma)
+            self.learner.clip_bootstrap(self.returns.bounds)
         if live is not None:
             with timer.section("learning"):
                 self.learner.update(live, now)
-        if len(self.memory) < self._settings.start:
+        if len(self.memory) < self.settings.start:
             return
-        for number in range(int(self._generator.poisson(self._settings.replay_ratio))):
+        for number in range(int(self.generator.poisson(self.settings.replay_ratio))):
             with timer.section("memory"):
-                batch = self.memory.sample(self._settings.num_envs, self._generator)
-                batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
+                batch = self.memory.sample(self.settings.num_envs, self.generator)
+                batch = self.behaviour.at_sampling(batch, self.learner.probabilities)
             with timer.section("learning"):
                 stats = self.learner.update(batch, now, diagnose=number == 0)
-            self._log.add_batch(batch.source, stats)
+            self.log.add_batch(batch.source, stats)
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
         if not phase.live:
             self.memory.remove(LIVE)
-            self._returns.drop_partial_episodes()
-        if phase.name in self._achieved:
-            self._returns.add_demonstrations(self._achieved[phase.name])
+            self.returns.drop_partial_episodes()
+        if phase.name in self.achieved:
+            self.returns.add_demonstrations(self.achieved[phase.name])
 
     def change_environment(self) -> None:
-        self._returns.restart()
+        self.returns.restart()
         self.memory.clear()
 
     def drop_partial_episodes(self) -> None:
-        self._returns.drop_partial_episodes()
+        self.returns.drop_partial_episodes()
 
     def measurements(self) -> dict[str, float]:
         shares = {f"memory/{source}": share for source, share in self.memory.shares().items()}
@@ -190,20 +177,20 @@ class AcerAgent(Agent):
     @property
     def parts(self) -> Mapping[str, Part]:
         return {
-            "generator": self._generator,
-            "demonstrations_due": self._demonstrations_due,
-            "returns": self._returns,
+            "generator": self.generator,
+            "demonstrations_due": self.demonstrations_due,
+            "returns": self.returns,
             "learner": self.learner,
             "memory": self.memory,
-            "demonstrations": self._demonstrations,
+            "demonstrations": self.demonstrations,
         }
 
     def _next_demonstrations(self, now: PhaseValues) -> Sequences | None:
         """Demonstrations to store in this iteration; None in a phase without demonstrations."""
-        if self._demonstrations is None or not now.uses_demonstrations:
+        if self.demonstrations is None or not now.uses_demonstrations:
             return None
-        count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)
-        return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
+        count = self.demonstrations_due.take(now.demonstrations * self.settings.num_envs)
+        return self.behaviour.at_insertion(self.demonstrations.next(count), self.learner.probabilities)
 
 
 def new_network(settings: AcerSettings) -> MakeNetwork:

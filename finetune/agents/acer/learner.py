@@ -19,7 +19,7 @@ from ...log import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..agent import Learner, Part
 from ..losses import final_values
-from ..optimisers import RMSpropTF, clip, update_average
+from ..optimisers import RMSprop, move_towards, set_gradients
 from . import losses as acer
 from .settings import AcerSettings
 
@@ -75,7 +75,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._averages: list[Tensor] = list(self.average.parameters())
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
-        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
+        self._optimiser = RMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -112,19 +112,15 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
         dense = self._dense
         outputs = self._forward(self.network, inputs) if dense is None else dense.outputs(inputs)[0]
-        outputs.retain_grad()
         logits, q = outputs.unflatten(0, (k + 1, n)).chunk(2, -1)
         steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), tensors, now.gamma)
         loss = self.loss(logits[:-1], q[:-1], steps, tensors, average, now)
-        norm = self._set_gradients(loss, n * k, now.critic_only)
-        stats = None
-        if diagnose:
-            assert outputs.grad is not None
-            slopes = outputs.grad[: n * k].unflatten(0, (k, n)).chunk(2, -1)[0]
-            stats = self._stats(batch, tensors, steps, slopes, norm, average, now)
+        fixed = self._below_q if now.critic_only else ()
+        norm = set_gradients(loss, self._parameters, self.settings.max_gradient_norm, dense, n * k, fixed)
+        stats = self._stats(batch, tensors, steps, norm, now) if diagnose else None
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        update_average(self._averages, self._parameters, self.settings.alpha)
+        move_towards(self._averages, self._parameters, 1.0 - self.settings.alpha)
         return stats
 
     def loss(
@@ -237,38 +233,10 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             achieved,
         )
 
-    def _set_gradients(self, loss: Tensor, rows: int, critic_only: bool) -> Tensor:
-        """Set the clipped gradients of a loss of the first rows of the outputs; return the norm before they were
-        clipped."""
-        longest = self.settings.max_gradient_norm
-        if self._dense is None:
-            self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        gradient = None if self._dense is None else self._dense.backward(rows)
-        if critic_only:
-            for parameter in self._below_q:
-                parameter.grad = None
-        if gradient is None:
-            return torch.nn.utils.clip_grad_norm_(self._parameters, longest)
-        below = sum(one.numel() for one in self._below_q)
-        return clip(gradient[below:] if critic_only else gradient, longest)
-
     @torch.no_grad()
-    def _stats(
-        self,
-        batch: Sequences,
-        tensors: Played,
-        steps: Steps,
-        slopes: Tensor,
-        norm: Tensor,
-        average: AveragePolicy,
-        now: PhaseValues,
-    ) -> UpdateStats:
-        """Statistics of an update, before its step. slopes: the gradient of the logits, [k, n, A].
-
-        Of demonstrations also V of their states and the return achieved from there (scaled), −log π of their actions,
-        and the share of these actions that the update makes less probable.
-        """
+    def _stats(self, batch: Sequences, tensors: Played, steps: Steps, norm: Tensor, now: PhaseValues) -> UpdateStats:
+        """Statistics of an update, before its step. Of demonstrations also V of their states, the return achieved from
+        there (scaled), and −log π of their actions."""
         pi, rho = steps.pi, steps.rho
         scalars = {
             "q_error": (steps.q_ret - steps.q_taken).square().mean().sqrt(),
@@ -279,14 +247,11 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if self.bounds is not None:
             scalars["values_outside"] = steps.outside.float().mean()
         if not now.critic_only:
-            pi_average = average(*torch.ones_like(tensors.terminated).nonzero(as_tuple=True)).view_as(pi)
-            scalars["kl_to_average"] = (pi_average * ((pi_average + 1e-8) / (pi + 1e-8)).log()).sum(-1).mean()
             scalars["trust_region_active"] = steps.limited.float().mean()
         by_source = means_by_source(
             batch.source,
             importance_weight=rho.t().cpu(),
             truncated_share=(rho > acer.TRUNCATION).float().t().cpu(),
-            trace_length=acer.trace_lengths(rho, tensors.terminated | tensors.truncated).cpu(),
         )
         if (demonstrations := by_source.get("demonstrations")) is not None:
             mine, index = tensors.demonstrated, tensors.actions.unsqueeze(-1)
@@ -294,8 +259,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             if tensors.achieved is not None and tensors.achieved[1].any():
                 returns, mask = tensors.achieved
                 demonstrations |= {"value": float(steps.values[mask].mean()), "achieved": float(returns[mask].mean())}
-            if not now.critic_only:
-                demonstrations["pushed_down"] = float((slopes.gather(-1, index)[:, mine] > 0).float().mean())
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
     def _layers(self, network: ActorCritic) -> LeafGradients | None:

@@ -128,16 +128,6 @@ def imitation_weight(achieved: Tensor, value: Tensor, tolerance: float) -> Tenso
     return (1.0 + (achieved - value) / tolerance).clamp(0.0, 1.0)
 
 
-def trace_lengths(rho: Tensor, over: Tensor) -> Tensor:
-    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: effective lookahead, in steps, of the first target of a sequence.
-
-    The first step counts as 1, whatever ρ_0, because Qret_0 = r_0 + … contains the full first reward. rho ρ_t(a_t),
-    over (the step ended an episode): [k, n].
-    """
-    carried = rho[1:].clamp(max=1.0).masked_fill(over[:-1], 0.0)
-    return 1.0 + carried.cumprod(dim=0).sum(dim=0)
-
-
 def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float) -> Tensor:
     """w with V(s) = wᵀφ(s), by least-squares temporal differences from steps of one policy (Bradtke and Barto 1996).
 

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -11,22 +11,25 @@ from torch import Tensor
 
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import LeafGradients
-from ....policies.q_networks import DuelingQ, QNetwork
-from ....policies.sizes import NATURE
+from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, mixed
-from ...log import RunLog, UpdateStats, means_by_source
-from ...replay.demonstrations import Demonstrations, transitions_for
+from ...log import UpdateStats, means_by_source
+from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Learner, Makes, Part, of_kind
-from ..optimisers import CentredRMSprop, FusedAdam
+from ..agent import FractionalCounter, Learner, Makes, Part, of_kind
+from ..optimisers import FusedAdam, RMSprop
 from ..q_learning import QAgent, linear, refuse_critic_only, require_capacity
 from . import losses as dqn
 from .settings import ADAM, DqnLoopSettings, DqnSettings
 
 if TYPE_CHECKING:
     from ...run import Run
+
+
+RMSPROP_EPSILON = 0.01 / 32**2
+"""Mnih et al. 2015 sum the gradients of 32 samples, with ε = 0.01; here they are averaged."""
 
 
 class StepResult(NamedTuple):
@@ -47,14 +50,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._dense = LeafGradients.of(self.network.dense_layers())
         self._dense_target = LeafGradients.of(self.target.dense_layers())
-        if self._dense is not None and self._dense_target is not None:
-            self._dense_target.stacks[0].share_buffers(self._dense.stacks[0])
         self._graphs = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
             self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
         else:
-            self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
+            self._optimiser = RMSprop(self._parameters, settings.learning_rate, 0.95, RMSPROP_EPSILON, centred=True)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -173,32 +174,23 @@ class DqnAgent(QAgent):
     """
 
     learner: DqnLearner
-    _settings: DqnLoopSettings
+    settings: DqnLoopSettings
 
-    def __init__(
-        self,
-        learner: DqnLearner,
-        memory: TransitionMemory,
-        demonstrations: Demonstrations[Transitions] | None,
-        settings: DqnLoopSettings,
-        log: RunLog,
-        generator: np.random.Generator,
-    ) -> None:
-        super().__init__(learner, memory, settings, log, generator)
-        self._demonstrations = demonstrations
-        self._since_copy = 0.0
-        self._beta = learner.settings.beta_start
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._copies_due = FractionalCounter(self.settings.target_every)
+        self._beta = self.learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        with self._log.timer.section("memory"):
+        with self.log.timer.section("memory"):
             new = None
             if live is not None:
-                new = self._n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
+                new = self.n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
             parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
-        if len(self.memory) < self._settings.start:
+        if len(self.memory) < self.settings.start:
             return
-        for number in range(self._updates_due.take(self._settings.decisions / self._settings.train_every)):
+        for number in range(self.updates_due.take(self.settings.decisions / self.settings.train_every)):
             self._update_once(now, diagnose=number == 0)
 
     def advance(self, decisions: int, planned: int) -> None:
@@ -213,50 +205,36 @@ class DqnAgent(QAgent):
 
     def measurements(self) -> dict[str, float]:
         row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
-        row["memory/transitions"] = float(len(self.memory))
-        row["learner/epsilon"] = float(self.learner.network.epsilon)
-        return row | {"learner/beta": self._beta} if self.learner.settings.prioritised else row
+        beta = {"learner/beta": self._beta} if self.learner.settings.prioritised else {}
+        return row | super().measurements() | beta
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        return {**super().parts, "demonstrations": self._demonstrations}
-
-    def get_state(self) -> dict[str, object]:
-        return super().get_state() | {"since_copy": self._since_copy}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        super().set_state(state)
-        self._since_copy = float(state["since_copy"])
+        return {**super().parts, "copies_due": self._copies_due}
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
-        timer = self._log.timer
+        timer = self.log.timer
         with timer.section("memory"):
-            sample = self.memory.sample(self._settings.batch_size, self._beta, self._generator)
+            sample = self.memory.sample(self.settings.batch_size, self._beta, self.generator)
         with timer.section("learning"):
             errors, stats = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
-            self._since_copy += self._settings.train_every
-            if self._since_copy >= self._settings.target_every:
-                self._since_copy -= self._settings.target_every
+            if self._copies_due.take(self.settings.train_every):
                 self.learner.copy_target()
         with timer.section("memory"):
             self.memory.update(sample.slots, errors.cpu().numpy())
-        self._log.add_batch(sample.transitions.source, stats)
+        self.log.add_batch(sample.transitions.source, stats)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
         """Demonstrations to store in this iteration; None in a phase without demonstrations."""
-        if self._demonstrations is None or not now.uses_demonstrations:
+        if self.demonstrations is None or not now.uses_demonstrations:
             return None
-        return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._settings.decisions))
+        return self.demonstrations.next(self.demonstrations_due.take(now.demonstrations * self.settings.decisions))
 
 
 def new_network(settings: DqnSettings) -> Makes[QNetwork]:
     """The untrained network of these settings."""
-    if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
-        return lambda observation, actions, generator: DuelingQ(observation, actions, settings.hidden, generator)
-    layers = {"dueling": settings.dueling, "layer_norm": settings.layer_norm}
-    return lambda observation, actions, generator: QNetwork(
-        observation, actions, settings.hidden, generator, convolutions=settings.convolutions, **layers
-    )
+    options = {name: getattr(settings, name) for name in ("dueling", "layer_norm", "convolutions")}
+    return lambda observation, actions, generator: QNetwork(observation, actions, settings.hidden, generator, **options)
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:

@@ -20,7 +20,7 @@ from ...log import UpdateStats
 from ...replay.memory import Ring
 from ...schedules.phase import PhaseValues
 from ..agent import LiveAgent, Makes, Part
-from ..vtrace.learner import Stopped, Unroll, UnrollLearner, actor_critic, network_of, outputs, unroll_network
+from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, network_of, unroll_network
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
 from .settings import FtwSettings
@@ -263,7 +263,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
             "prior_kl": (settings.prior_kl, ftw.prior_loss(result.prior, result.ticked)),
         }
         if settings.feature_control:
-            terms["feature_control"] = (settings.feature_control, self._control(sequences, result.latents))
+            terms["feature_control"] = (settings.feature_control, self._control(sequences, result.policy.features))
         if settings.reward_prediction and len(self._stores):
             terms["reward_prediction"] = (settings.reward_prediction, self._prediction())
         return terms
@@ -286,11 +286,10 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
 
 
 class TwoTimescaleUnroll(NamedTuple):
-    """policy: input of the V-trace losses. latents [n, k + 1, latent], including the last state. posterior, prior:
-    [n, k, latent]. ticked: bool [n, k]."""
+    """policy: input of the V-trace losses, with the latents as features. posterior, prior: [n, k, latent]. ticked:
+    bool [n, k]."""
 
-    policy: Unroll
-    latents: Tensor
+    policy: Unroll[CoreOutput]
     posterior: Gaussian
     prior: Gaussian
     ticked: Tensor
@@ -306,23 +305,16 @@ def unroll(
 ) -> TwoTimescaleUnroll:
     """Run the network over the sequences; see `unroll_network`.
 
-    slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
-    reach only the value head.
+    slow_gradient multiplies gradients from the fast core into the slow one.
     """
 
-    def core(features: tuple[Tensor, ...], state: State) -> tuple[CoreOutput, State]:
-        return network.core(Percept(*features), state, slow_gradient)
+    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, CoreOutput, State]:
+        output, state = network.core(Percept(*percept), state, slow_gradient)
+        return output.latent, output, state
 
-    steps, stopped, last, state = unroll_network(network, network.perceive, core, played, device)
-    latents = torch.stack([output.latent for output in steps], dim=1)
-    ends = [Stopped(at, rows, output.latent) for at, rows, output in stopped]
-    return TwoTimescaleUnroll(
-        policy=outputs(network, latents, last.latent, ends, state, played, critic_only=critic_only),
-        latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
-        posterior=_stacked([output.posterior for output in steps]),
-        prior=_stacked([output.prior for output in steps]),
-        ticked=torch.stack([output.ticked for output in steps], dim=1),
-    )
+    policy = unroll_network(network, network.perceive, core, played, device, critic_only)
+    posterior, prior = (_stacked([getattr(one, name) for one in policy.outputs]) for name in ("posterior", "prior"))
+    return TwoTimescaleUnroll(policy, posterior, prior, torch.stack([one.ticked for one in policy.outputs], dim=1))
 
 
 def _stacked(gaussians: list[Gaussian]) -> Gaussian:

@@ -122,17 +122,16 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     ) -> None:
         """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrations:
         decisions to imitate."""
-        if isinstance(network, ValuedActor):
-            assert values is None
-            head = network.value_head
-        else:
-            assert values is not None
-            head = values.head
         super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrations = shuffle, demonstrations
         self._scale = RunningScale(network)
-        self._return_scale = ReturnScale(head) if settings.scale_returns else None
+        if isinstance(network, ValuedActor):
+            self._value_head = network.value_head
+        else:
+            assert values is not None
+            self._value_head = values.head
+        self._return_scale = ReturnScale(self._value_head) if settings.scale_returns else None
         low = settings.precision == "bfloat16"
         self._dense = None
         if self.values is not None:
@@ -290,10 +289,12 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             learned = 1 if critic_only else None
             values, logits = self._dense.outputs(bounded(own, self.network.observation), inputs, learned=learned)
             return logits, values.squeeze(-1)
-        with torch.set_grad_enabled(not critic_only):
-            features = self._features(inputs)
-            logits = self.network.policy_head(features)
-        return logits, self._value_of(features[: len(own)], own)
+        with autocast(self.settings.precision, self._device):  # the heads have their own precision
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not critic_only):
+                features = self.network.trunk(inputs)
+            critic = features[: len(own)] if self.values is None else self.values.features(own)
+        kind = self._value_head.weight.dtype
+        return self.network.policy_head(features.to(kind)), self._value_head(critic.to(kind)).squeeze(-1)
 
     @torch.no_grad()
     def _summary(self, steps: list[StepStats]) -> dict[str, float]:
@@ -308,12 +309,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         means |= {name: torch.stack([one.losses[name] for one in steps]).mean() for name in steps[0].losses}
         return {name: float(value) for name, value in means.items()}
 
-    def _features(self, inputs: Tensor) -> Tensor:
-        """Inputs of the policy's heads, in the heads' precision, which may differ from that of the layers below."""
-        with autocast(self.settings.precision, self._device):
-            features: Tensor = self.network.trunk(inputs)
-        return features.to(self.network.policy_head.weight.dtype)
-
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
 
@@ -321,19 +316,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def _value(self, inputs: Tensor) -> Tensor:
         """V(s), [...], of inputs of the policy's trunk [..., size]."""
         if self._dense is not None:
-            return self._dense.values(bounded(inputs, self.network.observation))
-        return self._value_of(self._features(inputs) if self.values is None else inputs, inputs)
-
-    def _value_of(self, features: Tensor, inputs: Tensor) -> Tensor:
-        """V(s) by the head on the policy's features, or of inputs by the network of its own."""
-        if self.values is None:
-            assert isinstance(self.network, ValuedActor)
-            shared: Tensor = self.network.value_head(features).squeeze(-1)
-            return shared
-        with autocast(self.settings.precision, self._device):
-            own = self.values.features(inputs)
-        values: Tensor = self.values.head(own.to(self.values.head.weight.dtype)).squeeze(-1)
-        return values
+            return self._dense.without_gradient(bounded(inputs, self.network.observation)).squeeze(-1)
+        return self._outputs(inputs, inputs, False)[1]
 
 
 class PpoAgent(LiveAgent):

@@ -11,13 +11,13 @@ from ....common.errors import BadInput
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, joined
-from ...log import RunLog, UpdateStats, means_by_source
-from ...replay.demonstrations import Demonstrations, transitions_for
+from ...log import UpdateStats, means_by_source
+from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues
 from ..agent import Learner, Makes, Part, of_kind
 from ..dqn.losses import margin_loss
-from ..optimisers import FusedAdam, descend
+from ..optimisers import FusedAdam, descend, move_towards
 from ..q_learning import QAgent, refuse_critic_only, require_capacity
 from . import losses as rlpd
 from .settings import RlpdLoopSettings, RlpdSettings
@@ -38,7 +38,9 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._generator = generator
-        self._optimiser = FusedAdam(self.network.parameters(), settings.learning_rate, settings.adam_epsilon)
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._targets: list[Tensor] = list(self.target.parameters())
+        self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -69,7 +71,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
 
         rate = self.settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
-        rlpd.move_towards(self.target, self.network, self.settings.tau)
+        move_towards(self._targets, self._parameters, self.settings.tau)
         return self._stats(batch, q_taken.detach(), target, norm) if diagnose else None
 
     def _stats(self, batch: Transitions, q_taken: Tensor, target: Tensor, norm: Tensor) -> UpdateStats:
@@ -91,49 +93,34 @@ class RlpdAgent(QAgent):
     """
 
     learner: RlpdLearner
-    _settings: RlpdLoopSettings
-
-    def __init__(
-        self,
-        learner: RlpdLearner,
-        demonstrations: Demonstrations[Transitions] | None,
-        memory: TransitionMemory,
-        settings: RlpdLoopSettings,
-        log: RunLog,
-        generator: np.random.Generator,
-    ) -> None:
-        super().__init__(learner, memory, settings, log, generator)
-        self._demonstrations = demonstrations
+    settings: RlpdLoopSettings
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
-            with self._log.timer.section("memory"):
-                self.memory.push(self._n_step.push(live, now.gamma))
-        if now.live and len(self.memory) < self._settings.start:
+            with self.log.timer.section("memory"):
+                self.memory.push(self.n_step.push(live, now.gamma))
+        if now.live and len(self.memory) < self.settings.start:
             return
-        due = self._updates_due.take(self._settings.decisions * self._settings.updates_per_decision)
+        due = self.updates_due.take(self.settings.decisions * self.settings.updates_per_decision)
         for number in range(due):
-            with self._log.timer.section("memory"):
+            with self.log.timer.section("memory"):
                 batch = self._batch(now)
-            with self._log.timer.section("learning"):
+            with self.log.timer.section("learning"):
                 stats = self.learner.update(batch, now, diagnose=number == 0)
-            self._log.add_batch(batch.source, stats)
-
-    def measurements(self) -> dict[str, float]:
-        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
+            self.log.add_batch(batch.source, stats)
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live and demonstrated transitions in the phase's ratio, both sampled uniformly."""
-        size, count = self._settings.batch_size, 0
-        if self._demonstrations is not None:
+        size, count = self.settings.batch_size, 0
+        if self.demonstrations is not None:
             share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
-            count = min(self._demonstrations_due.take(size * share), size)
+            count = min(self.demonstrations_due.take(size * share), size)
         parts = []
         if count < size:
-            parts.append(self.memory.sample(size - count, 0.0, self._generator).transitions)
+            parts.append(self.memory.sample(size - count, 0.0, self.generator).transitions)
         if count:
-            assert self._demonstrations is not None
-            parts.append(self._demonstrations.sample(count, self._generator))
+            assert self.demonstrations is not None
+            parts.append(self.demonstrations.sample(count, self.generator))
         return joined(parts)
 
 
@@ -153,4 +140,4 @@ def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     memory = TransitionMemory(loop.capacity, run.policy.observation)
     learner = RlpdLearner(network, algorithm, run.device, run.for_agent)
-    return RlpdAgent(learner, transitions_for(run), memory, loop, run.log, run.for_agent)
+    return RlpdAgent(learner, memory, transitions_for(run), loop, run.log, run.for_agent)

@@ -5,8 +5,7 @@ of its discounted rewards and d the discount of the bootstrap value, γⁿ, or 0
 (`transitions.Transitions`). No target carries a gradient.
 """
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_target: Tensor, subset: Tensor) -> Tensor:
@@ -24,9 +23,3 @@ def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_tar
 def ensemble_loss(q_taken: Tensor, target: Tensor) -> Tensor:
     """L = Σ_i mean_b ½(y_b − Q_i(s_b, a_b))², of Q_i(s, a) [M, B] and y [B]: each member has its own loss."""
     return 0.5 * (target - q_taken).square().mean(dim=1).sum()
-
-
-@torch.no_grad()
-def move_towards(target: nn.Module, network: nn.Module, tau: float) -> None:
-    """θ⁻ ← (1 − τ)·θ⁻ + τ·θ, in place."""
-    torch._foreach_lerp_(list(target.parameters()), list(network.parameters()), tau)

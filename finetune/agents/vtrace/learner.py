@@ -1,16 +1,15 @@
 """V-trace: unrolls of a recurrent network, the loss of a batch of them, the learner, and the agent made of it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ....common.errors import BadInput
 from ....policies.devices import WEIGHTS
-from ....policies.networks import LayeredNetwork, Network
+from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State, reset_rows, select_rows, to_tensors
 from ....policies.two_timescale import TwoTimescaleActorCritic
@@ -32,37 +31,33 @@ S = TypeVar("S", bound=VtraceSettings)
 Output = TypeVar("Output")
 
 
-class Stopped(NamedTuple, Generic[Output]):
-    """Network outputs for final observations at one step, in the sequences (int64 [m]) whose episode a time limit ended
-    there."""
+class Unroll(NamedTuple, Generic[Output]):
+    """logits [n, k, A] of π(·|s_t). values [n, k + 1] of the states before the steps and of the last one. final_values
+    [n, k], of the final observations of truncated steps, 0 elsewhere. features [n, k + 1, width], of the heads.
+    outputs: the core's other results, one for each step. state: after the k steps."""
 
-    step: int
-    sequences: NDArray[np.int64]
-    output: Output
-
-
-class Outputs(NamedTuple, Generic[Output]):
-    """Network outputs for each step's observations, for the final observations of truncated episodes, and for the last
-    observations; the latter two without gradients. state: after the k steps."""
-
-    steps: list[Output]
-    stopped: list[Stopped[Output]]
-    last: Output
+    logits: Tensor
+    values: Tensor
+    final_values: Tensor
+    features: Tensor
+    outputs: list[Output]
     state: State
 
 
 def unroll_network(
-    network: Network,
+    network: RecurrentActorCritic | TwoTimescaleActorCritic,
     perceive: Callable[[Tensor], tuple[Tensor, ...]],
-    core: Callable[[tuple[Tensor, ...], State], tuple[Output, State]],
+    core: Callable[[tuple[Tensor, ...], State], tuple[Tensor, Output, State]],
     played: Sequences,
     device: torch.device,
-) -> Outputs[Output]:
+    critic_only: bool,
+) -> Unroll[Output]:
     """Run the network over the sequences, starting from the state stored with each.
 
     perceive: the stateless encoder of observations [m, *shape], run for all steps at once. core: maps n encoded rows
-    and a state to the outputs and the next state. The state is reset where an episode begins. No gradient passes into
-    the state before a sequence or across a reset.
+    and a state to the features of the heads [n, width], other results, and the next state. The state is reset where an
+    episode begins. No gradient passes into the state before a sequence or across a reset; with critic_only, gradients
+    of the values reach only the value head.
     """
     n, k = played.actions.shape
     observations, finals, actions, rewards = (
@@ -74,92 +69,60 @@ def unroll_network(
     state = to_tensors(played.state, device)
     encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # rows of a step are contiguous
     ends = perceive(finals) if len(finals) else encoded
-    steps, stopped = [], []
+    features, outputs = [], []
+    final_values = torch.zeros((n, k), dtype=WEIGHTS, device=device)
     for t in range(k):
-        output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
-        steps.append(output)
+        here, output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
+        features.append(here)
+        outputs.append(output)
         state = network.feed(state, actions[:, t], rewards[:, t])
         index = np.flatnonzero(played.finals.step == t)
         if len(index):
             rows = played.finals.sequence[index]
             with torch.no_grad():
-                stopped.append(Stopped(t, rows, core(select_rows(ends, index), select_rows(state, rows))[0]))
+                end = core(select_rows(ends, index), select_rows(state, rows))[0]
+                final_values[rows, t] = network.value_head(end).squeeze(-1)
         if over[:, t].any():
             state = reset_rows(state, initial, over[:, t])
     with torch.no_grad():  # only for bootstrapping
-        last, _ = core(select_rows(encoded, slice(k * n, k * n + n)), state)
-    return Outputs(steps, stopped, last, state)
-
-
-class Unroll(NamedTuple):
-    """logits [n, k, A] of π(·|s_t). values [n, k + 1] of the states before the steps and of the last one. final_values
-    [n, k], of the final observations of truncated steps, 0 elsewhere. state: after the k steps."""
-
-    logits: Tensor
-    values: Tensor
-    final_values: Tensor
-    state: State
+        last = core(select_rows(encoded, slice(k * n, k * n + n)), state)[0]
+        after = network.value_head(last)
+    steps = torch.stack(features, dim=1)
+    values = network.value_head(steps.detach() if critic_only else steps).squeeze(-1)
+    logits, values = network.policy_head(steps), torch.cat([values, after], dim=1)
+    return Unroll(logits, values, final_values, torch.cat([steps, last.unsqueeze(1)], dim=1), outputs, state)
 
 
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
-) -> Unroll:
-    """Run the network over the sequences; see `unroll_network`.
+) -> Unroll[None]:
+    """Run the network over the sequences; see `unroll_network`."""
 
-    With critic_only, gradients of the values reach only the value head.
-    """
+    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, None, State]:
+        state = network.remember(percept[0], state)
+        return state[0], None, state
 
-    def perceive(observations: Tensor) -> tuple[Tensor]:
-        return (network.encode(observations),)
-
-    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
-        (features,) = percept
-        state = network.remember(features, state)
-        return state[0], state
-
-    steps, stopped, last, state = unroll_network(network, perceive, core, played, device)
-    return outputs(network, torch.stack(steps, dim=1), last, stopped, state, played, critic_only=critic_only)
-
-
-def outputs(
-    network: RecurrentActorCritic | TwoTimescaleActorCritic,
-    features: Tensor,
-    last: Tensor,
-    stopped: Sequence[Stopped[Tensor]],
-    state: State,
-    played: Sequences,
-    *,
-    critic_only: bool,
-) -> Unroll:
-    """Apply the heads to the features of the steps, [n, k, width], of the last observations and of the final
-    observations of truncated episodes."""
-    values = network.value_head(features.detach() if critic_only else features).squeeze(-1)
-    with torch.no_grad():  # only for bootstrapping
-        after = network.value_head(last)
-        final_values = torch.zeros(played.actions.shape, dtype=WEIGHTS, device=features.device)
-        for step, sequences, ends in stopped:
-            final_values[sequences, step] = network.value_head(ends).squeeze(-1)
-    return Unroll(network.policy_head(features), torch.cat([values, after], dim=1), final_values, state)
+    return unroll_network(network, lambda rows: (network.encode(rows),), core, played, device, critic_only)
 
 
 def actor_critic(
-    played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues
+    played: Sequences, unrolled: Unroll[Any], settings: VtraceSettings, now: PhaseValues
 ) -> tuple[Tensor, dict[str, float]]:
     """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher; and statistics.
 
     λ is `kickstarting`; `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
     """
     rewards, terminated, truncated, actions, mu = (
-        torch.from_numpy(array).to(found.logits.device)
+        torch.from_numpy(array).to(unrolled.logits.device)
         for array in (
             played.rewards, played.terminated, played.truncated, played.actions, played.behaviour_probabilities
         )
     )  # fmt: skip
-    values, log_policy = found.values, torch.log_softmax(found.logits, dim=-1)
+    values, log_policy = unrolled.values, torch.log_softmax(unrolled.logits, dim=-1)
     log_pi, log_mu = _of(log_policy, actions), _of(mu, actions).log()
     rho = (log_pi.detach() - log_mu).exp()
     targets, advantages = vtrace(
-        rewards, terminated, truncated, values, found.final_values, rho, now.gamma, settings.rho_bar, settings.c_bar
+        rewards, terminated, truncated, values, unrolled.final_values, rho, now.gamma, settings.rho_bar, settings.c_bar
     )
     errors = value_loss(values[:, :-1], targets)
     bonus = entropy_of(log_policy).mean()

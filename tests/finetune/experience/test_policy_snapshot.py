@@ -9,7 +9,7 @@ import torch
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.policy_snapshot import WORTH_A_GPU, WORTH_HOLDING, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
-from qwop.policies.q_networks import DuelingQ
+from qwop.policies.q_networks import QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
@@ -43,7 +43,7 @@ def test_it_stays_as_it_was_taken_while_the_network_learns(live: bool, decisions
 
 
 def test_it_takes_buffers_such_as_the_share_of_random_actions() -> None:
-    network = DuelingQ(2, 3, (4,), torch.Generator().manual_seed(0))
+    network = QNetwork(2, 3, (4,), torch.Generator().manual_seed(0), dueling=True, layer_norm=True)
     snapshot = PolicySnapshot(network)
     network.epsilon.fill_(0.3)
     snapshot.take(network)
@@ -107,7 +107,11 @@ def test_a_gpu_acts_where_it_is_worth_it(network: Network, worth: bool) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_acts_as_the_cpu_does() -> None:
     generator, random = torch.Generator().manual_seed(0), np.random.default_rng(0)
-    for network in (DuelingQ(2, 3, (4,), generator), recurrent(), Actor(PICTURES, 3, (8,), generator)):
+    for network in (
+        QNetwork(2, 3, (4,), generator, dueling=True, layer_norm=True),
+        recurrent(),
+        Actor(PICTURES, 3, (8,), generator),
+    ):
         here, there = PolicySnapshot(network), PolicySnapshot(network, device=torch.device("cuda"))
         states = [one.initial_state(4) for one in (here, there)]
         for _ in range(3):

@@ -19,7 +19,7 @@ from qwop.finetune.replay.demonstrations import (
 )
 from qwop.finetune.schedules.phase import FULL, Phase
 from qwop.policies.policy import Policy
-from qwop.policies.q_networks import DuelingQ
+from qwop.policies.q_networks import QNetwork
 
 from ..fakes import make_episode, make_transitions, write_games
 from ..runs import make_run
@@ -137,7 +137,7 @@ def test_their_discount_is_that_of_the_first_phase_that_uses_them(tmp_path: Path
         Phase("fast", 1.0, environment={"frames_per_step": 1}),
         Phase("shown", 1.0, environment={"frames_per_step": 3}, demonstrations=FULL),
     )
-    policy = Policy(DuelingQ(71, 11, (4,)), spec, shown.info.observation)
+    policy = Policy(QNetwork(71, 11, (4,), dueling=True, layer_norm=True), spec, shown.info.observation)
     found = transitions_for(make_run(phases, DqnSettings(gamma=0.9, gamma_rate=20.0), DqnLoopSettings(), policy, shown))
     assert found is not None
     assert found.next(1).discounts[0] == pytest.approx(0.81)  # at 10 decisions a second, not 30

@@ -272,7 +272,7 @@ def test_what_the_player_achieved_bounds_values_wherever_its_rewards_hold() -> N
     for phase in phases:
         agent.change_environment()
         agent.begin_phase(phase)
-        bounds[phase.name] = agent._returns.bounds
+        bounds[phase.name] = agent.returns.bounds
     assert bounds["other rewards"] is bounds["slower decisions"] is None
     assert bounds["mixed"] == bounds["longer games"]
     assert bounds["mixed"] is not None

@@ -160,17 +160,6 @@ def test_the_critics_loss_is_half_the_mean_square() -> None:
     assert slope(loss, q).tolist() == pytest.approx([-1.0, -0.25])
 
 
-@pytest.mark.parametrize(
-    ("rho", "over", "expected"),
-    [
-        ([[2.0, 1.0], [0.5, 1.0], [0.5, 1.0]], [[0, 0], [0, 1], [0, 0]], [1 + 0.5 + 0.25, 2.0]),
-        ([[0.0, 0.1], [0.5, 1.0]], [[0, 0], [0, 0]], [1.5, 2.0]),  # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: no ρ_0
-    ],
-)
-def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode(rho: Any, over: Any, expected: list[float]) -> None:
-    assert acer.trace_lengths(doubles(rho), torch.tensor(over, dtype=torch.bool)).tolist() == pytest.approx(expected)
-
-
 def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_not_at_all() -> None:
     found = acer.imitation_weight(doubles([3.0, 2.0, 1.5, 1.0, 0.0, -5.0]), doubles(2.0), 2.0)
     assert found.tolist() == [1.0, 1.0, 0.75, 0.5, 0.0, 0.0]

@@ -19,7 +19,7 @@ from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory, TransitionMemory
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
-from qwop.policies.q_networks import DuelingQ
+from qwop.policies.q_networks import QNetwork
 from torch import Tensor
 
 from ...fakes import CPU, make_episode, make_play, make_sequences
@@ -224,7 +224,7 @@ class Recording(DqnLearner):
 
     def __init__(self) -> None:
         settings = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
-        super().__init__(DuelingQ(2, 3, (4,)), settings, CPU)
+        super().__init__(QNetwork(2, 3, (4,), dueling=True, layer_norm=True), settings, CPU)
         self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
         self.copies: list[int] = []
 
@@ -321,7 +321,11 @@ def test_beta_and_epsilon_follow_the_schedule() -> None:
 
 
 def test_a_diagnosis_tells_the_sources_apart() -> None:
-    learner = DqnLearner(DuelingQ(2, 3, (8,), torch.Generator().manual_seed(0)), DdqnSettings(reward_scale=1.0), CPU)
+    learner = DqnLearner(
+        QNetwork(2, 3, (8,), torch.Generator().manual_seed(0), dueling=True, layer_norm=True),
+        DdqnSettings(reward_scale=1.0),
+        CPU,
+    )
     batch = replace(transitions(0, 8), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
     errors, stats = learner.update(batch, NOW, np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32), diagnose=True)
     assert stats.by_source["demonstrations"]["importance_weight"] == 0.5

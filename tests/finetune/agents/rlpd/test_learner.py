@@ -84,7 +84,7 @@ def test_updates_are_those_of_the_paper() -> None:
     loop = RlpdLoopSettings(num_envs=2, steps=8, capacity=100, start=16, batch_size=9, updates_per_decision=0.25)
     shown = transitions(4, 10)
     shown.source[:] = DEMONSTRATIONS
-    RlpdAgent(learner, Demonstrations(shown), memory, loop, RunLog(Path()), generator).learn(
+    RlpdAgent(learner, memory, Demonstrations(shown), loop, RunLog(Path()), generator).learn(
         make_play(1, steps=8)[0], MIXED
     )
     random, stored = np.random.default_rng(SEED), contents(memory)
@@ -139,7 +139,7 @@ def make_agent(iterations: int = 0, demonstrations: bool = False) -> tuple[RlpdA
     learner, memory = Recording(), TransitionMemory(loop.capacity, ObservationSpec((2,)))
     recorded = recorded_transitions([make_episode(20, first=1e6)], learner.settings, 0.9)
     shown = Demonstrations(recorded) if demonstrations else None
-    agent = RlpdAgent(learner, shown, memory, loop, RunLog(Path()), np.random.default_rng(0))
+    agent = RlpdAgent(learner, memory, shown, loop, RunLog(Path()), np.random.default_rng(0))
     for number in range(iterations):
         agent.learn(make_sequences(2, first=2 * number), values())
     learner.updates.clear()

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from qwop.finetune.agents.rlpd.losses import ensemble_loss, move_towards, subset_target
-from torch import nn
+from qwop.finetune.agents.rlpd.losses import ensemble_loss, subset_target
 
 ONLINE = torch.tensor([[[1.0, 5.0, 2.0]], [[3.0, 2.0, 2.0]]])
 """Two members, one state: the means are 2, 3.5, 2, so action 1 is best, although member 1 prefers action 0."""
@@ -29,14 +28,3 @@ def test_each_member_has_the_squared_error_of_its_own() -> None:
     assert loss.item() == (0.5 * (1 + 4) + 0.5 * (4 + 16)) / 2
     (gradient,) = torch.autograd.grad(loss, q)
     assert gradient.tolist() == [[-0.5, -1.0], [-1.0, -2.0]]
-
-
-def test_the_target_network_takes_a_step_towards_the_learned_one() -> None:
-    target, network = nn.Linear(1, 1), nn.Linear(1, 1)
-    with torch.no_grad():
-        for one, value in ((target, 1.0), (network, 3.0)):
-            one.weight.fill_(value)
-            one.bias.fill_(-value)
-    move_towards(target, network, 0.25)
-    assert (target.weight.item(), target.bias.item()) == (1.5, -1.5)
-    assert network.weight.item() == 3.0
