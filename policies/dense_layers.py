@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .tanh import Tanh, bound_tanh
+from .tanh import Tanh, tanh_into
 
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
@@ -23,12 +23,11 @@ WORTH_A_THREAD = 2**23
 
 class Views(NamedTuple):
     """Some rows of the buffers: activations of each hidden layer; the same in full precision, of which those of the
-    last layer hold; gradients of each, none of which hold; calls that write tanh of the latter into the first."""
+    last layer hold; gradients of each, none of which hold."""
 
     hidden: list[Tensor]
     precise: list[Tensor]
     slopes: list[Tensor]
-    curves: list[Callable[[], object]]
 
 
 class DenseLayers:
@@ -74,7 +73,7 @@ class DenseLayers:
 
         factors: of each hidden layer's ReLU units, [n, width], such as 0 for those that are dropped out.
         """
-        hidden, precise, slopes, curves = self._views_of(len(inputs))
+        hidden, precise, slopes = self._views_of(len(inputs))
         self._factors = factors
         if self._low:
             torch._foreach_copy_(self._low_weights, self._hidden_weights)
@@ -84,9 +83,10 @@ class DenseLayers:
         weights = self._held or [one.t() for one in self._low_weights]
         layers = zip(weights, self._low_biases, hidden, precise, strict=True)
         for layer, (weight, bias, here, wide) in enumerate(layers):
-            torch.addmm(bias, below, weight, out=slopes[layer] if curves else here)
-            if curves:
-                curves[layer]()
+            curved = self._tanh and not self._low
+            torch.addmm(bias, below, weight, out=slopes[layer] if curved else here)
+            if curved:
+                tanh_into(slopes[layer], here)
             elif not self._low:
                 here.clamp_min_(0.0)
             elif self._tanh:
@@ -115,7 +115,7 @@ class DenseLayers:
 
         gradient: of the loss with respect to the result of the last `forward`, or to its first n columns: [outputs, n].
         """
-        hidden, precise, slopes, _ = self._views_of(gradient.shape[1])
+        hidden, precise, slopes = self._views_of(gradient.shape[1])
         heads = into[2 * len(hidden) :]
         parts = gradient.split([len(one) for one in self._head_biases])
         for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
@@ -187,8 +187,7 @@ class DenseLayers:
 
             hidden, slopes = views(halves), views([slope] * len(halves))
             precise = views([wide] * len(halves)) if self._low else hidden
-            curved = zip(slopes, hidden, strict=True) if self._tanh and not self._low else ()
-            self._views[n] = Views(hidden, precise, slopes, [bound_tanh(*pair) for pair in curved])
+            self._views[n] = Views(hidden, precise, slopes)
         return self._views[n]
 
 

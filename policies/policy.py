@@ -83,13 +83,14 @@ class Policy:
         probabilities = np.empty((len(rows), self.actions), dtype=np.float32)
         following = []
         at_once = PICTURES if spec.is_image else ROWS
+        initial = self.initial_state(at_once)
         with torch.inference_mode():
             for start in range(0, len(rows), at_once):
                 block = slice(start, start + at_once)
-                filled = slice(len(rows[block]))
-                padded = spec.zeros(at_once)
-                padded[filled] = rows[block]
-                before = put_rows(self.initial_state(at_once), filled, select_rows(state, block))
+                padded, filled = rows[block], slice(len(rows[block]))
+                if len(padded) < at_once:
+                    padded = np.concatenate([padded, spec.zeros(at_once - len(padded))])
+                before = put_rows(initial, filled, select_rows(state, block))
                 logits, after = self.network.step(torch.from_numpy(padded).to(device), to_tensors(before, device))
                 probabilities[block] = torch.softmax(self.sharpness * logits, dim=-1)[filled].cpu().numpy()
                 following.append(select_rows(to_arrays(after), filled))

@@ -1,9 +1,8 @@
 """Rollouts: games of a policy, many at a time."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -94,7 +93,8 @@ def play(
         shapes = interface_of(vector.single_observation_space, vector.single_action_space, name)
         policy.require_fit(*shapes, "policy", name)
         indices = range(first, first + episodes)
-        games = _Games(policy, vector, indices, seed, greedy, spec.capabilities.keys, idle_frames, keep_observations)
+        names = spec.capabilities.info_names
+        games = _Games(policy, vector, indices, seed, greedy, names, idle_frames, keep_observations)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:
@@ -113,17 +113,39 @@ def play(
         close_after_use(vector.close, f"environment {spec}")
 
 
-@dataclass(frozen=True)
-class _Step:
-    """One step of all slots: the observations before it (None: not kept) and its results, each [n, ...]."""
+_ROOM = 64
+"""Steps, and random numbers of a game, for which memory is taken at a time."""
 
-    observations: Observations | None
-    actions: NDArray[np.int64]
-    probabilities: NDArray[np.float32]
-    rewards: NDArray[np.float64]
-    clocks: NDArray[np.float64] | None
-    frames: NDArray[np.int64] | None
-    late: NDArray[np.bool_] | None
+
+class _Steps:
+    """The newest steps of all slots, in blocks of `_ROOM`: for each step, arrays [n, ...] by name.
+
+    first, end: numbers of the first step of the oldest block, and of the next step.
+    """
+
+    def __init__(self) -> None:
+        self.first = self.end = 0
+        self._blocks: deque[dict[str, NDArray[Any]]] = deque()
+
+    def append(self, step: Mapping[str, NDArray[Any]]) -> None:
+        """Add a step, with the same names as the others."""
+        if not self.end % _ROOM:
+            self._blocks.append({name: np.empty((_ROOM, *one.shape), one.dtype) for name, one in step.items()})
+        for name, one in step.items():
+            self._blocks[-1][name][self.end % _ROOM] = one
+        self.end += 1
+
+    def of(self, slot: int, start: int) -> dict[str, NDArray[Any]]:
+        """A slot's steps from number `start` on, [T, ...], by name."""
+        rows = slice(start - self.first, self.end - self.first)
+        names = self._blocks[-1]
+        return {name: np.concatenate([block[name][:, slot] for block in self._blocks])[rows] for name in names}
+
+    def drop(self, first: int) -> None:
+        """Drop the blocks that end before step number `first`."""
+        while self.first + _ROOM <= first:
+            self._blocks.popleft()
+            self.first += _ROOM
 
 
 @dataclass(frozen=True)
@@ -148,16 +170,16 @@ class _Games:
         numbers: range,
         seed: int,
         greedy: bool,
-        has_keys: bool,
+        info_names: Collection[str],
         idle_frames: Sequence[int] | None,
         keep_observations: bool,
     ) -> None:
         self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
-        self.has_keys, self.keep_observations = has_keys, keep_observations
+        self.info_names, self.keep_observations = info_names, keep_observations
         self.idle_frames = None if idle_frames is None else dict(zip(numbers, idle_frames, strict=True))
         self.running: dict[int, _Start] = {}
-        self.steps: deque[_Step] = deque()
-        self.steps_dropped = 0
+        self.steps = _Steps()
+        self.uniforms = np.zeros((vector.num_envs, _ROOM))
         self.next_index, self.end = numbers.start, numbers.stop
         self.observations = policy.observation.zeros(vector.num_envs)
         self.initial = self.state = policy.initial_state(vector.num_envs)
@@ -166,29 +188,37 @@ class _Games:
     def step(self) -> list[Game]:
         """Make one decision in every running game. Returns the games that ended."""
         slots = np.array(list(self.running))
-        uniforms = None if self.greedy else np.array([game.generator.random() for game in self.running.values()])
+        uniforms = None if self.greedy else self._next_uniforms(slots)
         # A vector environment steps all slots; those without a game take any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
         actions[slots], probabilities[slots] = choose(rows, uniforms)
 
-        before = self.observations if self.keep_observations else None
+        step: dict[str, NDArray[Any]] = {"observations": self.observations} if self.keep_observations else {}
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
         self.observations = self.policy.observation.array(after)
         self.state = put_rows(self.state, slots, self.policy.feed(state, actions[slots], np.asarray(rewards)[slots]))
-        clocks, frames, late = (played_values(infos, name) for name in ("clock", "frames", "late"))
-        self.steps.append(_Step(before, actions, probabilities, np.array(rewards), clocks, frames, late))
+        step |= {"actions": actions, "probabilities": probabilities, "rewards": np.asarray(rewards)}
+        for name in ("clock", "frames", "late"):
+            if name in self.info_names and (values := played_values(infos, name)) is not None:
+                step[name] = values
+        self.steps.append(step)
         games = []
         for slot in slots[(terminated | truncated)[slots]].tolist():
             games.append(self._finish(slot, bool(terminated[slot]), bool(truncated[slot]), infos))
         if games:
             self._start([slot for slot in slots.tolist() if slot not in self.running])
-            first = min((game.step for game in self.running.values()), default=self.steps_dropped + len(self.steps))
-            while self.steps_dropped < first:
-                self.steps.popleft()
-                self.steps_dropped += 1
+            self.steps.drop(min((game.step for game in self.running.values()), default=self.steps.end))
         return games
+
+    def _next_uniforms(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """A random number for each running game, of its own generator, from which `_ROOM` are drawn at a time."""
+        ages = self.steps.end - np.array([game.step for game in self.running.values()])
+        for slot in slots[ages % _ROOM == 0].tolist():
+            self.uniforms[slot] = self.running[slot].generator.random(_ROOM)
+        drawn: NDArray[np.float64] = self.uniforms[slots, ages % _ROOM]
+        return drawn
 
     def _start(self, slots: list[int]) -> None:
         slots = slots[: self.end - self.next_index]
@@ -217,17 +247,17 @@ class _Games:
                 index=index,
                 seed=reset_seed,
                 generator=generator,
-                step=self.steps_dropped + len(self.steps),
-                clock=float(infos["clock"][slot]) if "clock" in infos else 0.0,
+                step=self.steps.end,
+                clock=float(infos["clock"][slot]) if "clock" in self.info_names & infos.keys() else 0.0,
                 idle_frames=int(infos["frames"][slot]) if "frames" in infos else 0,
             )
         self.next_index += len(slots)
 
     def _finish(self, slot: int, terminated: bool, truncated: bool, infos: dict[str, Any]) -> Game:
         start = self.running.pop(slot)
-        steps = list(islice(self.steps, start.step - self.steps_dropped, None))
-        actions = np.array([step.actions[slot] for step in steps], dtype=np.int16)
-        last = infos["final_obs"][slot]
+        steps = self.steps.of(slot, start.step)
+        actions = steps["actions"].astype(np.int16)
+        last = self.policy.observation.array(infos["final_obs"][slot])[np.newaxis]
         info = {
             name: values[slot].item() if isinstance(values[slot], np.generic) else values[slot]
             for name, values in infos.get("final_info", {}).items()
@@ -236,22 +266,16 @@ class _Games:
         own = info.pop(OWN_INFO, None)
         outcome = outcome_name(info["outcome"]) if "outcome" in info else "terminated" if terminated else "truncated"
         # Without a game clock, a decision is the unit of time.
-        clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
+        clocks = steps.get("clock", np.arange(1, len(actions) + 1))
+        late = steps.get("late", np.zeros(len(actions), dtype=np.bool_)).tolist()
         return Game(
-            observations=self.policy.observation.array(
-                [*(step.observations[slot] for step in steps if step.observations is not None), last]
-            ),
+            observations=np.concatenate([steps["observations"], last]) if self.keep_observations else last,
             actions=actions,
-            probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
-            rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),
-            times=np.array([start.clock, *clocks], dtype=np.float64),
-            keys=keys_of_decisions(
-                actions,
-                [int(step.frames[slot]) for step in steps if step.frames is not None],
-                [step.late is not None and bool(step.late[slot]) for step in steps],
-                start.idle_frames,
-            )
-            if self.has_keys
+            probabilities=steps["probabilities"],
+            rewards=steps["rewards"].astype(np.float32),
+            times=np.array([start.clock, *clocks.tolist()], dtype=np.float64),
+            keys=keys_of_decisions(actions, steps["frames"].tolist(), late, start.idle_frames)
+            if "frames" in self.info_names
             else None,
             terminated=terminated,
             truncated=truncated,

@@ -4,19 +4,30 @@ Acting, evaluating and learning use it alike, so that the probabilities of play 
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..envs.engine import native
 
 
-def bound_tanh(inputs: Tensor, out: Tensor) -> Callable[[], object]:
-    """A call that writes tanh of `inputs` into `out`; two tensors without gaps, of one shape, that do not overlap."""
-    if inputs.device.type == "cpu" and inputs.dtype == torch.float32 and native.engine().width > 1:
-        return native.bind("tanh", *(one.detach().view(-1).numpy() for one in (inputs, out)))
-    return lambda: torch.tanh(inputs, out=out)
+@cache
+def _kernel() -> native.Call | None:
+    """The engine's tanh of any two arrays; None where PyTorch's is faster."""
+    return native.bind("tanh", *np.zeros((2, 1), dtype=np.float32)) if native.engine().width > 1 else None
+
+
+def tanh_into(inputs: Tensor, out: Tensor) -> None:
+    """Write tanh of `inputs` into `out`; two tensors without gaps, of one shape, that do not overlap."""
+    call = _kernel() if inputs.device.type == "cpu" and inputs.dtype == torch.float32 else None
+    if call is None:
+        torch.tanh(inputs, out=out)
+        return
+    size = inputs.numel()  # a table for each call, because threads may call at once
+    call.func(type(call.table)(inputs.data_ptr(), size, out.data_ptr(), size))
 
 
 class Tanh(nn.Tanh):
@@ -48,5 +59,5 @@ class _Tanh(torch.autograd.Function):
 def _tanh(rows: Tensor) -> Tensor:
     inputs = rows.contiguous()
     out = torch.empty_like(inputs)
-    bound_tanh(inputs, out)()
+    tanh_into(inputs, out)
     return out

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.engine import native
+from qwop.policies import tanh
 from qwop.policies.networks import Actor
-from qwop.policies.tanh import Tanh, bound_tanh
+from qwop.policies.tanh import Tanh, tanh_into
 
 ROWS = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * 3
 
@@ -37,8 +38,9 @@ def test_without_a_library_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> No
         width = 1
 
     monkeypatch.setattr(native, "engine", Slow)
+    monkeypatch.setattr(tanh, "_kernel", tanh._kernel.__wrapped__)  # not what the process found before
     out = torch.empty_like(ROWS)
-    bound_tanh(ROWS, out)()
+    tanh_into(ROWS, out)
     assert torch.equal(out, torch.tanh(ROWS))
 
 
