@@ -109,18 +109,13 @@ class ExternalMemory(nn.Module):
         self._sizes = (heads * word, heads, word, 1, word, word, heads, 1, 1, 3 * heads)
         self.interface = orthogonal_linear(units + heads * word, sum(self._sizes), 1.0, generator)
 
-    @property
-    def width(self) -> int:
-        """Numbers that a core reads at once."""
-        return self._heads * self._word
-
     def initial_slots(self, n: int) -> Slots:
         """An empty memory for n episodes."""
         size, word = self._slots, self._word
         return Slots(*map(self._zeros, ((n, size, word), (n, size), (n, size), (n, size), (n, size, size))))
 
     def initial_heads(self, n: int) -> Heads:
-        return Heads(self._zeros((n, self._heads, self._slots)), self._zeros((n, self.width)))
+        return Heads(self._zeros((n, self._heads, self._slots)), self._zeros((n, self._heads * self._word)))
 
     def forward(self, output: Tensor, slots: Slots, heads: Heads) -> tuple[Slots, Heads]:
         """The memory and the heads after a core of this output, [n, units], has written and read."""

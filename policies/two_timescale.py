@@ -1,8 +1,8 @@
 """The recurrent core of the For The Win agent (Jaderberg et al. 2019), with two time scales."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -225,19 +225,8 @@ def _over(rows: Tensor, part: Tensor) -> Tensor:
 
 def scale_gradient(numbers: Tensor, factor: float) -> Tensor:
     """The same numbers, with gradients times a factor."""
-    apply: Callable[[Tensor, float], Tensor] = _ScaledGradient.apply  # typed by some versions of PyTorch alone
-    return apply(numbers, factor)
-
-
-class _ScaledGradient(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, numbers: Tensor, factor: float) -> Tensor:
-        ctx.factor = factor
-        return numbers.view_as(numbers)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return gradients[0] * ctx.factor, None
+    constant = numbers.detach()
+    return constant + factor * (numbers - constant)
 
 
 class _GaussianHead(nn.Module):

@@ -6,8 +6,6 @@ from pydantic import Field
 
 from ...common.settings import Settings
 
-MODES = ("recorded", "current", "current_at_sampling", "smoothed", "cloned")
-
 
 class BehaviourSettings(Settings):
     """The choice of μ for demonstrations."""

@@ -12,17 +12,12 @@ import torch
 from torch import Tensor
 
 
-def double_action(q_next: Tensor) -> Tensor:
-    """a* = argmax_a Q(s', a) of the online network (van Hasselt et al. 2016): int64 [...], of q_next [..., A]."""
-    return q_next.argmax(dim=-1)
-
-
 def double_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_target: Tensor) -> Tensor:
     """y = r + d·Q⁻(s', argmax_a Q(s', a)) (van Hasselt et al. 2016); with Q = Q⁻, the target of Mnih et al. 2015.
 
     rewards, discounts, result: [B]; q_next Q(s', ·), q_next_target Q⁻(s', ·): [B, A].
     """
-    best = double_action(q_next).unsqueeze(-1)
+    best = q_next.argmax(dim=-1).unsqueeze(-1)
     return (rewards + discounts * q_next_target.gather(-1, best).squeeze(-1)).detach()
 
 
