@@ -237,6 +237,19 @@ def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     require_whole(tmp_path / "data", policy, line, branch)
 
 
+def test_going_back_twice_leaves_the_line_where_it_arrives() -> None:
+    game = coached(CARTPOLE.make(render_mode="rgb_array"), untrained(CARTPOLE), back=3)
+    play(game, *[ACTS] * 6)
+    line = game.go_back()
+    assert line is not None
+    assert game.go_back() is None  # nothing is its own
+    play(game, 1)
+    branch = game.episode()
+    assert branch.branch is not None
+    assert branch.branch.step == 0
+    assert differences_of_branch(branch, line) is None
+
+
 def test_a_policy_with_a_memory_remembers_what_the_person_did(
     alternating: Callable[[EnvironmentSpec], Policy],
 ) -> None:
