@@ -19,7 +19,6 @@ from qwop.datasets import DatasetWriter
 from qwop.datasets.schema import Episode
 from qwop.envs.engine import layout as at
 from qwop.envs.names import ACTIONS, FRAMES_A_SECOND
-from qwop.envs.qwop.motion import lean
 from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
@@ -89,7 +88,10 @@ class QwopEyes:
 
     def trouble(self) -> bool:
         state = self._game.play.env.unwrapped.state
-        return not LEANS[0] < float(lean(state[None])[0]) < LEANS[1] or float(state[at.TORSO, at.Y]) > LOWEST
+        return (
+            not LEANS[0] < float(state[at.TORSO, at.ANGLE]) + np.pi / 2 < LEANS[1]
+            or float(state[at.TORSO, at.Y]) > LOWEST
+        )
 
 
 class EnvironmentEyes:

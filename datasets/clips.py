@@ -5,8 +5,7 @@ import numpy as np
 from ..common.errors import BadInput
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS, FEATURES, FRAMES_A_SECOND
-from ..envs.pictures.frame_rows import rows_of_replay, rows_of_states
-from ..envs.pictures.player import Clip
+from ..envs.pictures.player import Clip, rows_of_replay, rows_of_states
 from ..envs.qwop.motion import states_of_observations
 from .from_keys import replay_episode
 from .schema import DatasetInfo, Episode

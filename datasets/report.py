@@ -21,8 +21,7 @@ from ..common.progress import plain_console
 from ..common.run_folder import clone_next, command_line, to_yaml
 from ..common.settings import HomePath, Settings
 from ..envs.names import FRAMES_A_SECOND
-from ..envs.pictures.frame_rows import POSE
-from ..envs.pictures.player import Clip, player
+from ..envs.pictures.player import POSE, Clip, player
 from .clips import clip_of, clip_title
 from .folder import episode_number
 from .reader import Dataset, open_dataset

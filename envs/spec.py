@@ -49,9 +49,7 @@ class Capabilities:
     feature_names: of every feature that its vector form provides apart from the observations (`seen_numbers`).
     group: neighbouring environments of its vector form that play one game together; their number is a multiple of it.
     training: its vector form takes `training=True`, with which a lost life ends an episode, though the game goes on
-        (`infos["game_goes_on"]`).
-    parallel: its vector form computes without Python's lock, so that other work can go on beside its games.
-    idle_limit: its vector form takes `idle_limit`, the decisions without an event after which a game is truncated.
+        (`infos["game_goes_on"]`), and `idle_limit`, the decisions without an event after which a game is truncated.
     settings: every setting of the task, with the default of those that were left out.
     """
 
@@ -67,8 +65,6 @@ class Capabilities:
     feature_names: tuple[str, ...] | None = None
     group: int = 1
     training: bool = False
-    parallel: bool = False
-    idle_limit: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..common.charts import Points, line_chart, shares_below
 from ..common.page import facts, figures, origin, page, tiles, video
-from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay
-from ..envs.pictures.player import Clip, player
+from ..envs.pictures.player import Clip, player, rows_of_game, rows_of_replay
 from .evaluate import Evaluation
 from .keys_game import KeysGame
 from .results import MARKS, GameResult

@@ -16,8 +16,7 @@ from ..datasets.clips import clip_of, clip_title
 from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode
 from ..datasets.reader import Dataset, open_dataset
-from ..envs.pictures.frame_rows import rows_of_game
-from ..envs.pictures.player import Clip, player
+from ..envs.pictures.player import Clip, player, rows_of_game
 from ..envs.qwop.keys_file import read_keys
 from ..policies.champion import keys_path
 from ..policies.files import load_policy

@@ -84,7 +84,7 @@ def play(
     more: dict[str, Any] = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
     if (limit := spec.default_limit) is not None:
         more["max_episode_steps"] = limit
-    if idle_limit is not None and spec.capabilities.idle_limit:
+    if idle_limit is not None and spec.capabilities.training:
         more["idle_limit"] = idle_limit
     group = spec.capabilities.group
     vector = make_vector(spec, -(-min(num_envs, episodes) // group) * group, **more)

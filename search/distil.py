@@ -32,7 +32,6 @@ POLICY = "policy.safetensors"
 LATE = 0.3
 """Probability of a late decision in half of the policy's own games, so that it stays as sure of itself with delays."""
 
-
 WARM_UP = 50
 """Warm-up steps of the learning rate."""
 

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -126,25 +126,18 @@ def _results(
             free.put(search)
             bar.remove_task(task)
 
-    try:
-        with ThreadPoolExecutor(len(searches), "game") as pool:
-            try:
-                yield from zip(starts, pool.map(run_one, starts), strict=True)
-            finally:
-                stopped.set()
-    finally:
+    with ExitStack() as ends:
         for search in searches:
-            search.close()
+            ends.callback(search.close)
+        pool = ends.enter_context(ThreadPoolExecutor(len(searches), "game"))
+        ends.callback(stopped.set)
+        yield from zip(starts, pool.map(run_one, starts), strict=True)
 
 
 def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     """Name that identifies the games found with this policy and these settings, apart from their start."""
     path = policy_path(settings.policy)
-    how = settings.search
-    numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
-    numbers += f", hold {how.hold}" if how.hold > 1 else ""
-    numbers += f", likelihood {how.likelihood:g}" if how.likelihood else ""
-    numbers += f", regret {how.regret:g}" if how.regret else ""
+    numbers = ", ".join(f"{name} {value:g}" for name, value in dict(settings.search).items())
     if settings.opening is not None:
         keys = keys_path(settings.opening)
         digest = hashlib.sha256(keys.read_bytes()).hexdigest()[:8]

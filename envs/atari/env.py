@@ -109,9 +109,7 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
         fields = {*AtariTask.model_fields}
         task = AtariTask(**{name: value for name, value in settings.items() if name in fields})
-        return Capabilities(
-            decisions_per_second=task.decisions_per_second, training=True, idle_limit=True, settings=dict(task)
-        )
+        return Capabilities(decisions_per_second=task.decisions_per_second, training=True, settings=dict(task))
 
     def __init__(self, game: str, render_mode: Literal["human", "rgb_array"] | None = None, **task: Any) -> None:
         """Make the game of this name, such as "space_invaders"."""

@@ -11,7 +11,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from ..engine import layout as at
 from ..engine.batch import LIFT_ABOVE
 from ..names import GROUND_Y, KEY_O, KEY_P, KEY_Q, KEY_W, UNITS_A_METRE
-from .scene import HURDLE, RUNNER, SCENE, Canvas, Shape, draw_shapes, tile
+from .scene import HURDLE, RUNNER, SCENE, Shape, draw_shapes, tile
 
 _LABEL_SIZE, _LABEL_BELOW = 1.15, 2.35
 """Of the metres' numbers, units: how large, and how far below the track's far edge."""
@@ -148,7 +148,7 @@ class Drawing:
         patch = image.crop((left, top, right, bottom))
         patch = patch.resize((patch.width * _SUPERSAMPLING, patch.height * _SUPERSAMPLING), Image.Resampling.NEAREST)
         corner = (origin[0] + left / self._scale, origin[1] + top / self._scale)
-        draw_shapes(Canvas(ImageDraw.Draw(patch), corner, self._scale * _SUPERSAMPLING), shapes, state)
+        draw_shapes(ImageDraw.Draw(patch), corner, self._scale * _SUPERSAMPLING, shapes, state)
         image.paste(patch.reduce(_SUPERSAMPLING), (left, top))
 
     def _shadow(self, image: Image.Image, torso_x: float, origin: tuple[float, float]) -> None:

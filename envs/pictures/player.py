@@ -1,4 +1,4 @@
-"""A player of games as HTML that needs no server and no other file."""
+"""A player of games as HTML that needs no server, and the rows of numbers from which pages draw games."""
 
 import base64
 import json
@@ -9,19 +9,28 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..names import BODIES, SCORE
+from ..qwop.session import Replay, replay
 from .scene import SCENE, SCRIPTS, TILES
+from .video import seconds_from_first_key
 
 PARTS = 1024
 """Parts of a unit, radian, metre and second in which rows are stored."""
+
+POSE = 3 * len(BODIES)
+"""Numbers of a pose: x, y and angle of every body."""
+
+ROW = POSE + 3
+"""Numbers of a row: the pose, the score in metres, the seconds since the first key, and the keys held."""
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
 @dataclass(frozen=True)
 class Clip:
-    """A game to play. rows: float32 [n, ROW], see `frame_rows`."""
+    """A game to play. rows: float32 [n, ROW]."""
 
     title: str
     rows: NDArray[np.float32]
@@ -75,3 +84,21 @@ def _script() -> str:
     """The scripts as one, which imports nothing."""
     text = "\n".join((SCRIPTS / name).read_text() for name in ("rows.js", "scene.js", "player.js", "watch.js"))
     return re.sub(r"(?m)^import .*\n|^export ", "", text)
+
+
+def rows_of_game(keys: ArrayLike) -> NDArray[np.float32]:
+    """Replay a game from the keys of its frames, uint8 [n]; return the rows of all frames, float32 [n + 1, ROW]."""
+    return rows_of_replay(replay(keys), keys)
+
+
+def rows_of_replay(game: Replay, keys: ArrayLike) -> NDArray[np.float32]:
+    """The rows of a game that was played with these keys, uint8 [≥ n]; float32 [n + 1, ROW]."""
+    count = len(game.states)
+    column = np.concatenate([[0], np.asarray(keys)])[:count]
+    figures = np.stack([game.events[:, SCORE], seconds_from_first_key(keys)[:count], column], axis=1)
+    return rows_of_states(game.states, figures)
+
+
+def rows_of_states(states: NDArray[np.float64], figures: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Rows of states [n, 14, 6] with figures [n, 3]: metres, seconds and keys; float32 [n, ROW]."""
+    return np.concatenate([states[:, :, :3].reshape(len(states), POSE), figures], axis=1).astype("<f4")

@@ -60,25 +60,22 @@ RUNNER, HURDLE = _shapes("runner"), _shapes("hurdle")
 """The runner seen from his right, and the hurdle: the farthest shape first."""
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """An ImageDraw and its view of the world: pixel = (world − origin)·scale."""
-
-    draw: ImageDraw.ImageDraw
-    origin: tuple[float, float]
-    scale: float
-
-
-def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float64]) -> None:
-    """Draw the shapes, first to last, where a state [14, 6] has their bodies."""
+def draw_shapes(
+    draw: ImageDraw.ImageDraw,
+    origin: tuple[float, float],
+    scale: float,
+    shapes: Sequence[Shape],
+    state: NDArray[np.float64],
+) -> None:
+    """Draw the shapes, first to last, where a state [14, 6] has their bodies: pixel = (world − origin)·scale."""
     cosine, sine = np.cos(state[:, 2]), np.sin(state[:, 2])
-    rotations = canvas.scale * np.array([[cosine, sine], [-sine, cosine]]).transpose(2, 0, 1)  # for row vectors
-    centres = canvas.scale * (state[:, :2] - canvas.origin)
+    rotations = scale * np.array([[cosine, sine], [-sine, cosine]]).transpose(2, 0, 1)  # for row vectors
+    centres = scale * (state[:, :2] - origin)
     for shape in shapes:
         rotation, centre = rotations[shape.body], centres[shape.body]
         for points, colour in ((shape.outline, shape.edge), (shape.points, shape.fill)):
             if points is not None:
-                canvas.draw.polygon((points @ rotation + centre).ravel().tolist(), fill=colour)
+                draw.polygon((points @ rotation + centre).ravel().tolist(), fill=colour)
 
 
 def tile(name: str, scale: float) -> Image.Image:

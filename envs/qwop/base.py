@@ -56,7 +56,7 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
     """Id of the same task in the original's page."""
 
     compiled: ClassVar[bool] = False
-    """True if the vector form is the compiled batch, which saves single games and computes without Python's lock."""
+    """True if the vector form is the compiled batch, which saves single games."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
@@ -70,7 +70,6 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
             runs=True,
             keys=True,
             saved_games=cls.compiled,
-            parallel=cls.compiled,
             original=cls.original,
             action_names=ACTIONS,
             observation_names=task.observation_names,

@@ -35,9 +35,3 @@ def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArra
     every = np.arange(frames_observed[-1] + 1)
     numbers = rows.reshape(len(rows), -1)
     return np.stack([np.interp(every, frames_observed, one) for one in numbers.T], axis=1).reshape(-1, len(BODIES), 6)
-
-
-def lean(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the torso's forward lean from upright, float64 [n], radians."""
-    leaning: NDArray[np.float64] = states[:, at.TORSO, at.ANGLE] + np.pi / 2
-    return leaning

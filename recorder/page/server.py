@@ -17,7 +17,7 @@ from ...common.run_folder import clone_next
 from ...datasets.folder import episode_files
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo, Episode
-from ...envs.pictures.frame_rows import rows_of_replay
+from ...envs.pictures.player import rows_of_replay
 from ...play.server import Answer, LocalServer
 from ...play.site import files
 from ..game_writer import GameWriter

@@ -7,7 +7,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.pictures.frame_rows import rows_of_game
+from qwop.envs.pictures.player import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.commands import WatchSettings

@@ -8,7 +8,7 @@ export const OBSERVATIONS = { features: [0, 71], full: [1, 94], contact: [2, 112
 const [SCORE, JUMPED, LANDED, ENDED] = [STATE, STATE + 2, STATE + 3, STATE + 4];
 const PAGES = 2; // of 64 kB, for all arrays
 const FINISH_SCORE = 100;
-export const POSE = 3 * BODIES; // numbers of a pose, and of a row, as `qwop.envs.pictures.frame_rows` has them
+export const POSE = 3 * BODIES; // numbers of a pose, and of a row, as `qwop.envs.pictures.player` has them
 export const ROW = POSE + 3;
 
 export async function loadEngine(address = new URL("engine.wasm", import.meta.url)) {

@@ -11,7 +11,7 @@ from qwop.envs.engine import layout as at
 from qwop.envs.names import ACTION_KEYS, BODIES, CONTACT_FEATURES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.qwop.motion import lean, states_of_observations
+from qwop.envs.qwop.motion import states_of_observations
 from qwop.envs.qwop.observations import bent_knee, observe, observe_as, observe_start
 from qwop.policies.champion import CHAMPION, keys_path
 
@@ -229,7 +229,3 @@ def test_frames_may_lie_unevenly(run: NDArray[np.float64]) -> None:
     rows = np.concatenate([[0], np.cumsum(frames)])
     found = states_of_observations(observe(run[rows]), frames)
     np.testing.assert_allclose(found[rows][:, :12, at.Y], run[rows][:, :12, at.Y], atol=1e-5)
-
-
-def test_a_runner_leans_little_from_upright(run: NDArray[np.float64]) -> None:
-    assert np.abs(lean(run[600:900])).max() < 1

@@ -12,7 +12,7 @@ from qwop.envs import replay
 from qwop.envs.engine import layout as at
 from qwop.envs.engine.batch import GROUND_AT, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
 from qwop.envs.names import ACTION_KEYS, GROUND_Y
-from qwop.envs.pictures.scene import RUNNER, Canvas, draw_shapes
+from qwop.envs.pictures.scene import RUNNER, draw_shapes
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.pixels import observe_pictures
 from qwop.policies.champion import keys_path
@@ -57,7 +57,7 @@ def silhouette(state: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
         GROUND_Y - GROUND_AT * UNITS_SHOWN - max(LIFT_ABOVE - state[at.TORSO, 1], 0.0),
     )
     image = Image.new("RGB", (size * enlarged, size * enlarged))
-    draw_shapes(Canvas(ImageDraw.Draw(image), origin, scale * enlarged), RUNNER, state)
+    draw_shapes(ImageDraw.Draw(image), origin, scale * enlarged, RUNNER, state)
     return np.asarray(image.reduce(enlarged)).max(axis=-1) > 60
 
 
