@@ -68,14 +68,6 @@ def test_a_network_is_made_saved_loaded_and_played_as_ever(name: str, state: str
     assert not any(one.is_inference() for one in policy.network.parameters())
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_the_champion_decides_as_ever(state: str) -> None:
-    rows = np.random.default_rng(0).normal(size=(3, 112)).astype(np.float32)
-    expected = load_policy("champion").probabilities(rows)
-    with process_state(state):
-        assert load_policy("champion").probabilities(rows).tobytes() == expected.tobytes()
-
-
 def test_a_network_of_another_type_is_saved_as_float32(tmp_path: Path) -> None:
     policy = made("actor-critic")
     policy.network.double()

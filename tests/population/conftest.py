@@ -32,3 +32,16 @@ def grown(population: Callable[..., Any]) -> Callable[..., str]:
         return str(done.out)
 
     return run
+
+
+@pytest.fixture
+def refused(population: Callable[..., Any]) -> Callable[..., str]:
+    """Runs the command, which must be refused in one line; gives the line."""
+
+    def run(*arguments: str) -> str:
+        done = population(*arguments)
+        assert done.code == 2
+        assert len(done.err.strip().splitlines()) == 1
+        return str(done.err)
+
+    return run

@@ -64,15 +64,6 @@ def test_retrace_targets(ends: dict[str, Any], expected: list[float]) -> None:
     assert found.tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
-    random = np.random.default_rng(0)
-    rewards, values = doubles(random.random(6)), doubles(random.random(7))
-    nothing, ones = torch.zeros(6, dtype=torch.bool), torch.ones_like(rewards)
-    targets = acer.retrace(rewards, nothing, nothing, values[:-1], values, 0 * ones, ones, GAMMA)
-    n_step = sum(GAMMA**t * float(rewards[t]) for t in range(6)) + GAMMA**6 * float(values[6])
-    assert float(targets[0]) == pytest.approx(n_step, abs=1e-12)
-
-
 def test_the_policys_gradient_truncates_and_corrects() -> None:
     pi, mu, q = doubles([0.5, 0.3, 0.2]), doubles([0.02, 0.9, 0.08]), doubles([1.0, 2.0, 3.0])
     assert acer.importance_weights(pi, mu, 0.0).tolist() == pytest.approx([25, 1 / 3, 2.5])
