@@ -6,6 +6,7 @@ arithmetic. A loss is differentiated by autograd down to the layers' outputs, wh
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -49,8 +50,13 @@ class DenseLayers:
         self._factors: Sequence[Tensor] = ()
         self._tanh = any(isinstance(one, Tanh) for one in layers)
         self._low = low
-        self._held: list[Tensor] = []
-        self._forget()
+        self._transposed: list[Tensor] = []
+        self._rows = 0
+        self._buffers: list[Tensor] = []
+        self._widths = [len(one) for one in self._hidden_biases]
+        self._views: dict[int, Views] = {}
+        self._inputs = self._last = torch.empty(0)
+        self._low_weights, self._low_biases = map(self._lowered, (self._hidden_weights, self._hidden_biases))
 
     @classmethod
     def of(
@@ -80,7 +86,7 @@ class DenseLayers:
             torch._foreach_copy_(self._low_biases, self._hidden_biases)
             inputs = inputs.bfloat16()
         self._inputs = below = inputs
-        weights = self._held or [one.t() for one in self._low_weights]
+        weights = self._transposed or [one.t() for one in self._low_weights]
         layers = zip(weights, self._low_biases, hidden, precise, strict=True)
         for layer, (weight, bias, here, wide) in enumerate(layers):
             curved = self._tanh and not self._low
@@ -106,9 +112,9 @@ class DenseLayers:
 
         With 32 rows it takes two thirds of the time. Not with `low`.
         """
-        if not self._held:
-            self._held = [one.t().contiguous() for one in self._hidden_weights]
-        torch._foreach_copy_(self._held, [one.t() for one in self._hidden_weights])
+        if not self._transposed:
+            self._transposed = [one.t().contiguous() for one in self._hidden_weights]
+        torch._foreach_copy_(self._transposed, [one.t() for one in self._hidden_weights])
 
     def backward(self, gradient: Tensor, into: Sequence[Tensor]) -> None:
         """Write the gradients of `parameters` into tensors of their shapes.
@@ -138,25 +144,6 @@ class DenseLayers:
                 torch.sum(here, 0, out=into[2 * layer + 1])
             above = here
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the buffers, which hold nothing between calls."""
-        made = {"_rows", "_buffers", "_widths", "_views", "_inputs", "_last", "_low_weights", "_low_biases"}
-        return {name: value for name, value in self.__dict__.items() if name not in made}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Drop the buffers."""
-        self._rows = 0
-        self._buffers: list[Tensor] = []
-        self._widths: list[int] = []
-        self._views: dict[int, Views] = {}
-        self._inputs = self._last = torch.empty(0)
-        self._low_weights: list[Tensor] = self._lowered(self._hidden_weights)
-        self._low_biases: list[Tensor] = self._lowered(self._hidden_biases)
-
     def _lowered(self, every: list[Tensor]) -> list[Tensor]:
         """The tensors or, with `low`, memory for them in bfloat16."""
         return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
@@ -175,7 +162,6 @@ class DenseLayers:
         """The first n rows of the buffers."""
         if n > self._rows:
             self._rows, self._views = n, {}
-            self._widths = [len(one) for one in self._low_biases]
             one, wide, most = self._low_biases[0], self._head_biases[0], max(self._widths)
             halves = [one.new_empty(n * width) for width in (*self._widths, most)]
             self._buffers = [*halves, wide.new_empty(n * most if self._low else 0)]
@@ -195,13 +181,6 @@ def _joined(heads: list[Tensor]) -> Tensor:
     return heads[0] if len(heads) == 1 else torch.cat(heads)
 
 
-def as_one_vector(parameters: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """A vector of zeros for the gradients of all these parameters, and its parts in their shapes."""
-    sizes = [one.numel() for one in parameters]
-    vector = parameters[0].new_zeros(sum(sizes), requires_grad=False)
-    return vector, [part.view_as(one) for part, one in zip(vector.split(sizes), parameters, strict=True)]
-
-
 class LeafGradients:
     """Stacks of dense layers, whose gradients are the parts of one vector, stack by stack.
 
@@ -210,14 +189,12 @@ class LeafGradients:
 
     def __init__(self, stacks: Sequence[DenseLayers]) -> None:
         self.stacks = stacks
-        self.parameters = [one for each in stacks for one in each.parameters]
-        self._vector, views = as_one_vector(self.parameters)
+        parameters = [one for each in stacks for one in each.parameters]
         self._sizes = [sum(one.numel() for one in each.parameters) for each in stacks]
-        self._views: list[list[Tensor]] = []
-        for each in stacks:
-            count = len(each.parameters)
-            self._views.append(views[:count])
-            views = views[count:]
+        self._vector = parameters[0].new_zeros(sum(self._sizes), requires_grad=False)
+        parts = self._vector.split([one.numel() for one in parameters])
+        views = (part.view_as(one) for part, one in zip(parts, parameters, strict=True))
+        self._views = [list(islice(views, len(each.parameters))) for each in stacks]
         self._leaves: list[Tensor] = []
         # Otherwise MKL would start one thread per core from that thread.
         threads = (torch.get_num_threads(),)
@@ -226,8 +203,8 @@ class LeafGradients:
     @classmethod
     def of(cls, *stacks: DenseLayers | None) -> "LeafGradients | None":
         """None if one of them is another network, or on a CUDA GPU, whose graphs spare the bookkeeping as well."""
-        found = [one for one in stacks if one is not None and not one.parameters[0].is_cuda]
-        return cls(found) if len(found) == len(stacks) else None
+        layers = [one for one in stacks if one is not None and not one.parameters[0].is_cuda]
+        return cls(layers) if len(layers) == len(stacks) else None
 
     def outputs(self, *inputs: Tensor, factors: Sequence[Tensor] = (), learned: int | None = None) -> list[Tensor]:
         """Outputs [n, outputs] of each stack, of its inputs [n, size], for a loss of them.

@@ -41,8 +41,8 @@ class Described:
     @classmethod
     def arguments(cls, description: Mapping[str, object]) -> dict[str, Any]:
         """The constructor's arguments in a file's description. Raises KeyError or ValueError for a wrong one."""
-        given = {"convolutions": NATURE, **description}  # which networks of numbers lack
-        return {name: _read(name, given[name]) for name in cls.described}
+        settings = {"convolutions": NATURE, **description}  # which networks of numbers lack
+        return {name: _read(name, settings[name]) for name in cls.described}
 
 
 def _plain(value: object) -> object:

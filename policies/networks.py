@@ -200,15 +200,6 @@ class ValuedActor(Actor):
     def add_heads(self, generator: torch.Generator | None) -> None:
         self.value_head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
-    @classmethod
-    def from_actor_critic(cls, network: ActorCritic, generator: torch.Generator) -> Self:
-        """The policy of an `ActorCritic`, whose layers are ReLU as well, in copied weights; its Q head is left out.
-
-        Observations beyond ±`SCALED_LIMIT`, which an `ActorCritic` does not clip, may change its probabilities.
-        """
-        copy = cls(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
-        return _with_policy_of(copy, network)
-
 
 class TanhActorCritic(ActorCritic):
     """An `ActorCritic` with the layers of an `Actor`, which ACER thereby continues."""
@@ -218,26 +209,25 @@ class TanhActorCritic(ActorCritic):
     bounds = True
 
 
-def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
-    """The policy of an `Actor` in copied weights, with a new Q head; the value head of a `ValuedActor` is left out.
+Kind = TypeVar("Kind", bound=TrunkedPolicy)
 
-    A `ValuedActor` becomes an `ActorCritic`, which does not clip observations beyond ±`SCALED_LIMIT`: there its
-    probabilities may change.
+
+def with_policy_of(network: TrunkedPolicy, kind: type[Kind], generator: torch.Generator) -> Kind:
+    """A network of another kind, whose layers have the same activation, with the policy of this one in copied weights;
+    its other heads are new.
+
+    Where only one of both clips observations, those beyond ±`SCALED_LIMIT` may have other probabilities.
     """
-    kind = ActorCritic if isinstance(actor, ValuedActor) else TanhActorCritic
-    copy = kind(actor.observation, actor.actions, actor.hidden, generator, actor.convolutions_name)
-    return _with_policy_of(copy, actor)
-
-
-Copy = TypeVar("Copy", bound=TrunkedPolicy)
-
-
-def _with_policy_of(copy: Copy, network: TrunkedPolicy) -> Copy:
-    """`copy` on the device of the network, with its scaler, trunk and policy head."""
+    copy = kind(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
     copy.to(next(network.parameters()).device)
     for part in ("scaler", "trunk", "policy_head"):
         getattr(copy, part).load_state_dict(getattr(network, part).state_dict())
     return copy
+
+
+def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
+    """The policy of an `Actor` with a new Q head; the value head of a `ValuedActor` is left out."""
+    return with_policy_of(actor, ActorCritic if isinstance(actor, ValuedActor) else TanhActorCritic, generator)
 
 
 class Values(Described, nn.Module, metaclass=Undisturbed):

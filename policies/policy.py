@@ -76,7 +76,7 @@ class Policy:
         probabilities do not depend, in any bit, on the other rows or on their number (for layers whose widths are
         multiples of 16).
         """
-        observations = self._taken(observations)
+        observations = self._as_array(observations)
         spec = self.network.observation
         device = next(self.network.parameters()).device
         rows = np.ascontiguousarray(observations, dtype=spec.dtype).reshape(len(observations), *spec.shape)
@@ -96,7 +96,7 @@ class Policy:
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 
-    def _taken(self, observations: Any) -> Observations:
+    def _as_array(self, observations: Any) -> Observations:
         """The observations [n, *shape] as an array; BadInput unless they are of the policy's type, none masked."""
         refuse_masked(observations, "observations")
         spec = self.observation
@@ -124,7 +124,7 @@ class Policy:
 
         Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
         """
-        observations = self._taken(observations)
+        observations = self._as_array(observations)
         state = self.initial_state(len(observations))
         if state:
             raise ValueError(f"{self.network.architecture}: a policy with a state; call step")
@@ -140,7 +140,7 @@ class Policy:
         finite. generator: draws the actions unless greedy; None: a new one. greedy: None: as the policy is to be
         played.
         """
-        observations = self._taken(observations)
+        observations = self._as_array(observations)
         probabilities = self.probabilities(observations)
         if len(wrong := np.argwhere(~np.isfinite(observations))):
             raise BadInput(f"observations hold a number that is not finite in row {wrong[0][0]}")

@@ -217,8 +217,8 @@ class _Games:
         ages = self.steps.end - np.array([game.step for game in self.running.values()])
         for slot in slots[ages % _ROOM == 0].tolist():
             self.uniforms[slot] = self.running[slot].generator.random(_ROOM)
-        drawn: NDArray[np.float64] = self.uniforms[slots, ages % _ROOM]
-        return drawn
+        numbers: NDArray[np.float64] = self.uniforms[slots, ages % _ROOM]
+        return numbers
 
     def _start(self, slots: list[int]) -> None:
         slots = slots[: self.end - self.next_index]

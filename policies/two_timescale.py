@@ -155,7 +155,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         rows = observations.flatten(1)
         return Percept(self.encode(rows), digest(rows))
 
-    def core(self, seen: Percept, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
+    def core(self, percept: Percept, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
         """The output, and the following state.
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
@@ -169,14 +169,14 @@ class TwoTimescaleActorCritic(LayeredNetwork):
                 tuple(torch.where(_over(ticked, old), new, old) for new, old in zip(*pair, strict=True))
                 for pair in zip(after, (slow, slots, slow_heads), strict=True)
             )
-        told = _with_reads(slow[0], slow_heads)
-        prior = self.prior(told)
-        guidance = scale_gradient(torch.cat([told, *prior], dim=-1), slow_gradient)
-        inputs = torch.cat([seen.features, before.fed, guidance, before.latent], dim=-1)
+        summary = _with_reads(slow[0], slow_heads)
+        prior = self.prior(summary)
+        guidance = scale_gradient(torch.cat([summary, *prior], dim=-1), slow_gradient)
+        inputs = torch.cat([percept.features, before.fed, guidance, before.latent], dim=-1)
         fast: State = (before.fast, before.fast_cell)
         fast, slots, fast_heads = _recur(self.fast_core, self.fast_memory, inputs, fast, slots, fast_heads)
         posterior = self.posterior(_with_reads(fast[0], fast_heads))
-        key = absorb(before.key, seen.digest)
+        key = absorb(before.key, percept.digest)
         latent = posterior.mean + posterior.std * standard_normal(key, self.latent)
         own = (*fast, *slow, latent, torch.zeros_like(before.fed), before.decisions + 1, key)
         return CoreOutput(latent, posterior, prior, ticked), (*own, *slots, *slow_heads, *fast_heads)

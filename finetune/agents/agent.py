@@ -195,7 +195,7 @@ class RunningScale:
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
-        self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+        self._statistics = None if network.scaler.fitted else RunningStatistics(network.observation_size)
 
     @contextmanager
     def learning_from(self, played: Sequences) -> Iterator[None]:
@@ -213,20 +213,20 @@ class RunningScale:
             self._add(played)
 
     def get_state(self) -> dict[str, object] | None:
-        return None if self._seen is None else self._seen.get_state()
+        return None if self._statistics is None else self._statistics.get_state()
 
     def set_state(self, state: dict[str, Any] | None) -> None:
-        self._seen = None
+        self._statistics = None
         if state is not None:
-            self._seen = RunningStatistics(self._network.observation_size)
-            self._seen.set_state(state)
+            self._statistics = RunningStatistics(self._network.observation_size)
+            self._statistics.set_state(state)
 
     def _add(self, sequences: Sequences) -> None:
         """Add the observations to the running statistics, if kept, and update the scaler."""
-        if self._seen is not None:
-            self._seen.add(sequences.observations[:, :-1].reshape(sequences.actions.size, -1))
+        if self._statistics is not None:
+            self._statistics.add(sequences.observations[:, :-1].reshape(sequences.actions.size, -1))
             assert isinstance(self._network.scaler, ObservationScaler)  # no other scaler can lack statistics
-            self._seen.put_into(self._network.scaler)
+            self._statistics.put_into(self._network.scaler)
 
 
 def state_of(part: Part) -> object:

@@ -13,7 +13,7 @@ from ....common.errors import BadInput
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import DenseLayers, LeafGradients
 from ....policies.devices import autocast, in_float64
-from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
+from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded, with_policy_of
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
@@ -237,7 +237,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         entropy: Tensor,
         values: Tensor,
         demonstrated: Demonstrated | None,
-        shown: Tensor | None,
+        imitation_logits: Tensor | None,
         now: PhaseValues,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Equation 9 of Schulman et al. 2017, to be minimised:
@@ -246,7 +246,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
         plus imitation·L_BC of demonstrated decisions and kickstarting·H(π_T ‖ π). With `critic_only`, c_V's term alone.
 
-        log_pi: log π(·|s) [m, A]. log_ratio, entropy, values: log ρ, H and V(s) [m]. shown: logits [m', A] of the
+        log_pi: log π(·|s) [m, A]. log_ratio, entropy, values: log ρ, H and V(s) [m]. imitation_logits: [m', A], of the
         demonstrated decisions. Also returns the losses of imitation and of a teacher, by name.
         """
         loss = self.settings.value_coefficient * ppo.value_loss(values, batch.returns)
@@ -256,9 +256,9 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
         weight = now.entropy * self.settings.entropy_coefficient
         loss = loss - (gain + weight * entropy).mean()  # the weight is a tensor in a CUDA graph
-        if demonstrated is not None and shown is not None:
+        if demonstrated is not None and imitation_logits is not None:
             probabilities = demonstrated.probabilities
-            terms["imitation_loss"] = cloning_loss(shown, demonstrated.actions, probabilities=probabilities)
+            terms["imitation_loss"] = cloning_loss(imitation_logits, demonstrated.actions, probabilities=probabilities)
             loss = loss + now.imitation * terms["imitation_loss"]
         if batch.teacher is not None:
             terms["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
@@ -373,7 +373,7 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
                 f"{'' if values is None else ' with values of its own'}, which cannot take a head for V(s) on its own "
                 "layers; start from policy=scratch or a policy of qwop-pretrain, or set algorithm.shared=false"
             )
-        network = ValuedActor.from_actor_critic(network, generator)
+        network = with_policy_of(network, ValuedActor, generator)
     if values is None and not isinstance(network, ValuedActor):
         values = Values(network.observation, settings.hidden, generator, settings.convolutions)
     learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrations)
