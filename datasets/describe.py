@@ -87,8 +87,8 @@ def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None =
 def card_is_true(folder: Path, summary: Summary) -> bool | None:
     """True if the derived part of the card is up to date; None without a card or such a part."""
     text = _read(folder / CARD)
-    found = None if text is None else _FACTS.search(text)
-    return None if found is None else found[0] == facts(summary)
+    match = None if text is None else _FACTS.search(text)
+    return None if match is None else match[0] == facts(summary)
 
 
 def facts(summary: Summary) -> str:
@@ -99,7 +99,7 @@ def facts(summary: Summary) -> str:
             BEGIN,
             "| | |",
             "|---|---|",
-            *(f"| {name} | {_cell(found)} |" for name, found in summary.rows()),
+            *(f"| {name} | {_cell(value)} |" for name, value in summary.rows()),
             "",
             f"Each episode is a file in `{EPISODES}`, and each of its decisions a row. The name of a file ends in the",
             "first twelve digits of the SHA-256 of its bytes.",
@@ -136,8 +136,8 @@ def _with_entry(text: str, name: str, value: str) -> str:
     front = _FRONT.match(text)
     assert front is not None
     entry = f"{name}:{value}\n"
-    lines, found = re.subn(rf"(?m)^{name}:.*\n", lambda _: entry, front[1], count=1)
-    return f"---\n{lines if found else entry + lines}---\n{text[front.end() :]}"
+    lines, count = re.subn(rf"(?m)^{name}:.*\n", lambda _: entry, front[1], count=1)
+    return f"---\n{lines if count else entry + lines}---\n{text[front.end() :]}"
 
 
 def _read(path: Path) -> str | None:

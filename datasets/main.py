@@ -62,9 +62,9 @@ def with_names(verb: str, arguments: Sequence[str]) -> list[str]:
     if not folders:
         return rest
     first, *others = folders
-    named = [one for one in rest if one.startswith("dataset=")]
-    if named or (others and verb != "copy"):
-        raise BadInput(f"{' and '.join(printable(one) for one in [*folders, *named])}: give one dataset")
+    settings = [one for one in rest if one.startswith("dataset=")]
+    if settings or (others and verb != "copy"):
+        raise BadInput(f"{' and '.join(printable(one) for one in [*folders, *settings])}: give one dataset")
     more = [override("others", others)] if others else []
     return [override("dataset", first), *more, *rest]
 

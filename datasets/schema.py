@@ -57,12 +57,12 @@ class DatasetInfo:
     def with_names(self) -> "DatasetInfo":
         """The same with the names that the environment declares, where it has none of its own."""
         declared = self.environment.capabilities
-        seen = declared.observation_names
-        fits = seen is not None and self.observation.shape == (len(seen),)
+        names = declared.observation_names
+        fits = names is not None and self.observation.shape == (len(names),)
         return replace(
             self,
             action_names=self.action_names or declared.action_names,
-            observation_names=self.observation_names or (seen if fits else None),
+            observation_names=self.observation_names or (names if fits else None),
         )
 
     @property
@@ -90,15 +90,15 @@ class DatasetInfo:
             if type(data["version"]) is not int or data["version"] != VERSION:
                 raise BadInput(f"version {quoted(data['version'])} of the format, expected {VERSION}")
             top = _fields(data, "it", ("version", "environment", "observation", "actions"))
-            seen = _fields(top["observation"], "observation", ("shape", "dtype", "names"))
+            observation = _fields(top["observation"], "observation", ("shape", "dtype", "names"))
             actions = _fields(top["actions"], "actions", ("count", "names"))
-            shape = {"observation_shape": seen["shape"], "observation_dtype": seen["dtype"]}
+            shape = {"observation_shape": observation["shape"], "observation_dtype": observation["dtype"]}
             return cls(
                 EnvironmentSpec.from_json(_fields(top["environment"], "environment", ("id", "settings"))),
                 ObservationSpec.from_json(shape),
                 whole_number(actions["count"], "actions.count", MOST_ACTIONS),
                 _names_in("actions.names", actions["names"]),
-                _names_in("observation.names", seen["names"]),
+                _names_in("observation.names", observation["names"]),
             )
         except BadInput:
             raise
@@ -190,8 +190,8 @@ class Episode:
         if steps < 1:
             raise ValueError("the episode has no decision")
         images = self.observations.dtype == np.uint8
-        wanted = (steps + 1, *self.observations.shape[1:])
-        _require("observations", self.observations, np.uint8 if images else np.float32, wanted)
+        shape = (steps + 1, *self.observations.shape[1:])
+        _require("observations", self.observations, np.uint8 if images else np.float32, shape)
         _require("actions", self.actions, np.int16, (steps,))
         _require("rewards", self.rewards, np.float32, (steps,))
         if self.times is not None:
@@ -308,12 +308,12 @@ def _fields(data: Any, place: str, names: tuple[str, ...]) -> Mapping[str, Any]:
     return data
 
 
-def _names_in(place: str, found: Any) -> tuple[str, ...] | None:
-    if found is None:
+def _names_in(place: str, names: Any) -> tuple[str, ...] | None:
+    if names is None:
         return None
-    if not isinstance(found, list) or not all(isinstance(name, str) and name.isprintable() for name in found):
-        raise ValueError(f"{place} is {quoted(found)}, expected a list of texts")
-    return tuple(found)
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.isprintable() for name in names):
+        raise ValueError(f"{place} is {quoted(names)}, expected a list of texts")
+    return tuple(names)
 
 
 _UINT8 = np.dtype(np.uint8)
@@ -346,14 +346,14 @@ def check_distributions(name: str, probabilities: NDArray[np.float32], steps: in
     if probabilities.ndim != 2:
         raise ValueError(f"{name} have shape {probabilities.shape}, expected [T, A]")
     _require(name, probabilities, np.float32, (steps, probabilities.shape[1]))
-    said = name.replace("_", " ")
+    words = name.replace("_", " ")
     if (negative := probabilities < 0).any():
-        one = said.removesuffix("ies") + "y"
+        one = words.removesuffix("ies") + "y"
         raise ValueError(f"a {one} is negative in row {negative.any(axis=1).argmax()}")
     sums = probabilities.sum(axis=1, dtype=np.float64)
     if (abs(sums - 1) > SUM_TOLERANCE).any():
         worst = int(abs(sums - 1).argmax())
-        raise ValueError(f"the {said} of row {worst} sum to {sums[worst]:.6f}, expected 1")
+        raise ValueError(f"the {words} of row {worst} sum to {sums[worst]:.6f}, expected 1")
 
 
 def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]) -> None:

@@ -58,8 +58,8 @@ class Problem:
 @dataclass
 class Checked:
     """The result for one episode's file. stats: None unless it holds an episode; digest: of its content, whatever its
-    number; replayed: True if its game was played again; place: its source and origin, by which branches name it; left:
-    the place that a branch left."""
+    number; replayed: True if its game was played again; place: its source and origin, by which branches name it;
+    parent: the place that a branch left."""
 
     path: Path
     problems: list[Problem] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Checked:
     digest: str | None = None
     replayed: bool = False
     place: tuple[str, Origin] | None = None
-    left: tuple[str, Origin] | None = None
+    parent: tuple[str, Origin] | None = None
 
 
 def run(settings: VerifySettings) -> None:
@@ -129,11 +129,11 @@ def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
             problem = replace(problem, advice="it may be whole: make it readable, and verify again")
         return Checked(path, [problem])
     origin, branch = replace(episode.origin, page_game=None), episode.branch
-    left = None if branch is None else (episode.source, replace(origin, game=branch.game))
+    parent = None if branch is None else (episode.source, replace(origin, game=branch.game))
     replayed = replay and can_replay(episode, info)
     differences = differences_of_replay(episode, replay_episode(episode), info) if replayed else ()
     problems = [Problem(path, text) for text in differences]
-    return Checked(path, problems, stats, identity(episode), replayed, (episode.source, origin), left)
+    return Checked(path, problems, stats, identity(episode), replayed, (episode.source, origin), parent)
 
 
 def _of_copies(checked: Sequence[Checked]) -> Iterator[Problem]:
@@ -149,10 +149,10 @@ def _of_branches(checked: Sequence[Checked], info: DatasetInfo) -> Iterator[Prob
     places: dict[object, list[Path]] = {}
     for one in checked:
         places.setdefault(one.place, []).append(one.path)
-    for one in [one for one in checked if one.left is not None]:
-        others = places.get(one.left)
+    for one in [one for one in checked if one.parent is not None]:
+        others = places.get(one.parent)
         if not others:
-            game = one.left and one.left[1].game
+            game = one.parent and one.parent[1].game
             yield Problem(one.path, f"the episode that it left, game {game}, is not here", harmless=True)
             continue
         branch = read_episode(one.path, info)
@@ -166,9 +166,9 @@ def _of_names(folder: Path, checked: Sequence[Checked]) -> Iterator[Problem]:
     names = {name: names_in(folder / name) for name in (ASIDE, EPISODES) if (folder / name).is_dir()}
     others = sorted(name for name in names.get(EPISODES, []) if not EPISODE_NAME.fullmatch(name))
     numbered = [*names.get(ASIDE, []), *(one.path.name for one in checked)]
-    known = {int(match[1]) for name in numbered if (match := _NUMBER.match(name))}
+    numbers = {int(match[1]) for name in numbered if (match := _NUMBER.match(name))}
     last = max((episode_number(one.path) or 0 for one in checked), default=0)
-    if missing := sorted({*range(last)} - known):
+    if missing := sorted({*range(last)} - numbers):
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         yield Problem(folder / EPISODES, f"no episode has the number {missing[0]}{more}", harmless=True)
     for name in sorted({*names_in(folder)} - {DESCRIPTION, CARD, EPISODES, ASIDE}):

@@ -373,7 +373,7 @@ def test_next_observations_have_the_last_one(tmp_path: Path) -> None:
 
 def test_columns_may_have_any_names_and_keep_them(tmp_path: Path) -> None:
     names = {"x": "Höhe (m)", "v": "Länge, x", "t": "ω", "w": "1e3", "action": "動作"}
-    path = csv(tmp_path, GAMES.rename(columns=names).assign(noise=1.5))
+    path = csv(tmp_path, GAMES.rename(columns=names).assign(noise=1.5, action_name="push left"))
     typed_columns = "columns={action: 動作, observation: [Höhe (m), 'Länge, x', ω, 1e3]}"
     asked = command.read([f"dataset={path}", "out=out", "environment_id=CartPole-v1", typed_columns])
     require_games(brought(path, columns=asked.columns))
