@@ -1,11 +1,9 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded, embedded_dataset, open_dataset
 from qwop.datasets.embedded import AMATEUR, CHAMPION, dataset_path
-from qwop.datasets.from_keys import relabelled
 from qwop.envs.spec import ObservationSpec
 
 
@@ -26,14 +24,6 @@ def test_the_amateurs_games_are_like_a_persons_and_all_fall() -> None:
     assert {episode.outcome for episode in dataset} == {"fell"}
     assert all(episode.metres < 10 for episode in dataset)
     assert sum(path.stat().st_size for path in dataset.files) < 1_500_000
-
-
-def test_the_amateurs_games_play_again_to_the_bit() -> None:
-    dataset = open_dataset(AMATEUR)
-    game = dataset[0]
-    again = relabelled(game, dataset.info, 0.05)
-    assert np.array_equal(again.observations, game.observations)
-    assert np.array_equal(again.rewards, game.rewards)
 
 
 def test_a_name_means_the_games_that_ship_unless_a_dataset_here_has_it(

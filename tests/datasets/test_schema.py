@@ -105,11 +105,6 @@ def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:
     }
 
 
-def test_an_image_is_a_column_of_bytes() -> None:
-    info = DatasetInfo(EnvironmentSpec("ALE/Pong-v5"), ObservationSpec((84, 84, 4), "uint8"), 6)
-    assert arrow_schema(info).field("observation").type == pa.binary()
-
-
 @pytest.mark.parametrize("observation", [ObservationSpec((71,)), ObservationSpec((84, 84), "uint8")])
 def test_info_survives_json(observation: ObservationSpec) -> None:
     info = DatasetInfo(EnvironmentSpec("QWOP-v1", {"reward": "speed"}), observation, 11)

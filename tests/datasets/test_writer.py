@@ -75,17 +75,6 @@ def test_numbering_continues_after_the_highest_and_what_was_set_aside_is_kept(
     assert [path.read_bytes() for path in (tmp_path / "aside").iterdir()] == [content] * 2
 
 
-def test_a_file_of_another_writer_is_not_overwritten(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
-) -> None:
-    slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
-    theirs = fast.write(make_episode(seed=1))
-    content = theirs.read_bytes()
-    slow.write(make_episode(seed=2))
-    assert numbers(tmp_path) == [0, 1]
-    assert theirs.read_bytes() == content
-
-
 def test_a_disk_that_fails_leaves_no_file(
     tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.datasets.from_keys import qwop_info, replay_episode, states_along
+from qwop.datasets.from_keys import qwop_info, replay_episode
 from qwop.datasets.origin import Origin
 from qwop.datasets.reconstruction.command import command, run
 from qwop.datasets.reconstruction.samples import relative_x, samples_path, write_samples
@@ -75,18 +75,6 @@ def test_every_game_is_found_and_replays(frames: Path, clumsy_games: list[Played
         assert episode.player == "somebody"
         assert episode.keys is not None
         assert {len(keys) for keys in episode.keys[:-1]} == {2}
-
-
-def test_states_along_an_episode_continue_it(frames: Path) -> None:
-    episode = open_dataset(frames)[1]
-    assert episode.keys is not None
-    saved = states_along(episode)
-    assert len(saved) == len(episode) + 1
-    middle = len(episode) // 2
-    session = Session("fdlibm")
-    session.set_state(saved[middle])
-    rest = session.play(np.concatenate(episode.keys[middle:]))
-    np.testing.assert_array_equal(rest.states[-1], replay_episode(episode).states[-1])
 
 
 def test_an_interrupted_reconstruction_goes_on_with_the_games_that_are_not_there(
