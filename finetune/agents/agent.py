@@ -60,6 +60,8 @@ class Learner(HasParts, Generic[N, S]):
     environment's decision rate.
     """
 
+    values: Values | None = None
+
     def __init__(self, network: N, settings: S, device: torch.device) -> None:
         self.settings = settings
         self.network = network.to(device)
@@ -117,7 +119,7 @@ class Agent(HasParts):
     @property
     def values(self) -> Values | None:
         """The separate value network V(s), if the agent learns one."""
-        return None
+        return self.learner.values
 
     @property
     def parts(self) -> Mapping[str, Part]:

@@ -22,7 +22,7 @@ from ..agent import FractionalCounter, Learner, Makes, Part, of_kind
 from ..optimisers import FusedAdam, RMSprop
 from ..q_learning import QAgent, linear, refuse_critic_only, require_capacity
 from . import losses as dqn
-from .settings import ADAM, DqnLoopSettings, DqnSettings
+from .settings import DqnLoopSettings, DqnSettings
 
 if TYPE_CHECKING:
     from ...run import Run
@@ -52,7 +52,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._dense_target = LeafGradients.of(self.target.dense_layers())
         self._graphs = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
-        if settings.optimiser == ADAM:
+        if settings.optimiser == "adam":
             self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
         else:
             self._optimiser = RMSprop(self._parameters, settings.learning_rate, 0.95, RMSPROP_EPSILON, centred=True)

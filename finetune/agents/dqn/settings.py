@@ -8,8 +8,6 @@ from ....common.settings import Count, NotNegative, Positive, Several, Share, Wi
 from ....policies.sizes import Convolutions
 from ..settings import ClipsRewards, LiveSettings, QSettings
 
-ADAM, RMSPROP = "adam", "rmsprop"
-
 
 class DqnSettings(ClipsRewards, QSettings):
     """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted. With

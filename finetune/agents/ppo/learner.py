@@ -109,6 +109,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     What is learned is `loss`, differentiated by autograd; below the outputs of dense layers by `LeafGradients`.
+    Ratios refer to the policy that played, with `overlap` that of one update earlier, so clipping stays valid.
     """
 
     def __init__(
@@ -320,19 +321,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return self._outputs(inputs, inputs, False)[1]
 
 
-class PpoAgent(LiveAgent):
-    """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
-
-    With `overlap`, rollouts come from the policy of one update earlier; ratios refer to it, so clipping stays valid.
-    """
-
-    learner: PpoLearner
-
-    @property
-    def values(self) -> Values | None:
-        return self.learner.values
-
-
 def new_network(settings: PpoSettings) -> MakeNetwork:
     """The untrained network of these settings."""
     kind = ValuedActor if settings.shared else Actor
@@ -347,7 +335,7 @@ def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.
     return PpoLearner(network, values, settings, device, np.random.default_rng(seed))
 
 
-def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
+def build(run: "Run[PpoSettings, PpoLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place, starting from its value network or an untrained one.
 
     With `shared`, an `ActorCritic` without values becomes a `ValuedActor`.
@@ -377,4 +365,4 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     if values is None and not isinstance(network, ValuedActor):
         values = Values(network.observation, settings.hidden, generator, settings.convolutions)
     learner = PpoLearner(network, values, settings, run.device, run.for_agent, demonstrations)
-    return PpoAgent(learner, run.log)
+    return LiveAgent(learner, run.log)

@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.learner import PpoAgent, PpoLearner, ReturnScale, build, new_network
+from qwop.finetune.agents.agent import LiveAgent
+from qwop.finetune.agents.ppo.learner import PpoLearner, ReturnScale, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import RunLog, UpdateStats
@@ -234,12 +235,14 @@ def test_one_update_an_iteration_with_the_values_of_the_phase(monkeypatch: pytes
     learner, log, heard = make_learner(), RunLog(Path()), list[Any]()
     monkeypatch.setattr(learner, "update", lambda *given: heard.append(given) or UpdateStats({"kl": 0.5}, {}))
     live, now = make_sequences(4), NOW._replace(entropy=0.2, critic_only=True)
-    PpoAgent(learner, log).learn(live, now)
+    LiveAgent(learner, log).learn(live, now)
     assert heard == [(live, now)]
     assert log.row() == {"learner/kl": 0.5}
 
 
-def agent_of(network: Any, observation: ObservationSpec, settings: PpoSettings = SMALL, values: Any = None) -> PpoAgent:
+def agent_of(
+    network: Any, observation: ObservationSpec, settings: PpoSettings = SMALL, values: Any = None
+) -> LiveAgent:
     policy = Policy(network, CARTPOLE, observation, values=values)
     return build(make_run((Phase("x", 1.0),), settings, PpoLoopSettings(), policy))
 
@@ -249,7 +252,7 @@ def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(tm
     shown = write_games(tmp_path / "shown", spec, [5])
     policy = Policy(Actor(71, 11, (4,)), spec, shown.info.observation)
 
-    def build_in(**changed: Any) -> PpoAgent:
+    def build_in(**changed: Any) -> LiveAgent:
         phase = Phase("imitating", 1.0, imitation=FULL, environment=changed)
         return build(make_run((phase,), SMALL, PpoLoopSettings(), policy, shown))
 
