@@ -47,8 +47,7 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
         rows = [[row[place] for place in columns] for row in [names, *cells]]
         yield f"{heading}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]
-    origins = [one for run in runs for one in run["origins"]]
-    places = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for one in origins)
+    places = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["origins"])
     commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in results["rows"].items())
     yield f"`qwop-compare rows=benchmarks/{name}.yaml`; commit, machine and day: {'; '.join(places)}.\n"
     yield f"```text\n{commands}\n```\n"
