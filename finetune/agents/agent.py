@@ -193,8 +193,6 @@ class RunningScale:
     """Updates a new network's scaler with the statistics of all live play. A scaler that already has statistics stays
     fixed."""
 
-    accepts_none = True
-
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
         self._statistics = None if network.scaler.fitted else RunningStatistics(network.observation_size)
@@ -214,12 +212,12 @@ class RunningScale:
         if not first:
             self._add(played)
 
-    def get_state(self) -> dict[str, object] | None:
-        return None if self._statistics is None else self._statistics.get_state()
+    def get_state(self) -> dict[str, object]:
+        return {} if self._statistics is None else self._statistics.get_state()
 
-    def set_state(self, state: dict[str, Any] | None) -> None:
+    def set_state(self, state: dict[str, Any]) -> None:
         self._statistics = None
-        if state is not None:
+        if state:
             self._statistics = RunningStatistics(self._network.observation_size)
             self._statistics.set_state(state)
 
@@ -246,5 +244,5 @@ def to_state(part: Part, state: Any) -> None:
         part.load_state_dict(state)
     elif isinstance(part, np.random.Generator):
         part.bit_generator.state = state
-    elif part is not None and (state is not None or hasattr(part, "accepts_none")):
+    elif part is not None and state is not None:
         part.set_state(state)

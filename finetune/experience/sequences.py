@@ -72,19 +72,6 @@ class Sequences:
         """k."""
         return int(self.actions.shape[1])
 
-    def check_valid(self) -> None:
-        """Assert that shapes agree and that every truncated step has its final observation."""
-        n, k = self.actions.shape
-        assert self.observations.shape[:2] == (n, k + 1)
-        assert self.rewards.shape == self.terminated.shape == self.truncated.shape == (n, k)
-        assert self.behaviour_probabilities.shape[:2] == (n, k)
-        assert self.source.shape == (n,)
-        assert all(len(part) == n for part in self.state)
-        truncations = np.argwhere(self.truncated & ~self.terminated)
-        places = {(int(i), int(t)) for i, t in zip(self.finals.sequence, self.finals.step, strict=True)}
-        assert places >= {(int(i), int(t)) for i, t in truncations}
-        assert self.finals.observations.shape == (len(places), *self.observations.shape[2:])
-
 
 _TUPLES = ("finals", "state")
 """Fields that are not one array with a row for each sequence."""

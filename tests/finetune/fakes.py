@@ -259,3 +259,17 @@ def vector(*games: Counting, kind: type[SyncVectorEnv] = SyncVectorEnv) -> SyncV
 def make_collector(kind: type[SyncVectorEnv] = SyncVectorEnv, image: bool = False, seed: int = 0) -> Collector:
     games = Counting(4, "end", image), Counting(3, "limit", image), Counting(100, "end", image)
     return Collector(vector(*games, kind=kind), 5, np.random.default_rng(seed))
+
+
+def check_sequences(one: Sequences) -> None:
+    """Assert that shapes agree and that every truncated step has its final observation."""
+    n, k = one.actions.shape
+    assert one.observations.shape[:2] == (n, k + 1)
+    assert one.rewards.shape == one.terminated.shape == one.truncated.shape == (n, k)
+    assert one.behaviour_probabilities.shape[:2] == (n, k)
+    assert one.source.shape == (n,)
+    assert all(len(part) == n for part in one.state)
+    truncations = np.argwhere(one.truncated & ~one.terminated)
+    places = {(int(i), int(t)) for i, t in zip(one.finals.sequence, one.finals.step, strict=True)}
+    assert places >= {(int(i), int(t)) for i, t in truncations}
+    assert one.finals.observations.shape == (len(places), *one.observations.shape[2:])

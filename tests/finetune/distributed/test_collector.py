@@ -16,6 +16,7 @@ from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
 from ..fakes import CARTPOLE as POLE
+from ..fakes import check_sequences
 from ..runs import assert_same
 
 QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
@@ -102,7 +103,7 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
     acting = policy(CARTPOLE)
     ours, engine = make(CARTPOLE, 2, 3)
     played, _ = ours.collect(acting)
-    played.check_valid()
+    check_sequences(played)
     assert len(played) == 6
     assert [call for call in engine.calls if call[1] == "collect"] == [(number, "collect") for number in range(3)]
     first = [played.observations[2 * number : 2 * number + 2, 0] for number in range(3)]
@@ -186,7 +187,7 @@ def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
         engine.actors[1] = None
         barrier(ours)
         for _ in range(4):
-            ours.collect(policy(QWOP))[0].check_valid()
+            check_sequences(ours.collect(policy(QWOP))[0])
         assert ours.replacements == 1
         assert len(engine.actors) == 3
     ours, engine = make(CARTPOLE, 2, 2, asynchronous=True, dies=lambda number, method: number == 0)

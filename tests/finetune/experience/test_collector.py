@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 from qwop.common.errors import BadInput
 from qwop.finetune.experience.collector import Collector
 
-from ..fakes import Counting, Memoryless, Remembering, Saving, make_collector, vector
+from ..fakes import Counting, Memoryless, Remembering, Saving, check_sequences, make_collector, vector
 
 POLICY = Memoryless()
 
@@ -17,7 +17,7 @@ def test_sequences_follow_each_other_and_episodes_each_other() -> None:
     collector = make_collector()
     first, _ = collector.collect(POLICY)
     second, _ = collector.collect(POLICY)
-    first.check_valid()
+    check_sequences(first)
     steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
     assert steps.tolist() == [
         [0, 1, 2, 3, 0, 1, 2, 3, 0, 1],
@@ -30,7 +30,7 @@ def test_sequences_follow_each_other_and_episodes_each_other() -> None:
 def test_ends_and_limits_are_told_apart_and_limits_keep_their_final_observation_also_of_pictures() -> None:
     for image in (False, True):
         sequences, _ = make_collector(image=image).collect(POLICY)
-        sequences.check_valid()
+        check_sequences(sequences)
         assert np.argwhere(sequences.terminated).tolist() == [[0, 3]]
         assert np.argwhere(sequences.truncated).tolist() == [[1, 2]]
         assert (sequences.finals.sequence.tolist(), sequences.finals.step.tolist()) == ([1], [2])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations, concatenate
 from qwop.finetune.experience.transitions import NStep, Transitions, mixed
 
-from ..fakes import make_sequences, make_transitions
+from ..fakes import check_sequences, make_sequences, make_transitions
 
 
 def chunk(observations: NDArray[Any], rewards: Any, terminated: Any, truncated: Any, finals: Any) -> Sequences:
@@ -155,7 +155,7 @@ def test_sequences_put_together_in_another_order_keep_what_is_theirs() -> None:
         for part in parts
     ]
     joined = concatenate(taught, order)
-    joined.check_valid()
+    check_sequences(joined)
     for name in ("rewards", "teacher"):
         every = np.concatenate([getattr(part, name) for part in taught])
         np.testing.assert_array_equal(getattr(joined, name), every[order])

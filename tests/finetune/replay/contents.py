@@ -14,7 +14,7 @@ from qwop.finetune.replay.sequence_memory import SequenceMemory
 from qwop.finetune.replay.sum_tree import SumTree
 from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory
 
-from ..fakes import make_sequences, make_transitions
+from ..fakes import check_sequences, make_sequences, make_transitions
 
 PICTURES = ObservationSpec((2, 3, 1), "uint8")
 
@@ -110,7 +110,7 @@ def check(one: Any) -> None:
             assert np.array_equal(values(one._tree) > 0, np.arange(one._ring.capacity) < len(one))
         if hasattr(one, "_finals"):
             assert all(0 <= slot < len(one) for slot in one._finals)
-            contents(one).check_valid()
+            check_sequences(contents(one))
     elif isinstance(one, Ring):
         assert 0 <= one.size <= one.capacity
         assert 0 <= one.start < one.capacity

@@ -21,7 +21,7 @@ from qwop.finetune.schedules.phase import FULL, Phase
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import QNetwork
 
-from ..fakes import make_episode, make_transitions, write_games
+from ..fakes import check_sequences, make_episode, make_transitions, write_games
 from ..runs import make_run
 
 
@@ -53,7 +53,7 @@ def test_streams_take_turns_each_from_its_own_place_and_serve_everything_equally
 def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there() -> None:
     demonstrations = serving([make_episode(3), make_episode(9, first=100, terminated=False, truncated=True)], 5)
     one = demonstrations.next(1)
-    one.check_valid()
+    check_sequences(one)
     assert one.terminated[0].tolist() == [False, False, True, False, False]
     assert one.observations[0, :, 0].astype(int).tolist() == [0, 1, 2, 100, 101, 102]
     assert not len(one.finals.observations)

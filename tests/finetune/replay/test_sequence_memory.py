@@ -6,7 +6,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 
-from ..fakes import make_sequences
+from ..fakes import check_sequences, make_sequences
 from .contents import contents
 
 
@@ -23,7 +23,7 @@ def test_interleaving_keeps_what_belongs_together() -> None:
     live = make_sequences(5, first=0, truncated_every=2)
     shown = make_sequences(5, first=100, source=DEMONSTRATIONS, truncated_every=3)
     both = interleave(live, shown)
-    both.check_valid()
+    check_sequences(both)
     assert [int(both.source[i : i + 2].sum()) for i in range(0, 10, 2)] == [1] * 5  # the ratio is kept everywhere
     assert [value for value in firsts(both) if value < 100] == [0, 1, 2, 3, 4]
     assert [value for value in firsts(both) if value >= 100] == [100, 101, 102, 103, 104]
@@ -35,7 +35,7 @@ def test_a_sample_brings_the_observations_that_time_limits_stopped_at(memory: Se
     memory.push(make_sequences(10, truncated_every=3))
     memory.push(make_sequences(4, first=10, truncated_every=2))
     sampled = memory.sample(200, np.random.default_rng(2))
-    sampled.check_valid()
+    check_sequences(sampled)
     assert len(sampled.finals.observations) == sampled.truncated.sum() > 0
     stopped = sampled.observations[sampled.finals.sequence, sampled.finals.step] + 0.5
     assert np.array_equal(sampled.finals.observations, stopped.astype(np.float32))
