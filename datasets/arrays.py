@@ -184,7 +184,7 @@ class ArrayForm:
             array = np.asarray(observations)
         except ValueError:  # lists of different lengths
             raise BadInput(f"observations are lists of different lengths, expected what {own} has") from None
-        if array.dtype.kind not in "fiub" or not array.ndim:
+        if array.dtype.kind not in "fiub" or not array.ndim or not len(array):
             raise BadInput(f"observations are {array.dtype} {list(array.shape)}, expected numbers [T + 1, …]")
         if array.shape[1:] != spec.shape:
             if not isinstance(own, Box):
@@ -206,10 +206,8 @@ class ArrayForm:
     def _values(self, numbers: NDArray[Any]) -> list[Any]:
         """Observations that are no `Box`, from numbers: those of a `Dict` or `Tuple` are side by side."""
         space = without_texts(self.observations)
-        if not isinstance(space, Tuple | Dict):
-            return [_whole(row) for row in numbers]
         values = [value_of_numbers(space, row) for row in numbers.reshape(len(numbers), -1).tolist()]
-        if None in values:
+        if any(value is None for value in values):
             raise BadInput(f"observations have shape {list(numbers.shape[1:])}, expected what {space} has")
         return values
 
@@ -250,12 +248,6 @@ def _rows(space: Space, values: Any, name: str) -> list[Any]:
         raise BadInput(f"{name} have columns of different lengths ({lengths})")
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) if isinstance(space, Dict) else row for row in rows]
-
-
-def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
-    """The numbers as integers, if they are whole: tables hold the numbers of discrete observations as floats."""
-    is_whole = numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers == np.rint(numbers)).all()
-    return numbers.astype(np.int64) if is_whole else numbers
 
 
 def _in_plain(value: Any) -> str:

@@ -204,6 +204,7 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
         ({"actions": [0.5, 1]}, "actions of row 0 are 0.5"),
         ({"observations": np.zeros((3, 5))}, r"observations have shape \[5\], expected float32 \[4\]"),
         ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 3"),
+        ({"observations": [], "environment": "FrozenLake-v1"}, r"observations are float64 \[0\], expected numbers"),
         ({"observations": np.full((3, 4), np.nan)}, "not finite"),
         ({"rewards": [1.0]}, r"rewards are float64 \[1\], expected numbers \[2\]"),
         ({"terminated": [True, False]}, "terminated is true after decision 1, but the episode goes on to 2"),
@@ -217,7 +218,7 @@ def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, p
         ({"times": [0, [1], 2]}, "times are lists of different lengths"),
         ({"player": "\ud800"}, r"player is .*, expected text"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     whole: dict[str, Any] = {"observations": np.zeros((3, 4)), "actions": [0, 1], "environment": "CartPole-v1"}
