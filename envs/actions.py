@@ -227,17 +227,10 @@ class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
 
 
 def with_indexed_actions(env: Env) -> Env:
-    """The environment with actions from 0; unchanged if it has them, or if `action_count` refuses its actions."""
-    space = env.action_space
-    count = _count(space)
-    if count is None or count > MOST_ACTIONS or _is_numbered(space):
-        return env
-    return IndexedActions(env, count)
-
-
-def _is_numbered(space: Space) -> bool:
-    """True for actions from 0 that the environment takes as int64."""
-    return isinstance(space, Discrete) and space.start == 0 and space.contains(np.int64(0))
+    """The environment with actions from 0; unchanged if it takes them as int64, or `action_count` refuses its own."""
+    space, count = env.action_space, _count(env.action_space)
+    is_numbered = isinstance(space, Discrete) and space.start == 0 and space.contains(np.int64(0))
+    return env if count is None or count > MOST_ACTIONS or is_numbered else IndexedActions(env, count)
 
 
 def _count(space: Space) -> int | None:

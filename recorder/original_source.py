@@ -47,7 +47,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
                 f"source.policy={settings.policy}: plays {own.id}, which has no original page; expected a policy of "
                 "QWOP-v1"
             )
-        return EnvironmentSpec(original, {**own.settings, **page.given()})
+        return EnvironmentSpec(original, {**own.settings, **page.changes()})
 
     source = open_policy(policy_settings, folder, played_in=on_original_page)
     OriginalPage(page).close()  # fails now, rather than when the first game is requested

@@ -148,11 +148,9 @@ def _words_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
     return struct.unpack(f"{len(numbers)}q", struct.pack(f"{len(numbers)}d", *numbers))
 
 
-def call(
-    name: str, *arguments: Any, width: int = 1, trigonometry: str = "current", library: Engine | None = None
-) -> None:
+def call(name: str, *arguments: Any, **how: Any) -> None:
     """Call a kernel; see `bind`."""
-    bind(name, *arguments, width=width, trigonometry=trigonometry, library=library)()
+    bind(name, *arguments, **how)()
 
 
 _PAGE = 65536

@@ -82,7 +82,7 @@ class PageSettings(Settings):
     timeout: Positive = 60.0
     """Seconds that the page, once open, may take to load its game."""
 
-    def given(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, Any]:
         """Return the settings that differ from the defaults, for `EnvironmentSpec.settings`."""
         default = PageSettings()
         return {name: value for name, value in dict(self).items() if value != getattr(default, name)}
