@@ -75,6 +75,14 @@ def test_numbering_continues_after_the_highest_and_what_was_set_aside_is_kept(
     assert [path.read_bytes() for path in (tmp_path / "aside").iterdir()] == [content] * 2
 
 
+def test_the_number_of_a_game_that_was_set_aside_is_not_given_again(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode
+) -> None:
+    writer = DatasetWriter(tmp_path, info)
+    set_aside(writer.write(make_episode()), "discarded")
+    assert writer.write(make_episode(seed=1)).name.startswith("episode-000001-")
+
+
 def test_a_disk_that_fails_leaves_no_file(
     tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

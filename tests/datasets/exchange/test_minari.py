@@ -20,7 +20,7 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.envs.spec import EnvironmentSpec
 
 minari = pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
-pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+h5py = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
 
 FORMATS = ("hdf5", "arrow", "parquet")
 
@@ -175,14 +175,23 @@ def test_metadata_that_cannot_be_are_named_and_nothing_that_they_name_is_run(
     assert not (tmp_path / "brought").exists()
 
 
+def without_last_row(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        for name in ("observations", "actions", "rewards", "terminations", "truncations"):
+            rows = file["episode_0"][name][:-1]
+            del file["episode_0"][name]
+            file["episode_0"][name] = rows
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
         (lambda path: path.write_bytes(path.read_bytes()[:900]), r"cart-v0: Minari cannot (read its episodes|open it)"),
         (lambda path: (path.unlink(), os.mkfifo(path)), r"main_data.hdf5: empty, or no file"),
+        (without_last_row, "episode 0: 1 steps, but its metadata say 2"),
     ],
-    ids=["cut", "a pipe"],
+    ids=["cut", "a pipe", "an episode cut"],
 )
 def test_a_damaged_file_of_episodes_is_named(tmp_path: Path, damage: Callable[[Path], Any], said: str) -> None:
     add(
