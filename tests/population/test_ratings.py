@@ -34,7 +34,7 @@ def test_old_matches_fade_and_errors_grow() -> None:
     before = record.ratings()
     record.fade(0.5)
     after = record.ratings()
-    assert record.matches[0, 1] == record.matches[1, 0] == 5.0
+    assert record.matches[0, 1] == record.matches[1, 0] == record.points[0, 1] == 5.0
     assert after.ratings[0] < before.ratings[0]
     assert after.errors[0] > before.errors[0]
 
