@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -132,6 +133,13 @@ def test_order_is_by_number_beyond_six_digits(folder: Path, make_episode: MakeEp
     writer._next = 1_000_000
     writer.write(make_episode(seed=9))
     assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 9]
+
+
+def test_two_episodes_of_one_number_are_named(folder: Path, tmp_path: Path, make_episode: MakeEpisode) -> None:
+    other = DatasetWriter(tmp_path / "other", open_dataset(folder).info).write(make_episode(seed=9))
+    shutil.copy(other, folder / "episodes")
+    with pytest.raises(BadInput, match=r"has the number of episode-000000-\w+\.parquet; move one of them away"):
+        open_dataset(folder)
 
 
 def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
