@@ -18,6 +18,7 @@ ALIASES = {
     "step": ("step", "step_index", "frame_index", "index"),
     "terminated": ("terminated", "terminations", "terminal", "terminals", "done", "dones", "next.done"),
     "truncated": ("truncated", "truncations", "timeout", "timeouts", "done", "dones", "next.done"),
+    "begins": ("episode_starts",),
     "clock": ("timestamp", "time"),
     "following": ("next_observations", "next_obs", "obs_next", "next_observation", "final_observation"),
 }
@@ -27,8 +28,8 @@ ALIASES = {
 GIVEN = ("action", "reward", "episode", "terminated", "truncated", "observation")
 """Parts that the setting `columns` may name."""
 
-DONE = ("done", "dones", "next.done")
-"""Columns that say that an episode ended, but not why."""
+DONE = ("done", "dones", "next.done", "episode_starts")
+"""Columns that say where an episode ended, but not why."""
 
 OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {
     "observation"

@@ -104,6 +104,8 @@ class _Steps:
         self._ends = {flag: self._flags(flag) for flag in ("terminated", "truncated")}
         if names["truncated"] and names["truncated"][0] in DONE:
             self._ends["truncated"] &= ~self._ends["terminated"]
+        if names["begins"] and not (names["terminated"] or names["truncated"]):
+            self._ends["terminated"] = np.append(self._flags("begins")[1:], True)
         self._end = self._ends["terminated"] | self._ends["truncated"]
         for name in names["observation"]:  # before they become float64 beside others
             column = self._cells.numbers(name)
@@ -125,7 +127,7 @@ class _Steps:
                 raise BadInput(f"{name} have {len(rows):,} rows, expected {self.rows:,} as actions have")
         parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
         self._require_distinct(parts, episodes)
-        name = (self.names["terminated"] or [""])[0]
+        name = (self.names["terminated"] or self.names["begins"] or [""])[0]
         return self._with_limit(parts, name) if name in DONE and not self.names["truncated"] else parts
 
     def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:

@@ -432,6 +432,13 @@ def test_done_at_the_environments_limit_is_truncated_and_that_is_said(
     assert f"{name} does not say why an episode ended: it counts as terminated, and as truncated if it has 500" in said
 
 
+def test_an_episode_ends_before_the_start_of_the_next_one(tmp_path: Path) -> None:
+    starts = (GAMES["episode"].diff() != 0).to_numpy()
+    found = brought(npz(tmp_path, terminations=None, truncations=None, episode_starts=starts))
+    assert [len(one.rewards) for one in found] == GAMES.groupby("episode").size().tolist()
+    assert all(one.terminated for one in found)
+
+
 class Parts(gymnasium.Env[Any, Any]):
     """An environment of named parts, which Gymnasium sorts."""
 
