@@ -186,7 +186,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             **values,
             **scale,
             "optimiser": self._optimiser,
-            "seen": self._scale,
+            "scale": self._scale,
             "shuffle": self._shuffle,
         }
 

@@ -160,7 +160,7 @@ class UnrollLearner(LiveLearner[N, S]):
 
     @property
     def parts(self) -> dict[str, Part]:
-        return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
+        return {"network": self.network, "optimiser": self._optimiser, "scale": self._scale}
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         with self._scale.learning_from(played):
