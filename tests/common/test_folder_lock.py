@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,22 +34,20 @@ else:
 """
 
 
-def hold(folder: Path, how: str) -> "subprocess.Popen[str]":
-    """Start a process that holds a folder."""
+@contextmanager
+def holder(folder: Path, how: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that holds a folder, and is killed in the end."""
     process = subprocess.Popen([sys.executable, "-c", HOLD, how, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "holding\n"
-    return process
+    yield process
+    process.kill()
+    process.communicate()
 
 
 def test_a_second_exclusive_lock_is_refused_until_the_first_is_killed(tmp_path: Path) -> None:
-    first = hold(tmp_path, "alone")
-    try:
-        with pytest.raises(BadInput, match=r"^out=.*another process is writing there"), exclusive_lock(tmp_path, "out"):
-            pass
-    finally:
-        first.kill()
-        first.communicate()
+    with holder(tmp_path, "alone"), pytest.raises(BadInput, match=r"^out=.*another process is writing there"):
+        exclusive_lock(tmp_path, "out").__enter__()
     with exclusive_lock(tmp_path, "out"):
         pass
 
@@ -79,28 +79,19 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
 
 
 def test_writers_share_a_folder_and_leave_each_others_files_alone(tmp_path: Path) -> None:
-    other = hold(tmp_path, "together")
-    try:
+    with holder(tmp_path, "together"):
         (tmp_path / LEFT).touch()  # the other one is writing it
         one, two = FolderLock(tmp_path), FolderLock(tmp_path)
         assert (tmp_path / LEFT).exists()
         one.close()
         two.close()
-    finally:
-        other.kill()
-        other.communicate()
     FolderLock(tmp_path).close()
     assert not (tmp_path / LEFT).exists()
 
 
 def test_a_folder_that_somebody_has_alone_is_refused_to_others(tmp_path: Path) -> None:
-    alone = hold(tmp_path, "alone")
-    try:
-        with pytest.raises(BadInput, match="another process has it for itself"):
-            FolderLock(tmp_path)
-    finally:
-        alone.kill()
-        alone.communicate()
+    with holder(tmp_path, "alone"), pytest.raises(BadInput, match="another process has it for itself"):
+        FolderLock(tmp_path)
 
 
 def test_a_whole_folder_appears_at_the_end(tmp_path: Path) -> None:
@@ -131,15 +122,10 @@ def test_folders_that_killed_processes_were_filling_are_removed(tmp_path: Path) 
     for folder in (old, busy):
         folder.mkdir()
         (folder / "episode").touch()
-    holder = hold(busy, "together")
-    try:
-        with whole_folder(tmp_path / "out", "out"):
-            pass
-        assert not old.exists()
-        assert (busy / "episode").exists()
-    finally:
-        holder.kill()
-        holder.communicate()
+    with holder(busy, "together"), whole_folder(tmp_path / "out", "out"):
+        pass
+    assert not old.exists()
+    assert (busy / "episode").exists()
 
 
 def test_a_clock_that_jumps_makes_nobody_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,23 +135,19 @@ def test_a_clock_that_jumps_makes_nobody_wait(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_claim_fails_at_once_while_another_process_has_the_folder(tmp_path: Path) -> None:
-    first = hold(tmp_path, "alone")
-    with claimed(tmp_path) as mine:
+    with holder(tmp_path, "alone"), claimed(tmp_path) as mine:
         assert not mine
-    first.kill()
-    first.communicate()
     with claimed(tmp_path) as mine, claimed(tmp_path) as again:
         assert mine
         assert not again
 
 
 def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> None:
-    first = hold(tmp_path, "alone")
-    threading.Timer(0.2, first.kill).start()
-    began = time.monotonic()
-    with claimed(tmp_path, wait=True):
-        assert time.monotonic() - began > 0.15
-    first.communicate()
+    with holder(tmp_path, "alone") as first:
+        threading.Timer(0.2, first.kill).start()
+        began = time.monotonic()
+        with claimed(tmp_path, wait=True):
+            assert time.monotonic() - began > 0.15
 
 
 def test_a_pipe_in_the_place_of_a_folder_is_not_waited_for(tmp_path: Path) -> None:

@@ -83,9 +83,3 @@ def test_a_module_that_cannot_be_imported_is_named(folder: Path, id: str, messag
 def test_an_unregistered_id_says_how_to_name_its_module(folder: Path) -> None:
     with pytest.raises(BadInput, match=r"imports=\[my_module\], or my_module:Unknown-v0"):
         EnvironmentSpec("Unknown-v0").interface()
-
-
-def test_files_cannot_name_modules(folder: Path) -> None:
-    with pytest.raises(BadInput, match="expected the id of a registered environment"):
-        EnvironmentSpec.from_json({"id": "named_environments:Named-v0", "settings": {}})
-    assert "named_environments" not in sys.modules

@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -68,46 +69,39 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, monkeypatch: pytes
     assert clone_next(Path("data/me")) == "next: qwop-pretrain dataset=data/me out=runs/me-3"
 
 
-@pytest.mark.slow
-def test_the_way_of_another_environment_is_a_chain_of_last_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def write_carts(folder: Path) -> None:
+    """Games of CartPole by hand-made decisions."""
     env = gymnasium.make("CartPole-v1")
     for seed in range(4):
         observation, _ = env.reset(seed=seed)
-        observations, actions, rewards, over = [observation], [], [], False
-        while not over:
+        observations, actions, rewards, terminated = [observation], [], [], False
+        while not terminated:
             actions.append(int(observation[2] + observation[3] > 0))
-            observation, reward, terminated, truncated, _ = env.step(actions[-1])
+            observation, reward, terminated, _, _ = env.step(actions[-1])
             observations.append(observation)
             rewards.append(float(reward))
-            over = terminated or truncated
-        write_episode(
-            "data/ann's carts",
-            observations,
-            actions,
-            rewards,
-            environment="CartPole-v1",
-            terminated=terminated,
-            seed=seed,
-        )
-    assert follow(clone_next(Path("data/ann's carts")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
-    assert Path("runs/ann's carts-better/policy.safetensors").is_file()
+        write_episode(folder, observations, actions, rewards, environment="CartPole-v1", terminated=True, seed=seed)
 
 
-@pytest.mark.slow
-def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def write_falls(folder: Path) -> None:
     info = qwop_info(frames_per_step=3, reward="shaped")
-    writer = DatasetWriter("data/me", info)
+    writer = DatasetWriter(folder, info)
     for game in range(4):
         keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
         writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-    assert follow(clone_next(Path("data/me")), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
-    assert Path("runs/me-faster/policy.safetensors").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "write", "end"), [("ann's carts", write_carts, "ann's carts-better"), ("me", write_falls, "me-faster")]
+)
+def test_the_way_to_an_evaluated_policy_is_a_chain_of_last_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, write: Any, end: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("data") / name)
+    assert follow(clone_next(Path("data") / name), capsys) == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
+    assert Path("runs", end, "policy.safetensors").is_file()
 
 
 def follow(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -151,11 +145,7 @@ def test_commands_that_look_at_games_name_the_next_one(
     following: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    info = qwop_info(frames_per_step=3, reward="shaped")
-    writer = DatasetWriter("data/me", info)
-    for game in range(2):
-        keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * 9) * 12, dtype=np.uint8)
-        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    write_falls(Path("data/me"))
     monkeypatch.setattr("sys.argv", words)
     {"qwop-dataset": dataset, "qwop-watch": watch, "qwop-play": play}[words[0]]()
     assert capsys.readouterr().out.splitlines()[-1] == following

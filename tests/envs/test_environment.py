@@ -104,18 +104,6 @@ def test_numbers_of_many_games_are_looked_at_as_those_of_one(
             env.step(action)
 
 
-def test_many_games_are_those_of_gymnasiums_loop() -> None:
-    mine = make_vector(EnvironmentSpec("CartPole-v1"), 3)
-    theirs = gymnasium.make_vec("CartPole-v1", 3, "sync", {"autoreset_mode": "SameStep"})
-    np.testing.assert_array_equal(mine.reset(seed=5)[0], theirs.reset(seed=5)[0])
-    for actions in np.random.default_rng(0).integers(0, 2, (60, 3)):
-        (*step, infos), (*same, same_infos) = mine.step(actions), theirs.step(actions)
-        for one, other in zip(step, same, strict=True):
-            np.testing.assert_array_equal(one, other)
-            assert one.dtype == other.dtype
-        assert {*infos} == {*same_infos}
-
-
 @pytest.fixture
 def endless(odd: Make, monkeypatch: pytest.MonkeyPatch) -> EnvironmentSpec:
     spec = odd(length=-1)

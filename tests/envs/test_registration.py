@@ -119,17 +119,6 @@ def test_settings_of_a_task_are_read(id: str, settings: dict[str, Any]) -> None:
     assert read(id, **settings) == EnvironmentSpec(id, settings)
 
 
-@pytest.mark.parametrize(
-    "id",
-    ["evil:CartPole-v1", "os:QWOP-v1", "qwop:evil:CartPole-v1", "../CartPole-v1", "a/b/CartPole-v1", "/bin/sh", "", " ",
-     "Cart Pole-v1", "CartPole-v1\n", "\x1b[31mred", "CartPole-v1\0", "x" * 200, "CartPole-v" + "9" * 5000, 7, None,
-     ["CartPole-v1"], {"id": "CartPole-v1"}],
-)  # fmt: skip
-def test_an_id_that_is_no_name_in_the_registry_is_refused(id: Any) -> None:
-    with pytest.raises(BadInput, match="expected the id of a registered environment"):
-        read(id)
-
-
 @pytest.mark.parametrize("id", ["Größe-v0", "namespace/Name_", "_Name-v0", "Ниша/Имя.2-v10", "N" * 128])
 def test_an_id_that_gymnasium_registers_is_read_again(id: str) -> None:
     gymnasium.register(id, "nowhere:Nothing")
@@ -153,39 +142,39 @@ def test_the_originals_page_is_the_command_lines_alone(id: str) -> None:
                 read(id, **{name: value})
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"xml_file": "evil.xml"}, {"xml_file": "evil"}, {"env_id": "evil:Env-v0"}, {"entry_point": "os:system"},
-        {"map_name": "/etc/passwd"}, {"map_name": "a.b"}, {"map_name": "os:system"}, {"map_name": "x" * 100},
-        {"obs_type": "http://example.org"}, {"wrappers": []}, {"vectorization_mode": "async"}, {"id": 1},
-        {"num_envs": 10**5}, {"width": 100_000}, {"gravity": float("nan")}, {"gravity": float("inf")},
-        {"frame_skip": 10**9}, {"size": -(10**400)}, {"desc": ["S"] * 1000}, {"desc": [["S"]]}, {"config": {}},
-        {"config": {"a": {"b": 1}}}, {"__class__": 1}, {"a b": 1}, {"": 1}, {"x" * 100: 1}, {7: 1}, {"f": b"bytes"},
-    ],
+NO_IDS = (
+    "evil:CartPole-v1", "os:QWOP-v1", "qwop:evil:CartPole-v1", "../CartPole-v1", "a/b/CartPole-v1", "/bin/sh", "", " ",
+    "Cart Pole-v1", "CartPole-v1\n", "\x1b[31mred", "CartPole-v1\0", "x" * 200, "CartPole-v" + "9" * 5000, 7, None,
+    ["CartPole-v1"], {"id": "CartPole-v1"},
 )  # fmt: skip
-def test_settings_that_could_name_more_than_a_task_are_refused(settings: dict[Any, Any]) -> None:
-    with pytest.raises(BadInput, match="a file may not set that; give it on the command line"):
-        EnvironmentSpec.from_json({"id": "Hopper-v5", "settings": settings})
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"frames_per_step": 0}, {"frames_per_step": "3"}, {"reward": "money"}, {"time_limit": 1e6}, {"shaping": 1.0},
-     {"max_idle_frames": 999_999}, {"delay": [0.1]}, {"observation": None}],
+NO_TASKS: tuple[dict[Any, Any], ...] = (
+    {"xml_file": "evil.xml"}, {"xml_file": "evil"}, {"env_id": "evil:Env-v0"}, {"entry_point": "os:system"},
+    {"map_name": "/etc/passwd"}, {"map_name": "a.b"}, {"map_name": "os:system"}, {"map_name": "x" * 100},
+    {"obs_type": "http://example.org"}, {"wrappers": []}, {"vectorization_mode": "async"}, {"id": 1},
+    {"num_envs": 10**5}, {"width": 100_000}, {"gravity": float("nan")}, {"gravity": float("inf")},
+    {"frame_skip": 10**9}, {"size": -(10**400)}, {"desc": ["S"] * 1000}, {"desc": [["S"]]}, {"config": {}},
+    {"config": {"a": {"b": 1}}}, {"__class__": 1}, {"a b": 1}, {"": 1}, {"x" * 100: 1}, {7: 1}, {"f": b"bytes"},
 )  # fmt: skip
-def test_our_own_tasks_settings_are_checked_when_they_are_read(settings: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="QWOP-v1"):
-        read("QWOP-v1", **settings)
-
-
+WRONG_TASKS = (
+    {"frames_per_step": 0}, {"frames_per_step": "3"}, {"reward": "money"}, {"time_limit": 1e6}, {"shaping": 1.0},
+    {"max_idle_frames": 999_999}, {"delay": [0.1]}, {"observation": None},
+)  # fmt: skip
 MANY = {f"a{number}": 1 for number in range(65)}
+NO_ENVIRONMENTS = (None, [], "QWOP-v1", {}, {"id": "QWOP-v1"}, {"id": "QWOP-v1", "settings": [1]},
+                   {"id": "CartPole-v1", "settings": MANY})  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [None, [], "QWOP-v1", {}, {"id": "QWOP-v1"}, {"id": "QWOP-v1", "settings": [1]},
-                                  {"id": "CartPole-v1", "settings": MANY}])  # fmt: skip
-def test_anything_else_is_refused(data: Any) -> None:
-    with pytest.raises(BadInput, match="expected"):
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        *(({"id": id, "settings": {}}, "expected the id of a registered environment") for id in NO_IDS),
+        *(({"id": "Hopper-v5", "settings": one}, "may not set that; give it on the command line") for one in NO_TASKS),
+        *(({"id": "QWOP-v1", "settings": one}, "QWOP-v1") for one in WRONG_TASKS),
+        *((one, "expected") for one in NO_ENVIRONMENTS),
+    ],
+)
+def test_what_is_no_environment_in_a_file_is_refused(data: Any, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
         EnvironmentSpec.from_json(data)
 
 

@@ -58,6 +58,8 @@ def packed_game(page: Page) -> str:
 
 def test_the_page_starts_at_nothing_and_a_game_is_played_by_the_keyboard_alone(page: Page) -> None:
     assert (page.text("metres"), page.text("seconds"), page.state) == ("0.0 m", "0.00 s", "ready")
+    heights = page.value("[...document.querySelectorAll('footer button')].map((one) => one.offsetHeight)")
+    assert min(heights) >= 44  # for fingers
     page.press("q")
     page.wait("playing")
     page.stumble()
@@ -145,11 +147,6 @@ def test_a_replay_shows_the_times_along_the_run_and_the_board_the_best_human(pag
     page.wait_until(lambda: page.text("split") == "", "none")
 
 
-def test_buttons_below_are_large_enough_for_fingers(page: Page) -> None:
-    heights = page.value("[...document.querySelectorAll('footer button')].map((one) => one.offsetHeight)")
-    assert min(heights) >= 44
-
-
 def test_a_game_that_ended_is_discarded_had_back_and_watched(page: Page) -> None:
     page.press("q")
     page.wait("playing")
@@ -233,36 +230,25 @@ def test_games_stay_in_the_list_where_the_browser_keeps_nothing(page: Page) -> N
 FORBIDDEN = "throw new DOMException('forbidden', 'SecurityError');"
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        "Object.defineProperty(window, 'localStorage', { value: null });",
-        f"Object.defineProperty(window, 'localStorage', {{ get() {{ {FORBIDDEN} }} }});"
-        f"navigator.locks.request = navigator.locks.query = async () => {{ {FORBIDDEN} }};"
-        f"Object.defineProperty(navigator, 'serviceWorker', {{ get() {{ {FORBIDDEN} }} }});",
-        "Object.defineProperty(navigator, 'locks', { value: undefined });",
-        "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };",
-        "for (const name of ['games', 'name', 'running.x']) localStorage.setItem(`qwop.${name}`, '[null, {}]');",
-        "localStorage.setItem('qwop.running.x', JSON.stringify({ keys: { some: 1 }, tempo: 'fast' }));",
-        "Date.now = () => -1e9;",
-        "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
-        "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
-        "delete window.AudioContext;",
-        "delete Intl.Segmenter;",
-    ],
-    ids=[
-        "no storage",
-        "forbidden",
-        "no locks",
-        "full",
-        "other forms",
-        "other game",
-        "1969",
-        "offline",
-        "silent",
-        "old",
-    ],
-)
+STATES = {
+    "no storage": "Object.defineProperty(window, 'localStorage', { value: null });",
+    "forbidden": f"Object.defineProperty(window, 'localStorage', {{ get() {{ {FORBIDDEN} }} }});"
+    f"navigator.locks.request = navigator.locks.query = async () => {{ {FORBIDDEN} }};"
+    f"Object.defineProperty(navigator, 'serviceWorker', {{ get() {{ {FORBIDDEN} }} }});",
+    "no locks": "Object.defineProperty(navigator, 'locks', { value: undefined });",
+    "full": "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };",
+    "other forms": "for (const name of ['games', 'name', 'running.x'])"
+    "  localStorage.setItem(`qwop.${name}`, '[null, {}]');",
+    "other game": "localStorage.setItem('qwop.running.x', JSON.stringify({ keys: { some: 1 }, tempo: 'fast' }));",
+    "1969": "Date.now = () => -1e9;",
+    "offline": "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
+    "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
+    "silent": "delete window.AudioContext;",
+    "old": "delete Intl.Segmenter;",
+}
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
 def test_the_page_plays_and_lists_games_in_every_state_of_a_browser(page: Page, state: str) -> None:
     with page.with_script(f"if (location.protocol === 'http:') {{ {state} }}"):
         page.press("m")  # sound

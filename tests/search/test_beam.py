@@ -141,14 +141,6 @@ def test_the_probabilities_of_all_decisions_of_a_game_count(opinionated: Policy)
     assert wide > narrow
 
 
-def test_the_more_regret_costs_the_nearer_the_game_found_to_the_policy(opinionated: Policy) -> None:
-    gaps = []
-    for regret in (0.0, 0.05, 1.0):
-        taken, most = log_probabilities(opinionated, likelihood=0.0, regret=regret)
-        gaps.append(most - taken)
-    assert gaps[0] > 2 * gaps[1] > 4 * gaps[2]
-
-
 def test_policies_and_settings_that_cannot_search_are_refused(
     policy: Policy, alternating: Callable[[EnvironmentSpec], Policy]
 ) -> None:

@@ -1,7 +1,5 @@
 """Distillation: the policy plays the games that it is given, and otherwise as before."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -83,28 +81,17 @@ def test_a_game_that_was_drawn_is_what_the_policy_plays_greedily_then() -> None:
     assert margins(network.logits(states), actions).min() > 0.01
 
 
-def shifted(**settings: Any) -> tuple[float, float]:
-    """Teach a policy another action in one state of 2,000. Returns the margin there, and the divergence elsewhere."""
-    generator = torch.Generator().manual_seed(2)
-    states, own = torch.randn(2000, 94, generator=generator), torch.randn(500, 94, generator=generator)
-    network = make()
+def test_a_rare_decision_that_is_missed_is_learned_soon() -> None:
+    """Another action in one state of 2,000."""
+    states, network = torch.randn(2000, 94, generator=torch.Generator().manual_seed(2)), make()
     with torch.no_grad():
         network.policy_head.weight.mul_(100)
-        before, actions = network.logits(own).log_softmax(-1), network.logits(states).argmax(-1)
+        actions = network.logits(states).argmax(-1)
         actions[7] = (actions[7] + 1) % 11
-    distil(network, states, actions, own, DistilSettings(steps=300, **settings))
-    with torch.no_grad():
-        after = network.logits(own).log_softmax(-1)
-        return float(margins(network.logits(states[7:8]), actions[7:8])), float(kept_loss(before, after))
-
-
-def test_a_rare_decision_that_is_missed_is_learned_soon() -> None:
-    margin, _ = shifted(own=0.0, learning_rate=1e-3, mine_every=10)
-    assert margin > 0
-
-
-def test_the_policy_stays_as_it_was_elsewhere() -> None:
-    assert shifted(own=100.0)[1] < 0.3 * shifted(own=0.0)[1]
+    distil(
+        network, states, actions, states[:500], DistilSettings(steps=300, own=0.0, learning_rate=1e-3, mine_every=10)
+    )
+    assert margins(network.logits(states[7:8]), actions[7:8]) > 0
 
 
 def test_a_training_that_diverges_is_refused_in_its_last_step_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,16 @@ def killed_at(tmp_path: Path) -> Callable[..., None]:
     return call
 
 
+def side_by_side(*works: Callable[[], Any]) -> None:
+    """Do these works at the same time, each in a process of its own."""
+    processes = [multiprocessing.get_context("fork").Process(target=work) for work in works]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+
+
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwop.study.search.WAIT", 0.02)

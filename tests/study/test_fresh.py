@@ -1,6 +1,5 @@
 """The finalists and their fresh seeds."""
 
-import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,8 @@ import pytest
 from qwop.study.results import StudyResults, TrialResult, mean, standard_error
 from qwop.study.runs import RunFailed
 from qwop.study.settings import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, fresh_seed, search_seed
+
+from .conftest import side_by_side
 
 Make = Callable[..., Any]
 
@@ -83,13 +84,7 @@ def test_fresh_runs_go_on_where_they_were_interrupted(bench: Make) -> None:
 
 def test_two_processes_share_the_fresh_runs(bench: Make) -> None:
     bench().search()
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=lambda: bench().finish()) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
+    side_by_side(*[lambda: bench().finish()] * 2)
     calls = bench().calls
     assert len(calls) == len(set(calls)) == 18 + 8
 

@@ -60,16 +60,12 @@ def make() -> Make:
     return lambda *settings: CommandRun(TOY, settings, OBJECTIVE)
 
 
-def test_a_run_gives_its_figure_and_leaves_its_folder_without_what_is_large(make: Make, tmp_path: Path) -> None:
+def test_a_run_gives_its_figure_and_leaves_its_folder_without_what_is_large_and_prints_nothing(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert make("how=well")({"x": "0.5"}, 3, tmp_path / "run") == 3.5
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"result.json", "output.txt"}
     assert (tmp_path / "run" / "output.txt").read_text() == "working\n"
-
-
-def test_what_a_run_prints_does_not_reach_the_terminal(
-    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make()({}, 0, tmp_path / "run")
     assert capsys.readouterr().out == ""
 
 

@@ -1,7 +1,6 @@
 """The search: repeats, pruning, failures, death and company."""
 
 import errno
-import multiprocessing
 import os
 import time
 from collections import Counter
@@ -15,6 +14,8 @@ from qwop.study.journal import JOURNAL
 from qwop.study.results import COMPLETE, mean
 from qwop.study.runs import RunFailed
 from qwop.study.search import MOST_STARTS
+
+from .conftest import side_by_side
 
 Make = Callable[..., Any]
 
@@ -102,13 +103,7 @@ def test_two_processes_share_a_search(bench: Make) -> None:
         time.sleep(0.01)
         return float(seed)
 
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=lambda: bench(slow, trials=8).search()) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
+    side_by_side(*[lambda: bench(slow, trials=8).search()] * 2)
     own = bench(slow, trials=8)
     assert [one.state for one in own.results.trials] == ["complete"] * 8
     assert len(own.calls) == len(set(own.calls)) == 24
@@ -116,11 +111,7 @@ def test_two_processes_share_a_search(bench: Make) -> None:
 
 def test_a_process_takes_over_the_trial_of_one_that_dies_beside_it(bench: Make, killed_at: Make) -> None:
     killed_at(bench, 1)
-    context = multiprocessing.get_context("fork")
-    process = context.Process(target=lambda: bench().search())
-    process.start()
-    bench().search()
-    process.join()
+    side_by_side(*[lambda: bench().search()] * 2)
     assert [len(one.search) for one in bench().results.trials] == [3] * 6
 
 

@@ -21,47 +21,14 @@ def batch(mode: str = "NextStep", **more: Any) -> Vector:
     return gymnasium.make_vec("qwop/QWOP-v1", num_envs=GAMES, autoreset_mode=mode, **TASK, **more)
 
 
-def actions_of(game: int) -> Any:
-    """The same decisions for a game wherever it is played."""
-    return np.repeat(np.random.default_rng(game).integers(0, 11, 400), 5)
-
-
-WRAPPERS: list[Callable[[Vector], Vector]] = [
-    wrappers.RecordEpisodeStatistics,
-    wrappers.NormalizeObservation,
-    wrappers.NormalizeReward,
-    lambda env: wrappers.ClipReward(env, -1, 1),
-    lambda env: wrappers.DtypeObservation(env, np.float64),
-    lambda env: wrappers.TransformAction(env, lambda actions: actions, env.action_space),
-    wrappers.DictInfoToList,
-]
-
-
-@pytest.mark.parametrize("wrap", WRAPPERS)
+@pytest.mark.parametrize("wrap", [wrappers.RecordEpisodeStatistics, wrappers.NormalizeReward, wrappers.DictInfoToList])
 def test_gymnasiums_vector_wrappers_work(wrap: Callable[[Vector], Vector]) -> None:
     env = wrap(batch())
-    observations, _ = env.reset(seed=0)
-    for action in actions_of(0)[:60]:
+    env.reset(seed=0)
+    for action in np.random.default_rng(0).integers(0, 11, 12).repeat(5):
         observations, rewards, *_ = env.step(np.full(GAMES, action))
         assert observations in env.observation_space
-        assert np.isfinite(observations).all()
         assert np.isfinite(rewards).all()
-
-
-def test_tensors_come_out_of_numpy_to_torch() -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("array_api_compat", reason="gymnasium[torch] is not installed")
-    from gymnasium.wrappers.vector import NumpyToTorch
-
-    env = NumpyToTorch(batch("SameStep"))
-    observations, infos = env.reset(seed=0)
-    assert observations.dtype == torch.float32
-    ended = 0
-    for action in actions_of(0)[:150]:
-        observations, _, terminated, truncated, infos = env.step(torch.full((GAMES,), int(action)))
-        assert infos["outcome"].dtype == torch.int64
-        ended += int((terminated | truncated).sum())
-    assert ended
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -166,18 +166,6 @@ def test_a_contact_observation_begins_with_the_94_and_adds_the_corners_that_meet
     }
 
 
-def test_a_standing_foot_touches_the_track_with_both_corners() -> None:
-    state = replay([]).states[0].copy()
-    x, half = 17.0, FEET["leftFoot"][1]
-    state[BODIES.index("leftFoot")] = x, GROUND - half, 0.0, 0.5, 0.0, 0.0
-    seen = dict(zip(CONTACT_FEATURES, observe_as("contact", state, np.zeros(6), np.zeros(3)).tolist(), strict=True))
-    for end in ("heel", "toe"):
-        assert seen[f"leftFoot.{end}.height"] == pytest.approx(0.0, abs=1e-6)
-        assert seen[f"leftFoot.{end}.touch"] == pytest.approx(0.0, abs=1e-5)
-        assert (seen[f"leftFoot.{end}.velocity_x"], seen[f"leftFoot.{end}.velocity_y"]) == (0.5, 0.0)
-    assert seen["leftFoot.seam"] == pytest.approx(1.0)  # boxes of the track meet at 16, 48, 80 …
-
-
 @pytest.mark.parametrize("observation", ["full", "contact"])
 def test_a_game_without_its_hidden_numbers_is_seen_by_its_71_alone(observation: str) -> None:
     game = replay(np.full(5, 9, np.uint8))
