@@ -46,6 +46,10 @@ class Counting(Agent):
     def network(self) -> Actor:
         return self.actor
 
+    @property
+    def values(self) -> None:
+        return None
+
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         self._events.append(("warm up", [self._version_of(play()) for _ in range(self._warm_ups)]))
 
