@@ -1,10 +1,16 @@
 """Fakes that the tests of several rooms share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
@@ -54,3 +60,21 @@ class Odd(gymnasium.Env[Any, Any]):
         if self.pictures is None:
             raise NotImplementedError
         return self.pictures[len(self.taken)]
+
+
+@contextmanager
+def registered(kind: type[gymnasium.Env[Any, Any]], **settings: Any) -> Iterator[str]:
+    """The id of an environment of this class with these settings."""
+    id = f"{kind.__name__}-v0"
+    gymnasium.register(id, kind, kwargs=settings, disable_env_checker=True)
+    try:
+        yield id
+    finally:
+        gymnasium.registry.pop(id)
+
+
+def untrained(environment: EnvironmentSpec, seed: int = 1) -> Policy:
+    """A small policy of new weights."""
+    observation, actions = environment.interface()
+    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(seed))
+    return Policy(network, environment, observation)

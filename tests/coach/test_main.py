@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -13,16 +14,16 @@ from qwop.coach.settings import CoachSettings
 from qwop.commands import coach as main
 from qwop.common.errors import BadInput
 from qwop.common.progress import plain_console
-from qwop.datasets import Episode, embedded_dataset, open_dataset
+from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.control import Branch
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.recorder.settings import RecorderPageSettings
 
 from ..benchmarks.scripts import load_script
+from ..fakes import untrained as new_policy
 
 
 @pytest.fixture
@@ -48,11 +49,10 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def untrained(spec: EnvironmentSpec, path: Path, seed: int = 1, certain: float = 1.0) -> Path:
     """File of a new policy, its logits multiplied by `certain`."""
-    observation, actions = spec.interface()
-    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(seed))
+    policy = new_policy(spec, seed)
     with torch.no_grad():
-        network.policy_head.weight *= certain
-    return save_policy(path, Policy(network, spec, observation))
+        policy.network.policy_head.weight *= certain
+    return save_policy(path, policy)
 
 
 def test_play_ends_when_the_minutes_are_over() -> None:
@@ -63,16 +63,9 @@ def test_play_ends_when_the_minutes_are_over() -> None:
     assert [is_over(games[0]), is_over(games[1])] == [False, True]
 
 
-def test_a_branchs_shared_part_is_no_play(make_branch: Callable[[Episode, int], Episode]) -> None:
+def test_a_branchs_shared_part_is_no_play() -> None:
     game = open_dataset(embedded_dataset())[0]
-    assert seconds_of(make_branch(game, 900), 30.0) == pytest.approx(game.times[-1] - game.times[900])
-
-
-@pytest.fixture
-def make_branch() -> Callable[[Episode, int], Episode]:
-    from dataclasses import replace
-
-    return lambda game, step: replace(game, branch=Branch(0, step))
+    assert seconds_of(replace(game, branch=Branch(0, 900)), 30.0) == pytest.approx(game.times[-1] - game.times[900])
 
 
 def test_without_a_policy_a_clone_of_the_champions_games_is_corrected(
@@ -84,59 +77,44 @@ def test_without_a_policy_a_clone_of_the_champions_games_is_corrected(
     assert made.call_args.args[0].dataset == "champion"
 
 
-def test_the_schedule_of_the_learning_is_chosen_and_checked_before_anybody_plays(
-    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+@pytest.mark.parametrize(
+    ("words", "before", "said"),
+    [
+        ("policy={policy} learning=nope", {}, "learning: schedule=nope: no such option"),
+        ("policy=none.safetensors", {}, "none.safetensors"),
+        ("policy={policy}", {"start.safetensors": b"another"}, "began with another one"),
+        (
+            "policy={policy}",
+            {"start.safetensors": None, "round-2/result.json": b'{"said": "better"}'},
+            "rounds/round-1/result.json: missing, though a later round is over; put it back, or give",
+        ),
+        (
+            "policy={policy} minutes=0.01",
+            {"round-1/games": b"", "config.yaml": b"rounds: 1\n", "policy.safetensors": b"trained"},
+            "rounds/start.safetensors: missing, though a round has begun; put it back",
+        ),
+    ],
+)
+def test_rounds_that_cannot_begin_or_go_on_change_no_policy(
+    policy: Path,
+    tmp_path: Path,
+    run_command: Callable[..., Any],
+    words: str,
+    before: dict[str, bytes | None],
+    said: str,
 ) -> None:
-    assert main.read(["learning=live-only"]).learning == "live-only"
-    done = run_command(main, f"policy={policy}", "learning=nope", f"out={tmp_path / 'rounds'}")
-    assert done.code == 2
-    assert "learning: schedule=nope: no such option" in done.err
-    assert not (tmp_path / "rounds").exists()
-
-
-def test_another_policy_than_the_rounds_began_with_is_refused(
-    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
-) -> None:
+    """before: files in the folder of the rounds; None stands for the policy."""
     out = tmp_path / "rounds"
-    out.mkdir()
-    (out / "start.safetensors").write_bytes(b"another")
-    done = run_command(main, f"policy={policy}", f"out={out}")
+    files = {out / name: content or policy.read_bytes() for name, content in before.items()}
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    done = run_command(main, *words.format(policy=policy).split(), f"out={out}")
     assert done.code == 2
-    assert "began with another one" in done.err
-
-
-def test_a_round_without_its_result_is_not_made_again_after_later_ones(
-    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
-) -> None:
-    out = tmp_path / "rounds"
-    (out / "round-2").mkdir(parents=True)
-    (out / "round-2" / "result.json").write_text('{"said": "better"}')
-    (out / "start.safetensors").write_bytes(policy.read_bytes())
-    done = run_command(main, f"policy={policy}", f"out={out}")
-    assert done.code == 2
-    assert f"{out}/round-1/result.json: missing, though a later round is over; put it back, or give" in done.err
-
-
-def test_rounds_without_their_first_policy_keep_the_newest_one(
-    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
-) -> None:
-    words = [f"policy={policy}", f"out={tmp_path / 'rounds'}", "minutes=0.01"]
-    newest = tmp_path / "rounds" / "policy.safetensors"
-    (tmp_path / "rounds" / "round-1").mkdir(parents=True)
-    (tmp_path / "rounds" / "config.yaml").write_text("rounds: 1\n")
-    newest.write_bytes(b"trained")
-    done = run_command(main, *words)
-    assert done.code == 2
-    assert "rounds/start.safetensors: missing, though a round has begun; put it back" in done.err
-    assert newest.read_bytes() == b"trained"
-
-
-def test_rounds_that_cannot_begin_leave_nothing(tmp_path: Path, run_command: Callable[..., Any]) -> None:
-    done = run_command(main, f"policy={tmp_path / 'none.safetensors'}", f"out={tmp_path / 'rounds'}")
-    assert done.code == 2
-    assert "none.safetensors" in done.err
+    assert said in done.err
     assert "round 1" not in done.out
-    assert not (tmp_path / "rounds").exists()
+    assert all(path.read_bytes() == content for path, content in files.items() if path.suffix == ".safetensors")
+    assert out.exists() is bool(files)
 
 
 def test_a_round_in_which_nobody_corrected_anything_is_played_on(

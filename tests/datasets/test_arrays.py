@@ -15,6 +15,8 @@ from qwop.datasets import open_dataset
 from qwop.envs.actions import index_of_action
 from qwop.envs.spec import EnvironmentSpec
 
+from ..fakes import Odd, registered
+
 
 def test_the_data_of_gymnasiums_loop_are_an_episode(tmp_path: Path) -> None:
     env = gymnasium.make("CartPole-v1")
@@ -75,20 +77,10 @@ def test_what_is_left_out_takes_a_default(tmp_path: Path) -> None:
     assert second.actions.tolist() == [1, 0]
 
 
-class Walk(gymnasium.Env[Any, Any]):
-    observation_space = spaces.Box(-1, 1, (2,), np.float32)
-
-    def __init__(self, first: int) -> None:
-        self.action_space = spaces.Discrete(3, start=first)
-
-
 def test_an_environment_that_a_notebook_registers_again_is_the_newer_one(tmp_path: Path) -> None:
-    try:
-        for first in (0, -1):
-            gymnasium.register("Walk-v0", Walk, kwargs={"first": first})
-            qwop.write_episode(tmp_path / str(first), np.zeros((3, 2)), [0, 1], environment="Walk-v0")
-    finally:
-        gymnasium.registry.pop("Walk-v0")
+    for first in (0, -1):
+        with registered(Odd, actions=spaces.Discrete(3, start=first)) as id:
+            qwop.write_episode(tmp_path / str(first), np.zeros((3, 3)), [0, 1], environment=id)
     assert [open_dataset(tmp_path / name)[0].actions.tolist() for name in ("0", "-1")] == [[0, 1], [1, 2]]
 
 
@@ -120,37 +112,26 @@ def test_discrete_observations_are_whole_numbers(tmp_path: Path) -> None:
         qwop.write_episode(tmp_path, np.eye(16)[[0, 4, 8]] / 2, [1, 1])
 
 
-class Parts(gymnasium.Env[Any, Any]):
-    """Observations and actions of several parts, some of them within others; a text and a picture on request."""
-
-    def __init__(self, observations: Any = None) -> None:
-        within = spaces.Dict({"x": spaces.Box(-1, 1, (2,), np.float32), "n": spaces.Discrete(4, start=-2)})
-        several = spaces.Dict({"a": within, "b": spaces.Tuple((spaces.MultiBinary(2),)), "said": spaces.Text(5)})
-        self.observation_space = observations or several
-        self.action_space = spaces.Tuple((spaces.Dict({"k": spaces.Discrete(2, start=3)}), spaces.MultiBinary(2)))
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.left = 3
-        return self.observation_space.sample(), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.left -= 1
-        return self.observation_space.sample(), 1.0, not self.left, False, {}
-
-
+SEVERAL = spaces.Dict(
+    {
+        "a": spaces.Dict({"x": spaces.Box(-1, 1, (2,), np.float32), "n": spaces.Discrete(4, start=-2)}),
+        "b": spaces.Tuple((spaces.MultiBinary(2),)),
+        "said": spaces.Text(5),
+    }
+)
 PICTURE = spaces.Dict({"image": spaces.Box(0, 255, (40, 36, 3), np.uint8), "said": spaces.Text(5)})
 
 
 @pytest.fixture
 def parts(request: pytest.FixtureRequest) -> Iterator[str]:
-    id = "Parts-v0" if request.param is None else "Picture-v0"
-    gymnasium.register(id, Parts, kwargs={"observations": request.param})
-    yield id
-    gymnasium.registry.pop(id)
+    """An environment whose actions have several parts, some of them within others, and whose observations are these."""
+    actions = spaces.Tuple((spaces.Dict({"k": spaces.Discrete(2, start=3)}), spaces.MultiBinary(2)))
+    see = lambda count: request.param.sample()  # noqa: E731
+    with registered(Odd, actions=actions, observations=request.param, see=see) as id:
+        yield id
 
 
-@pytest.mark.parametrize("parts", [None, PICTURE], indirect=True, ids=["several", "picture"])
+@pytest.mark.parametrize("parts", [SEVERAL, PICTURE], indirect=True, ids=["several", "picture"])
 def test_lists_of_what_the_environment_gives_and_takes_are_an_episode(tmp_path: Path, parts: str) -> None:
     seen_here, plain = gymnasium.make(parts), EnvironmentSpec(parts).make()
     observations: list[Any] = [seen_here.reset()[0]]
@@ -168,7 +149,7 @@ def test_lists_of_what_the_environment_gives_and_takes_are_an_episode(tmp_path: 
     assert found.actions.tolist() == [index_of_action(seen_here.action_space, action) for action in actions]
 
 
-@pytest.mark.parametrize("parts", [None], indirect=True)
+@pytest.mark.parametrize("parts", [SEVERAL], indirect=True)
 def test_parts_may_be_columns_and_actions_numbers_side_by_side(tmp_path: Path, parts: str) -> None:
     within = {"x": np.full((4, 2), 0.5), "n": np.array([-2, -1, 0, 1])}
     seen = {"a": within, "b": (np.zeros((4, 2), np.int8),)}

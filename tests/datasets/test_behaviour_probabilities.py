@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.datasets.schema import check_probabilities, mu_in_words
+from qwop.datasets.schema import check_probabilities
 
 
 def test_epsilon_is_spread_over_all_actions() -> None:
@@ -29,7 +29,3 @@ def test_smoothed_probabilities_are_valid(actions: list[int], epsilon: float) ->
 def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
     with pytest.raises(BadInput, match="epsilon="):
         smoothed(np.array([0]), 2, epsilon)
-
-
-def test_the_name_says_the_epsilon() -> None:
-    assert mu_in_words("smoothed", 0.05) == "smoothed(0.05)"

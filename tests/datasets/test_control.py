@@ -12,8 +12,6 @@ from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, control,
 from qwop.datasets.control import Branch, corrected, takeovers, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
-from qwop.datasets.editing.copy import CopySettings
-from qwop.datasets.editing.copy import run as copy
 from qwop.datasets.origin import Origin
 from qwop.datasets.verify import verify
 
@@ -45,12 +43,6 @@ def dataset_of(folder: Path, info: DatasetInfo, *episodes: Episode) -> Dataset:
     return open_dataset(folder)
 
 
-def require_equal(one: Episode, two: Episode) -> None:
-    assert one.branch == two.branch
-    for name in ("actors", "policy_probabilities", "behaviour_probabilities", "actions"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-
-
 @pytest.mark.parametrize(("actors", "mu"), [([0, 0], "recorded"), ([1, 1], "smoothed(0.05)"), ([0, 1], "mixed(0.05)")])
 def test_probabilities_of_the_policys_decisions_are_those_that_it_drew_with(
     make_episode: MakeEpisode, actors: list[int], mu: str
@@ -65,35 +57,6 @@ def test_probabilities_of_the_policys_decisions_are_those_that_it_drew_with(
         expected = even if actor == 0 else person.behaviour_probabilities[row]
         assert np.array_equal(episode.behaviour_probabilities[row], expected)
     assert episode.mu == mu
-
-
-def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, info: DatasetInfo, line: Episode) -> None:
-    branch = branch_of(line, 3)
-    for written, read in zip((line, branch), dataset_of(tmp_path, info, line, branch), strict=True):
-        require_equal(read, written)
-
-
-def test_games_of_one_player_join_a_dataset_of_shared_control(
-    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode
-) -> None:
-    dataset_of(tmp_path, info, line)
-    alone = dataset_of(tmp_path, info, make_episode())[1]
-    assert alone.actors is None
-    assert alone.policy_probabilities is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"actors": np.array([0, 0, 2, 0, 0, 0], dtype=np.int8)}, "actors hold 2 in row 2"),
-        ({"actors": np.zeros(5, dtype=np.int8)}, r"actors are int8 \[5\], expected int8 \[6\]"),
-        ({"policy_probabilities": np.full((6, 11), 0.1, dtype=np.float32)}, "policy probabilities of row 0 sum to 1.1"),
-        ({"branch": Branch(0, 6)}, "a branch after 6 decisions"),
-    ],
-)
-def test_what_cannot_be_is_refused(line: Episode, fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        replace(line, **fields)
 
 
 @pytest.mark.parametrize("data", [[], {"game": 1}, {"game": 1, "step": -1}, {"game": True, "step": 1}])
@@ -177,12 +140,3 @@ def test_a_branch_fits_any_of_the_episodes_at_its_place_as_in_merged_recordings(
     lines = line, branch_of(line, 3), others, branch_of(others, 3)
     dataset_of(tmp_path, info, *lines)
     assert all(one.harmless for one in verify(tmp_path, replay=False)[1])
-
-
-def test_merging_keeps_who_acted(tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode) -> None:
-    dataset_of(tmp_path / "alone", info, make_episode(seed=3))
-    dataset_of(tmp_path / "shared", info, line)
-    copy(CopySettings(str(tmp_path / "alone"), str(tmp_path / "both"), (str(tmp_path / "shared"),)))
-    alone, both = open_dataset(tmp_path / "both")
-    assert alone.actors is None
-    require_equal(both, line)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -21,6 +20,8 @@ from qwop.evaluation.results import MARKS, GameResult, Splits, rank_of, result_o
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
+
+from ..fakes import Odd, registered, untrained
 
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 5, "time_limit": 4.0})
 
@@ -265,27 +266,15 @@ def test_a_policy_with_a_state_is_evaluated_and_its_best_game_replays(
     assert shown.events[-1, EVENT_COLUMNS.index("score")] == many.best.info["score"]
 
 
-class Gone(gymnasium.Env[Any, Any]):
+class Gone(Odd):
     """Its window is gone once it has been played."""
 
-    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32), gymnasium.spaces.Discrete(2)
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    pictures = np.zeros((4, 40, 40, 3), np.uint8)
+    played = False
 
-    def __init__(self, render_mode: str | None = None) -> None:
-        self.render_mode, self.count, self.played = render_mode, 0, False
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.count = 0
-        return np.zeros(3, np.float32), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.count += 1
+    def step(self, action: Any) -> tuple[Any, Any, Any, bool, Any]:
         self.played = True
-        return np.zeros(3, np.float32), 1.0, self.count >= 5, False, {}
-
-    def render(self) -> Any:
-        return np.zeros((40, 40, 3), np.uint8)
+        return super().step(action)
 
     def close(self) -> None:
         if self.played:
@@ -295,20 +284,19 @@ class Gone(gymnasium.Env[Any, Any]):
 def test_an_evaluation_and_its_film_are_kept_if_the_environment_fails_as_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gymnasium.register("Gone-v0", Gone)
-    spec = EnvironmentSpec("Gone-v0")
-    policy = Policy(ActorCritic(3, 2, (4,)), spec, ObservationSpec((3,)))
-    found = evaluate(policy, EvaluationSettings(episodes=3, num_envs=2))
-    assert [one.decisions for one in found.results] == [5, 5, 5]
-    assert capsys.readouterr().err.count("note: environment Gone-v0(): closing it failed") == 1
-    assert film(tmp_path / "best.mp4", found.best, spec, lambda done, of: None) is None
+    with registered(Gone) as id:
+        spec = EnvironmentSpec(id)
+        best = evaluate(untrained(spec), EvaluationSettings(episodes=3, num_envs=2)).best
+        assert capsys.readouterr().err.count("note: environment Gone-v0(): closing it failed") == 1
+        assert film(tmp_path / "best.mp4", best, spec, lambda done, of: None) is None
     assert (tmp_path / "best.mp4").stat().st_size
 
     def no_writer(*_: Any, **__: Any) -> Any:
         raise RuntimeError("no ffmpeg\nat all")
 
     monkeypatch.setattr("imageio.v2.get_writer", no_writer)
-    assert film(tmp_path / "other.mp4", found.best, spec, lambda done, of: None) == "no ffmpeg"
+    with registered(Gone):
+        assert film(tmp_path / "other.mp4", best, spec, lambda done, of: None) == "no ffmpeg"
 
 
 @pytest.mark.parametrize(

@@ -6,41 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
-import torch
-from gymnasium.spaces import Box, Discrete
-from numpy.typing import NDArray
 from qwop.commands import record
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
-from qwop.envs.spec import ObservationSpec
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
+
+from ..fakes import Odd, registered, untrained
 
 pytestmark = pytest.mark.slow
 
 Evaluate = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    network = ActorCritic(71, 11, hidden=(16,))
-    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 3.0})
-    return save_policy(
-        tmp_path_factory.mktemp("policy") / "runner.safetensors", Policy(network, spec, ObservationSpec((71,)))
-    )
-
-
-def test_late_decisions_stand_beside_a_single_kind_of_start_too(
-    policy_file: Path, tmp_path: Path, evaluate: Evaluate
-) -> None:
-    settings = ("episodes=2", "max_idle_frames=30", "video=false", f"out={tmp_path / 'report'}")
-    assert evaluate(f"policy={policy_file}", *settings).code == 0
-    assert "<th>late decisions</th>" in (tmp_path / "report" / "report.html").read_text()
 
 
 def test_writes_a_report_the_best_games_keys_and_its_film(
@@ -78,7 +55,7 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
         "report.html",
     ]
     page = (out / "report.html").read_text()
-    assert f"qwop-evaluate policy={policy_file} out={out} episodes=6 seed=3 greedy=false" in page
+    assert f"qwop-evaluate policy={policy_file} episodes=6 greedy=false out={out} seed=3" in page
     assert "episodes: 6" in page
     assert "<th>late decisions</th>" in page
     assert page.count("<svg") == 2  # nobody finished or reached a mark: distance and return
@@ -99,10 +76,14 @@ def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: P
     assert (tmp_path / "report.html").read_text() == "of the training"
 
 
-def test_an_evaluation_may_be_made_again_in_its_folder(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
+def test_an_evaluation_may_be_made_again_in_its_folder_of_a_single_kind_of_start(
+    policy_file: Path, tmp_path: Path, evaluate: Evaluate
+) -> None:
+    settings = [f"policy={policy_file}", "max_idle_frames=30", "video=false", f"out={tmp_path}"]
     for episodes in (2, 3):
-        assert evaluate(f"policy={policy_file}", f"episodes={episodes}", "video=false", f"out={tmp_path}").code == 0
+        assert evaluate(*settings, f"episodes={episodes}").code == 0
     assert "episodes: 3" in (tmp_path / "config.yaml").read_text()
+    assert "<th>late decisions</th>" in (tmp_path / "report.html").read_text()
 
 
 def test_the_film_of_an_earlier_evaluation_does_not_stay_beside_another(
@@ -115,22 +96,16 @@ def test_the_film_of_an_earlier_evaluation_does_not_stay_beside_another(
         assert not (tmp_path / "best.mp4").exists()
 
 
-def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, evaluate: Evaluate) -> None:
-    assert evaluate(f"policy={policy_file}", "episodes=2", "video=false").code == 0
+def test_another_decision_rate_can_be_tried_and_the_report_lies_beside_the_policy(
+    policy_file: Path, evaluate: Evaluate
+) -> None:
+    arguments = [f"policy={policy_file}", "episodes=2", "video=false", "+environment.frames_per_step=2"]
+    assert evaluate(*arguments).code == 0
     out = policy_file.with_name("runner-evaluation")
-    assert sorted(path.name for path in out.iterdir()) == [
-        "best_keys.txt",
-        "config.yaml",
-        "evaluation.json",
-        "report.html",
-    ]
-
-
-def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
-    arguments = [f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path / 'out'}"]
-    assert evaluate(*arguments, "+environment.frames_per_step=2").code == 0
-    report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
-    assert report["environment"]["settings"] == {"frames_per_step": 2, "time_limit": 3.0}
+    files = ["best_keys.txt", "config.yaml", "evaluation.json", "report.html"]
+    assert sorted(path.name for path in out.iterdir()) == files
+    settings = json.loads((out / "evaluation.json").read_text())["environment"]["settings"]
+    assert settings == {"frames_per_step": 2, "time_limit": 3.0, "observation_lag": 1}
 
 
 def test_a_card_has_the_figures_and_the_command_that_verifies_them(
@@ -178,75 +153,23 @@ def test_the_champion_is_there_from_any_folder(
     assert replayed["outcome"] == "finished"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["policy=missing.safetensors"], "missing.safetensors"),
-        ([], "policy is not set"),
-        (["keys=missing.txt"], "missing.txt"),
-        (["keys=missing.txt", "world=original"], "missing.txt"),
-        (["keys=champion", "world=original"], "original.url and original.folder: neither given"),
-        (["keys=champion", "policy=champion"], "policy=champion and keys=champion"),
-        (["policy={file}", "episodes=0"], "episodes=0"),
-        (["policy={file}", "episodes=many"], "episodes"),
-        (["policy={file}", "world=moon"], "world=moon"),
-        (["policy={file}", "+environment.speed=3"], "speed"),
-        (["policy={file}", "+environment.frames_per_step=0"], "frames_per_step=0"),
-        (["policy={file}", "colour=red"], "colour"),
-        (["policy={text}"], "text.safetensors"),
-        (["policy={other}"], "CartPole-v1"),
-    ],
-)
-def test_bad_input_is_one_line_and_nothing_is_written(
-    arguments: list[str],
-    said: str,
-    policy_file: Path,
-    tmp_path: Path,
-    evaluate: Evaluate,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = tmp_path / "text.safetensors"
-    text.write_text("not a policy")
-    # A policy with QWOP's shapes that says it is of another environment.
-    other = Policy(ActorCritic(71, 11, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)))
-    names = {"file": policy_file, "text": text, "other": save_policy(tmp_path / "other.safetensors", other)}
-    before = sorted(tmp_path.iterdir())
-    monkeypatch.chdir(tmp_path)
-    out = tmp_path / "out"
-    code, _, error = evaluate(*(argument.format(**names) for argument in arguments), f"out={out}")
-    lines = error.strip().splitlines()
-    assert code == 2
-    assert said in lines[0]
-    assert "Traceback" not in " ".join(lines)
-    assert len(lines) == 1
-    assert sorted(tmp_path.iterdir()) == before
-
-
-class Undrawn(gymnasium.Env[NDArray[np.float32], np.int64]):
+class Undrawn(Odd):
     """A game of three decisions without pictures."""
 
-    observation_space = Box(-1, 1, (2,))
-    action_space = Discrete(2)
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
-    def reset(self, **more: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        super().reset(**more)
-        self._left = 3
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        self._left -= 1
-        return np.zeros(2, np.float32), 1.0, self._left == 0, False, {}
+    def __init__(self) -> None:
+        super().__init__()
 
 
 def test_a_policy_that_cannot_be_watched_is_to_be_recorded(
     tmp_path: Path, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
 ) -> None:
-    gymnasium.register("Undrawn-v0", Undrawn)
     monkeypatch.chdir(tmp_path)
-    policy = Policy(ActorCritic(2, 2, hidden=(8,)), EnvironmentSpec("Undrawn-v0"), ObservationSpec((2,)))
-    save_policy("policy.safetensors", policy)
-    code, printed, _ = evaluate("policy=policy.safetensors", "episodes=2")
-    assert code == 0
-    assert "no film" in printed
-    assert printed.splitlines()[-1] == "next: qwop-record source=policy source.policy=policy.safetensors"
-    assert run_command(record, "source=policy", "source.policy=policy.safetensors").code == 0
+    with registered(Undrawn) as id:
+        save_policy("policy.safetensors", untrained(EnvironmentSpec(id)))
+        code, printed, _ = evaluate("policy=policy.safetensors", "episodes=2")
+        assert code == 0
+        assert "no film" in printed
+        assert printed.splitlines()[-1] == "next: qwop-record source=policy source.policy=policy.safetensors"
+        assert run_command(record, "source=policy", "source.policy=policy.safetensors").code == 0

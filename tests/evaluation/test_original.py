@@ -6,23 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from qwop.envs import EnvironmentSpec, replay
+from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
-from qwop.envs.spec import ObservationSpec
-from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 
 Evaluated = Callable[..., tuple[dict[str, Any], str]]
-
-
-@pytest.fixture(scope="module")
-def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 3.0, "observation_lag": 1})
-    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
-    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
 
 
 @pytest.fixture
@@ -89,31 +76,3 @@ def test_the_champions_best_game_finishes_in_the_original(original: str, tmp_pat
     assert report["outcome"] == "finished"
     assert report["simulator"]["same"] is True
     assert report["seconds"] == report["simulator"]["seconds"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["world=original"], "original.url and original.folder: neither given"),
-        (["world=original", "original.folder=nowhere"], "original.folder=nowhere: no such folder"),
-        (["world=original", "original.timeout=soon"], "original.timeout"),
-        (["world=original", "+original.speed=3"], "original.speed: no such setting"),
-        (["world=original", "original.folder=.", "policy={pole}"], "plays CartPole-v1"),
-    ],
-)
-def test_bad_input_is_one_line_and_nothing_is_written(
-    arguments: list[str],
-    said: str,
-    policy_file: Path,
-    tmp_path: Path,
-    evaluate: Callable[..., Any],
-) -> None:
-    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    file = save_policy(tmp_path / "pole.safetensors", pole)
-    given = [f"policy={policy_file}", *(argument.format(pole=file) for argument in arguments)]
-    code, _, error = evaluate(*given, f"out={tmp_path / 'out'}")
-    lines = error.strip().splitlines()
-    assert code == 2
-    assert len(lines) == 1
-    assert said in lines[0]
-    assert not (tmp_path / "out").exists()

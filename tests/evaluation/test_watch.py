@@ -9,12 +9,12 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.pictures.player import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.commands import WatchSettings
 from qwop.evaluation.watch import clips_of, run
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
+
+from ..fakes import untrained
 
 KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
 
@@ -77,9 +77,7 @@ def test_a_policy_plays_from_the_start_that_was_asked_for() -> None:
 
 
 def test_drawn_games_are_those_of_the_seed(tmp_path: Path) -> None:
-    spec = EnvironmentSpec("QWOP-v1")
-    falls_soon = Policy(ActorCritic(71, 11, (8,)), spec, ObservationSpec((71,)))
-    path = save_policy(tmp_path / "policy.safetensors", falls_soon)
+    path = save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("QWOP-v1")))
     one, again, other = (
         clips_of(WatchSettings(policy=str(path), greedy=False, seed=seed))[0].rows for seed in (1, 1, 2)
     )

@@ -11,7 +11,8 @@ from gymnasium import spaces
 from qwop import BadInput, Collector, Episode, open_dataset
 from qwop.envs.names import ACTION_KEYS
 
-from .page.scripted import Scripted, registered
+from ..fakes import registered
+from .page.scripted import Scripted
 
 TWO = (0.25, 0.75)
 
@@ -28,7 +29,7 @@ def reused(env: Scripted) -> dict[str, Any]:
 @pytest.fixture
 def collector(tmp_path: Path) -> Iterator[Collector]:
     with (
-        registered(script=reused, actions=spaces.Discrete(2, start=3)) as id,
+        registered(Scripted, script=reused, actions=spaces.Discrete(2, start=3)) as id,
         Collector(gymnasium.make(id), tmp_path / "data", player="ada") as collector,
     ):
         yield collector

@@ -8,6 +8,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs.qwop.keys_file import write_keys
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.keys_source import open_keys
 from qwop.recorder.settings import KeysSettings
 
@@ -27,9 +28,7 @@ def files(tmp_path: Path) -> Path:
 
 def record(folder: Path, *names: Path, **more: object) -> None:
     source = open_keys(KeysSettings(files=tuple(map(str, names)), player="ada", **more), folder)  # type: ignore[arg-type]
-    writer = DatasetWriter(folder, source.info)
-    for episode in source.episodes:
-        writer.write(episode)
+    source.record(GameWriter(DatasetWriter(folder, source.info)))
     assert source.total == sum(1 for name in names for _ in name.parent.glob(name.name))
 
 

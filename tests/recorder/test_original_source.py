@@ -9,26 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.origin import Origin
-from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 from qwop.recorder.original_source import open_browser_source
 from qwop.recorder.settings import BrowserSettings
+
+from ..fakes import untrained
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
 
 @pytest.fixture(scope="module")
 def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
-    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
-    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
+    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", untrained(spec))
 
 
 def test_a_policys_games_at_the_page_are_episodes_of_the_game(

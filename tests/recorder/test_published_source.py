@@ -14,6 +14,7 @@ from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.expert_file import ARRAYS, ExpertFile, read_expert_file
+from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.published_conversion import Converted, convert
 from qwop.recorder.published_source import find_files, open_import
 from qwop.recorder.settings import ImportSettings
@@ -52,9 +53,7 @@ def settings(files: Path, *names: str, **more: Any) -> ImportSettings:
 
 def recorded(settings: ImportSettings, folder: Path) -> list[Episode]:
     source = open_import(settings, folder)
-    writer = DatasetWriter(folder, source.info)
-    for episode in source.episodes:
-        writer.write(episode)
+    source.record(GameWriter(DatasetWriter(folder, source.info)))
     return [*open_dataset(folder)]
 
 

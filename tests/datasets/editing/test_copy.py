@@ -90,20 +90,6 @@ def test_the_seed_deals_the_episodes_and_shares_are_rounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"a": 0.5, "b": 0.4}, "sum to 0.9, expected 1"),
-        ({"a": 0.999, "b": 0.001}, "parts.b=0.001: no episode of 5 is left for it"),
-        ({"../a": 1.0}, r"parts=\.\./a: expected names of letters"),
-        ({"a": 2.0}, "parts.a=2.0: expected a share"),
-    ],
-)
-def test_impossible_parts_are_refused(parts: dict[str, float], said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        copy.deal(5, parts, 0)
-
-
-@pytest.mark.parametrize(
     ("setting", "left"),
     [
         ("drop_episodes=[1,2]", [0]),
@@ -128,33 +114,28 @@ def test_what_a_setting_names_is_left_out(
         ("drop_players=[you]", "has no player you"),
         ("drop_players=[me]", "no episode is left"),
         ("drop_outcomes=fell", r"drop_outcomes=fell: expected a list in brackets of finished, fell, "),
+        ("parts={a: 0.5, b: 0.4}", "sum to 0.9, expected 1"),
+        ("parts={a: 0.999, b: 0.001}", "parts.b=0.001: no episode of 5 is left for it"),
+        ("parts={../a: 1.0}", r"parts=\.\./a: expected names of letters"),
+        ("parts={a: 2.0}", "parts.a=2.0: expected a share"),
+        ("out=../mine", "stays as it is"),
+        ("out=../mine/inside", "stays as it is"),
+        ("out=.", r"out=\.: is the working folder"),
+        ("out=../full", "is not empty"),
     ],
 )
-def test_a_setting_that_names_nothing_or_everything_is_refused(
-    mine: Path, tmp_path: Path, setting: str, said: str
+def test_what_cannot_be_copied_or_to_there_is_refused_and_nothing_is_written(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, said: str
 ) -> None:
+    for name in ("here", "full"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path / "here")
+    out = [] if setting.startswith("out=") else ["out=out"]
     with pytest.raises(BadInput, match=said):
-        run(f"dataset={mine}", f"out={tmp_path / 'out'}", setting)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize("made", [lambda mine: mine, lambda mine: mine / "inside"])
-def test_the_old_dataset_is_no_place_for_the_new(mine: Path, made: Callable[[Path], Path]) -> None:
-    with pytest.raises(BadInput, match="stays as it is"):
-        run(f"dataset={mine}", f"out={made(mine)}")
-
-
-def test_a_folder_in_use_and_the_working_folder_are_refused(
-    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "out").mkdir()
-    with monkeypatch.context() as there:
-        there.chdir(tmp_path / "out")
-        with pytest.raises(BadInput, match=r"out=\.: is the working folder"):
-            run(f"dataset={mine}", "out=.")
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    with pytest.raises(BadInput, match="is not empty"):
-        run(f"dataset={mine}", f"out={tmp_path / 'out'}")
+        run(f"dataset={mine}", setting, *out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "here", "mine"]
+    assert not [*(tmp_path / "here").iterdir()]
 
 
 def test_a_link_to_an_empty_folder_may_be_the_place_of_the_new(mine: Path, tmp_path: Path) -> None:

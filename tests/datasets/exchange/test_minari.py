@@ -19,6 +19,8 @@ from qwop.datasets.exchange.import_command import run as import_
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.envs.spec import EnvironmentSpec
 
+from ...fakes import Odd, registered
+
 minari = pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
 h5py = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
 
@@ -96,13 +98,6 @@ def test_a_minari_dataset_of_others_is_imported_in_all_of_minaris_formats(tmp_pa
     assert (back[0].mu, back[0].player) == ("smoothed(0.1)", "somebody")
 
 
-class Made(gymnasium.Env[Any, Any]):
-    """An environment of any spaces."""
-
-    def __init__(self, observation_space: Any = None, action_space: Any = None) -> None:
-        self.observation_space, self.action_space = observation_space, action_space
-
-
 BOX = Box(-1, 1, (2,), np.float32)
 
 
@@ -131,75 +126,66 @@ BOX = Box(-1, 1, (2,), np.float32)
 def test_spaces_of_every_form_are_imported(
     tmp_path: Path, observations: Any, actions: Any, seen: Any, taken: Any, numbers: list[int]
 ) -> None:
-    gymnasium.register("Made-v0", Made, kwargs={"observation_space": observations, "action_space": actions})
-    try:
-        env = Made(observations, actions)
-        add(storage_in(tmp_path / "made-v0", env), seen, taken, (True, False))
-        (episode,) = brought(tmp_path / "made-v0", environment_id="Made-v0")
+    with registered(Odd, observations=observations, actions=actions) as id:
+        add(storage_in(tmp_path / "made-v0", Odd(actions, observations)), seen, taken, (True, False))
+        (episode,) = brought(tmp_path / "made-v0", environment_id=id)
         direct = tmp_path / "direct"
-        write_episode(direct, seen, taken, np.ones(2), environment="Made-v0", terminated=True)
+        write_episode(direct, seen, taken, np.ones(2), environment=id, terminated=True)
         np.testing.assert_array_equal(episode.observations, open_dataset(direct)[0].observations)
         assert episode.actions.tolist() == open_dataset(direct)[0].actions.tolist()
         assert len({*episode.actions.tolist()}) == len(numbers)
-    finally:
-        gymnasium.registry.pop("Made-v0")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"observation_space": None}, "its spaces are no texts; expected a dataset of Minari"),
-        ({"action_space": "{"}, "Minari cannot open it"),
-        ({"data_format": "zarr"}, "Minari cannot open it"),
-        ({"env_spec": None}, "environment_id is not set: the Minari dataset does not name its environment"),
-        (
-            {"env_spec": '{"id": "X-v0", "entry_point": "os:getcwd", "kwargs": {"path": 1}}'},
-            "Minari cannot open it|X-v0",
-        ),
-    ],
-)
-def test_metadata_that_cannot_be_are_named_and_nothing_that_they_name_is_run(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    add(
-        storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1")),
-        np.zeros((3, 4), np.float32),
-        np.array([0, 1]),
-        (True, False),
-    )
-    path = tmp_path / "cart-v0" / "data" / "metadata.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(BadInput, match=said) as raised:
-        brought(tmp_path / "cart-v0")
-    assert "\n" not in str(raised.value)
-    assert not (tmp_path / "brought").exists()
+def other_metadata(**change: Any) -> Callable[[Path], Any]:
+    def write(folder: Path) -> None:
+        path = folder / "metadata.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+    return write
 
 
-def without_last_row(path: Path) -> None:
-    with h5py.File(path, "a") as file:
+def without_last_row(folder: Path) -> None:
+    with h5py.File(folder / "main_data.hdf5", "a") as file:
         for name in ("observations", "actions", "rewards", "terminations", "truncations"):
             rows = file["episode_0"][name][:-1]
             del file["episode_0"][name]
             file["episode_0"][name] = rows
 
 
+def cut(folder: Path) -> None:
+    path = folder / "main_data.hdf5"
+    path.write_bytes(path.read_bytes()[:900])
+
+
+def pipe(folder: Path) -> None:
+    (folder / "main_data.hdf5").unlink()
+    os.mkfifo(folder / "main_data.hdf5")
+
+
+RUNS_CODE = '{"id": "X-v0", "entry_point": "os:getcwd", "kwargs": {"path": 1}}'
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda path: path.write_bytes(path.read_bytes()[:900]), r"cart-v0: Minari cannot (read its episodes|open it)"),
-        (lambda path: (path.unlink(), os.mkfifo(path)), r"main_data.hdf5: empty, or no file"),
+        (other_metadata(observation_space=None), "its spaces are no texts; expected a dataset of Minari"),
+        (other_metadata(action_space="{"), "Minari cannot open it"),
+        (other_metadata(data_format="zarr"), "Minari cannot open it"),
+        (other_metadata(env_spec=None), "environment_id is not set: the Minari dataset does not name its environment"),
+        (other_metadata(env_spec=RUNS_CODE), "Minari cannot open it|X-v0"),
+        (cut, r"cart-v0: Minari cannot (read its episodes|open it)"),
+        (pipe, r"main_data.hdf5: empty, or no file"),
         (without_last_row, "episode 0: 1 steps, but its metadata say 2"),
     ],
-    ids=["cut", "a pipe", "an episode cut"],
 )
-def test_a_damaged_file_of_episodes_is_named(tmp_path: Path, damage: Callable[[Path], Any], said: str) -> None:
-    add(
-        storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1")),
-        np.zeros((3, 4), np.float32),
-        np.array([0, 1]),
-        (True, False),
-    )
-    damage(tmp_path / "cart-v0" / "data" / "main_data.hdf5")
-    with pytest.raises(BadInput, match=said):
+def test_what_is_damaged_is_named_and_nothing_that_its_metadata_name_is_run(
+    tmp_path: Path, damage: Callable[[Path], Any], said: str
+) -> None:
+    storage = storage_in(tmp_path / "cart-v0", gymnasium.make("CartPole-v1"))
+    add(storage, np.zeros((3, 4), np.float32), np.array([0, 1]), (True, False))
+    damage(tmp_path / "cart-v0" / "data")
+    with pytest.raises(BadInput, match=said) as raised:
         brought(tmp_path / "cart-v0")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "brought").exists()

@@ -22,7 +22,10 @@ DIGEST = "0123456789ab"
 
 @pytest.fixture(scope="module")
 def imported(
-    clumsy_games: list[PlayedGame], published: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    clumsy_games: list[PlayedGame],
+    published: Callable[..., Any],
+    make_episode: Callable[..., Episode],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A dataset as `qwop-record source=import` writes it, of three games of one page."""
     folder = tmp_path_factory.mktemp("imported") / "data"
@@ -33,21 +36,17 @@ def imported(
         steps = len(game) - 1
         actions = np.full(steps, 10, dtype=np.int16)
         writer.write(
-            Episode(
+            make_episode(
+                steps,
                 observations=relative_x(game).astype(np.float32),
                 actions=actions,
                 behaviour_probabilities=smoothed(actions, 11, 0.05),
+                source="games.npz",
+                origin=Origin(sha256=DIGEST, game=number),
                 rewards=np.zeros(steps, dtype=np.float32),
                 times=(frames + 1) / 30,
                 keys=None,
-                terminated=True,
-                truncated=False,
-                outcome="fell",
-                player="somebody",
-                source="games.npz",
-                mu_kind="smoothed",
-                mu_epsilon=0.05,
-                origin=Origin(sha256=DIGEST, game=number),
+                metres=None,
             )
         )
     return folder

@@ -1,8 +1,8 @@
 """An environment and a page that do what a test says."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -47,16 +47,6 @@ class Scripted(gymnasium.Env[Any, Any]):
     def _now(self) -> dict[str, Any]:
         observation = np.full(2, self.decisions, np.float32)
         return {"observation": observation, "reward": 1.0, "terminated": False} | self._script(self)
-
-
-@contextmanager
-def registered(**settings: Any) -> Iterator[str]:
-    """The id of a scripted environment with these settings."""
-    gymnasium.register("Scripted-v0", Scripted, kwargs=settings, disable_env_checker=True)
-    try:
-        yield "Scripted-v0"
-    finally:
-        gymnasium.registry.pop("Scripted-v0")
 
 
 class Page:

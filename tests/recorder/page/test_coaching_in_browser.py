@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.datasets import open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.verify import verify
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 
+from ...fakes import untrained
 from ...play.page import lift, touch
 from .recording_page import RecordingPage
 
@@ -187,10 +185,7 @@ def test_a_game_is_played_by_touch_alone(phone: Any, open_page: Callable[..., Re
 
 
 def test_a_policy_of_another_environment_is_corrected(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
-    spec = EnvironmentSpec("MountainCar-v0")
-    observation, actions = spec.interface()
-    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1))
-    file = save_policy(tmp_path / "policy.safetensors", Policy(network, spec, observation))
+    file = save_policy(tmp_path / "policy.safetensors", untrained(EnvironmentSpec("MountainCar-v0")))
     coached = (f"source.policy={file}", "source.release=0.2", "source.back=0.5", "source.fps=15")
     page = open_page(*environment("MountainCar-v0", *coached))
 

@@ -11,7 +11,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
@@ -32,7 +31,8 @@ from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from qwop.recorder.source import Identity
 from websockets.exceptions import ConnectionClosed
 
-from .scripted import Page, Scripted, registered
+from ...fakes import registered, untrained
+from .scripted import Page, Scripted
 
 LEFT, RIGHT = 1, 2  # bits, in the order of the environment's keys
 CARTPOLE = EnvironmentSpec("CartPole-v1")
@@ -156,7 +156,7 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message:
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 8, 1)])
 def test_grey_pictures_are_shown(shape: tuple[int, ...], make_recorder: Callable[..., Any]) -> None:
-    with registered(shape=shape) as id:
+    with registered(Scripted, shape=shape) as id:
         recorder = make_recorder(settings_of(id))
         with recorder.page() as connection:
             page = Page(connection)
@@ -172,19 +172,13 @@ def test_an_environment_that_cannot_be_reset_is_told_in_the_terminal(
             raise RuntimeError("モーター" * 30)
         return {}
 
-    with registered(script=closing) as id, make_recorder(settings_of(id)).page() as connection:
+    with registered(Scripted, script=closing) as id, make_recorder(settings_of(id)).page() as connection:
         page = Page(connection)
         page.send("start")
         page.send("start")
         with pytest.raises(ConnectionClosed, match=r"environment Scripted-v0.*its reset failed"):
             page.send("start")
     assert "environment Scripted-v0(): its reset failed (RuntimeError: モーター" in capsys.readouterr().out
-
-
-def untrained(spec: EnvironmentSpec, observation: ObservationSpec | None = None, actions: int = 2) -> Policy:
-    if observation is None:
-        observation, actions = spec.interface()
-    return Policy(ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1)), spec, observation)
 
 
 def number_of(held: int) -> int | None:
@@ -303,7 +297,7 @@ def test_an_environment_that_does_not_repeat_its_games_cannot_go_back(script: An
     ("change", "why"), [(lambda env: {"observation": np.ones(2, np.float32)}, "another game"), (broken, "of the env")]
 )
 def test_a_game_that_cannot_go_back_is_kept_as_it_was_played(change: Any, why: str) -> None:
-    policy = untrained(CARTPOLE, ObservationSpec((2,)))
+    policy = Policy(ActorCritic(ObservationSpec((2,)), 2, (16,)), CARTPOLE, ObservationSpec((2,)))
     reports: list[str] = []
     scripts: list[Any] = [lambda env: {}]
     game = coached(Scripted(script=lambda env: scripts[-1](env)), policy, back=3, report=reports.append)

@@ -10,13 +10,14 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.recorder.page.environment_keys import MOST_HELP, KeyMap, key_map
 
-from .scripted import Scripted, registered
+from ...fakes import registered
+from .scripted import Scripted
 
 KEYS = KeyMap({frozenset(["a"]): 1, frozenset(["a", "b"]): 2, frozenset(["c"]): 3}, default=0)
 
 
 def keys_of(space: Any, given: Any = {}, default: int | None = None) -> KeyMap:  # noqa: B006
-    with registered(actions=space) as id:
+    with registered(Scripted, actions=space) as id:
         env = EnvironmentSpec(id).make(render_mode="rgb_array")
     return key_map(env, int(env.action_space.n), given, default)  # type: ignore[attr-defined]
 
