@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
+from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.from_keys import episode_from_keys
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -78,3 +81,17 @@ def untrained(environment: EnvironmentSpec, seed: int = 1) -> Policy:
     observation, actions = environment.interface()
     network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(seed))
     return Policy(network, environment, observation)
+
+
+def game_of(keys: Any, info: DatasetInfo, **more: Any) -> Episode:
+    """A person's game of QWOP of these keys, one number a frame."""
+    about = {"player": "me", "source": "a test", "epsilon": 0.05, **more}
+    return episode_from_keys(np.asarray(keys, np.uint8), info, **about)
+
+
+def dataset_of(folder: Path, info: DatasetInfo, *episodes: Episode) -> Dataset:
+    """The dataset in a folder, with these episodes added."""
+    writer = DatasetWriter(folder, info)
+    for episode in episodes:
+        writer.write(episode)
+    return open_dataset(folder)

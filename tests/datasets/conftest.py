@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+from ..fakes import dataset_of, game_of
 
 
 @pytest.fixture(scope="session")
@@ -57,10 +58,10 @@ def make_games() -> MakeGames:
     def make(
         folder: Path, frames: Sequence[int] = (60, 90, 120, 150, 180), first: int = 0, player: str = "me", **task: Any
     ) -> Path:
-        writer = DatasetWriter(folder, qwop_info(**{"frames_per_step": 3, "reward": "shaped", **task}))
+        info = qwop_info(**{"frames_per_step": 3, "reward": "shaped", **task})
         for seed, count in enumerate(frames, first):
-            keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[:count]
-            writer.write(episode_from_keys(keys, writer.info, player=player, source="a test", epsilon=0.05))
+            keys = np.repeat(np.random.default_rng(seed).integers(16, size=100), 6)[:count]
+            dataset_of(folder, info, game_of(keys, info, player=player))
         return folder
 
     return make

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, control, open_dataset
+from qwop.datasets import DatasetInfo, Episode, control
 from qwop.datasets.control import Branch, corrected, takeovers, without_shared
 from qwop.datasets.describe import describe
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
 from qwop.datasets.verify import verify
+
+from ..fakes import dataset_of
 
 MakeEpisode = Callable[..., Episode]
 
@@ -34,13 +36,6 @@ def branch_of(line: Episode, step: int) -> Episode:
     rewards = line.rewards.copy()
     rewards[step:] += 1
     return replace(line, rewards=rewards, branch=Branch(0, step), origin=Origin(game=1))
-
-
-def dataset_of(folder: Path, info: DatasetInfo, *episodes: Episode) -> Dataset:
-    writer = DatasetWriter(folder, info)
-    for episode in episodes:
-        writer.write(episode)
-    return open_dataset(folder)
 
 
 @pytest.mark.parametrize(("actors", "mu"), [([0, 0], "recorded"), ([1, 1], "smoothed(0.05)"), ([0, 1], "mixed(0.05)")])

@@ -11,13 +11,13 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.describe import DescribeSettings, card_is_true, describe, run
 
+from ..fakes import dataset_of
+
 
 @pytest.fixture
 def folder(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> Path:
-    writer = DatasetWriter(tmp_path / "data", info)
-    for seed in range(3):
-        writer.write(make_episode(steps=4 + seed, seed=seed, player="a|b"))
-    return writer.folder
+    games = (make_episode(steps=4 + seed, seed=seed, player="a|b") for seed in range(3))
+    return dataset_of(tmp_path / "data", info, *games).folder
 
 
 def test_a_recorder_that_starts_meanwhile_removes_no_file_under_way(
@@ -111,18 +111,12 @@ def test_a_lost_description_is_written_anew_from_the_episodes(folder: Path) -> N
     assert path.read_bytes() == before
 
 
-def test_an_authors_card_gets_the_front_matter_that_an_upload_needs(folder: Path) -> None:
+def test_an_authors_card_gets_the_front_matter_of_an_upload_whose_entries_are_set_once_and_stay(folder: Path) -> None:
     (folder / "README.md").write_text("# Mine\n")
-    describe(folder, {"license": " mit"})
-    text = (folder / "README.md").read_text()
-    assert text.startswith("---\nlicense: mit\ntask_categories:\n")
-    assert 'path: "episodes/*.parquet"\n---\n\n# Mine\n' in text
-
-
-def test_entries_of_the_front_matter_are_set_once_and_stay(folder: Path) -> None:
     for licence in ("mit", "cc-by-4.0"):
         describe(folder, {"license": f" {licence}", "pretty_name": ' "My games"'})
     describe(folder)
     text = (folder / "README.md").read_text()
-    assert text.startswith('---\npretty_name: "My games"\nlicense: cc-by-4.0\n')
+    assert text.startswith('---\npretty_name: "My games"\nlicense: cc-by-4.0\ntask_categories:\n')
+    assert 'path: "episodes/*.parquet"\n---\n\n# Mine\n' in text
     assert (text.count("license:"), text.count("---\n")) == (1, 2)

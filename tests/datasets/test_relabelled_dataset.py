@@ -8,10 +8,11 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.datasets.embedded import embedded_dataset
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.relabelled_dataset import can_be_relabelled, with_task
-from qwop.datasets.writer import DatasetWriter
+
+from ..fakes import dataset_of, game_of
 
 QW, OP, NONE = 9, 6, 0
 """Keys of the rhythm that people try first: Q with P, W with O."""
@@ -21,11 +22,8 @@ QW, OP, NONE = 9, 6, 0
 def games(tmp_path: Path) -> Dataset:
     """Three games of a person, who waits 5, 6 and 7 frames before the first key, at 10 decisions a second."""
     info = qwop_info(frames_per_step=3, reward="shaped")
-    writer = DatasetWriter(tmp_path / "me", info)
-    for wait in (5, 6, 7):
-        keys = np.array([NONE] * wait + [QW, QW, QW, QW, OP, OP, OP] * 6, dtype=np.uint8)
-        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-    return open_dataset(tmp_path / "me")
+    rhythm = [QW, QW, QW, QW, OP, OP, OP] * 6
+    return dataset_of(tmp_path / "me", info, *(game_of([NONE] * wait + rhythm, info) for wait in (5, 6, 7)))
 
 
 def test_games_have_the_decision_rate_and_observations_asked_for(games: Dataset) -> None:
@@ -47,10 +45,8 @@ def test_a_persons_decisions_begin_with_the_first_key(games: Dataset) -> None:
 
 def test_a_dataset_with_games_of_a_policy_is_not_one_of_people(tmp_path: Path, games: Dataset) -> None:
     assert games.played_by_people
-    writer = DatasetWriter(tmp_path / "both", games.info)
-    for episode in (games[0], replace(games[1], mu_kind=RECORDED)):
-        writer.write(episode)
-    assert not open_dataset(tmp_path / "both").played_by_people
+    both = dataset_of(tmp_path / "both", games.info, games[0], replace(games[1], mu_kind=RECORDED))
+    assert not both.played_by_people
 
 
 def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
@@ -63,9 +59,7 @@ def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
 
 
 def test_games_without_keys_cannot_be_relabelled(tmp_path: Path, games: Dataset) -> None:
-    writer = DatasetWriter(tmp_path / "keyless", games.info)
-    writer.write(replace(games[0], keys=None))
-    keyless = open_dataset(tmp_path / "keyless")
+    keyless = dataset_of(tmp_path / "keyless", games.info, replace(games[0], keys=None))
     assert not can_be_relabelled(keyless)
     with pytest.raises(BadInput, match="has no keys"):
         with_task(keyless, 1, "contact")[0]

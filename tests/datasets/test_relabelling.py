@@ -1,5 +1,6 @@
 """Episodes from keys, at any decision rate, and back: starts are kept, games relabel by replay."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
-from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled, replay_episode, states_along
+from qwop.datasets import Episode, embedded_dataset, open_dataset
+from qwop.datasets.from_keys import qwop_info, relabelled, replay_episode, states_along
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.qwop.vector import QWOPVectorEnv
+
+from ..fakes import dataset_of, game_of
 
 START = GameStart((PlayedGame(np.repeat([9, 6], 60).astype(np.uint8)),), Opening(held=2), "fdlibm")
 KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
@@ -19,15 +22,11 @@ KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
 
 def episode(frames_per_step: int = 3, start: GameStart | None = START, **task: object) -> Episode:
     info = qwop_info(frames_per_step=frames_per_step, **task)
-    return episode_from_keys(KEYS, info, player="me", source="a test", epsilon=0.05, start=start)
+    return game_of(KEYS, info, start=start)
 
 
 def test_the_start_is_kept_in_the_file(tmp_path: Path) -> None:
-    made = episode()
-    writer = DatasetWriter(tmp_path / "data", qwop_info(frames_per_step=3))
-    writer.write(made)
-    writer.write(episode(start=None))
-    with_start, without = open_dataset(tmp_path / "data")
+    with_start, without = dataset_of(tmp_path, qwop_info(frames_per_step=3), episode(), episode(start=None))
     assert without.start is None
     assert with_start.start is not None
     assert with_start.start.to_json() == START.to_json()
@@ -82,7 +81,5 @@ def test_wrong_frames_and_missing_keys_are_refused() -> None:
     made = episode()
     with pytest.raises(ValueError, match="increasing ones from 0"):
         states_along(made, [5, 3])
-    from dataclasses import replace
-
     with pytest.raises(BadInput, match="has no keys"):
         replay_episode(replace(made, keys=None))

@@ -7,25 +7,21 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.clips import clip_of
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
-from qwop.datasets.reader import open_dataset
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.report import FRAME, LANE, ReportSettings, best_of, distances, key_raster, run
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import KEY_O, KEY_Q
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+from ..fakes import dataset_of, game_of
 
 INFO = qwop_info(frames_per_step=3, reward="speed")
 
 
-def played(keys: np.ndarray, player: str = "me") -> Episode:
-    return episode_from_keys(keys, INFO, player=player, source="a test", epsilon=0.05)
-
-
 def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(tmp_path: Path) -> None:
-    writer = DatasetWriter(tmp_path / "games", INFO)
     for number in range(5):
-        writer.write(played(np.repeat([0, KEY_Q | 8, 6, 9], 6 + number).astype(np.uint8), f"<player {number}>"))
+        keys = np.repeat([0, KEY_Q | 8, 6, 9], 6 + number)
+        dataset_of(tmp_path / "games", INFO, game_of(keys, INFO, player=f"<player {number}>"))
     run(ReportSettings(str(tmp_path / "games"), games=3))
     text = (tmp_path / "games-report.html").read_text()
     assert text.count("<svg") == 3
@@ -38,7 +34,7 @@ def test_a_report_is_a_page_with_every_picture_and_no_html_of_others(tmp_path: P
 
 def test_a_report_of_another_environment_has_charts_alone(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
     info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((4,)), 2)
-    DatasetWriter(tmp_path / "any", info).write(make_episode(shape=(4,), count=2, keys=None, metres=None))
+    dataset_of(tmp_path / "any", info, make_episode(shape=(4,), count=2, keys=None, metres=None))
     run(ReportSettings(str(tmp_path / "any")))
     text = (tmp_path / "any-report.html").read_text()
     assert text.count("<svg") == 2
@@ -48,21 +44,21 @@ def test_a_report_of_another_environment_has_charts_alone(tmp_path: Path, make_e
 def test_the_quickest_game_that_finished_is_the_best_though_its_torso_lands_before_the_line(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
-    writer = DatasetWriter(tmp_path, info)
-    for metres, seconds, outcome in ((100.5, 9.0, "finished"), (99.7, 3.0, "finished"), (101.0, 1.0, "fell")):
-        writer.write(make_episode(steps=1, metres=metres, times=np.array([0, seconds]), outcome=outcome))
-    assert best_of(open_dataset(tmp_path).summary()) == 1
+    games = [
+        make_episode(steps=1, metres=metres, times=np.array([0, seconds]), outcome=outcome)
+        for metres, seconds, outcome in ((100.5, 9.0, "finished"), (99.7, 3.0, "finished"), (101.0, 1.0, "fell"))
+    ]
+    assert best_of(dataset_of(tmp_path, info, *games).summary()) == 1
 
 
 def test_distance_ends_where_few_games_are_left() -> None:
-    long, short = np.full(100, 0, np.uint8), np.full(10, 0, np.uint8)
-    clips = [clip_of(played(keys), INFO, "") for keys in (long, short, short, short)]
+    clips = [clip_of(game_of([0] * frames, INFO), INFO, "") for frames in (100, 10, 10, 10)]
     assert [seconds for seconds, _ in distances(clips, 0.5)] == [0.0]
     assert len(distances(clips[:3], 0.5)) == 7  # every half second of 100 frames
 
 
 def test_a_raster_shows_a_key_while_it_is_down() -> None:
-    clip = clip_of(played(np.repeat([KEY_Q, KEY_O], 6).astype(np.uint8)), INFO, "")
+    clip = clip_of(game_of(np.repeat([KEY_Q, KEY_O], 6), INFO), INFO, "")
     picture = np.asarray(key_raster([clip]))
     q, o = picture[0], picture[2 * LANE]
     assert (q[: 6 * FRAME] == (31, 95, 168)).all()

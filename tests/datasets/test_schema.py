@@ -44,7 +44,6 @@ def replaced(values: Any, index: Any, value: Any) -> Any:
         ("player", lambda _: None, "player is null, expected text"),
         ("max_idle_frames", lambda _: -1, "max_idle_frames is -1, expected at least 0"),
         ("seed", lambda _: True, "seed is true, expected a whole number"),
-        ("seed", lambda _: -2, "seed is -2, expected at least 0"),
         ("actors", lambda _: np.array([0, 0, 2, 0, 0], np.int8), "actors hold 2 in row 2"),
         ("actors", lambda _: np.zeros(4, np.int8), r"actors are int8 \[4\], expected int8 \[5\]"),
         (

@@ -44,5 +44,5 @@ def test_statistics_are_computed_from_the_files_and_printed(
     console = Console(width=200, file=io.StringIO())
     console.print(summary.table("a dataset"))
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    for expected in ("a dataset", "QWOP-v1(frames_per_step=3, reward=speed)", "qw 60.0%, qp 20.0%", "12.5", "fell 1"):
+    for expected in ("a dataset", "QWOP-v1(frames_per_step=3, reward=speed)", "qw 60.0%, qo 20.0%", "12.5", "fell 1"):
         assert expected in text

@@ -13,10 +13,13 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
 from qwop.datasets.describe import describe
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.verify import command, run
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+from ..fakes import dataset_of, game_of
 
 KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
 
@@ -24,13 +27,12 @@ KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three games: one of a fresh page, one of an older browser on a page with a game before, one that has ended."""
-    made = tmp_path / "data"
-    writer = DatasetWriter(made, qwop_info(frames_per_step=4, reward="shaped", observation_lag=1))
+    info = qwop_info(frames_per_step=4, reward="shaped", observation_lag=1)
     start = GameStart((PlayedGame(KEYS[:60]),), Opening(held=2), "fdlibm")
-    for keys, begun in ((KEYS, None), (KEYS, start), (np.full(300, 4, np.uint8), None)):
-        writer.write(episode_from_keys(keys, writer.info, player="me", source="a test", epsilon=0.05, start=begun))
-    describe(made)
-    return made
+    games = game_of(KEYS, info), game_of(KEYS, info, start=start), game_of([4] * 300, info)
+    folder = dataset_of(tmp_path / "data", info, *games).folder
+    describe(folder)
+    return folder
 
 
 def verify(folder: Path, *more: str) -> None:
@@ -190,9 +192,6 @@ def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureF
 def test_other_environments_are_verified_without_replay(
     tmp_path: Path, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-
-    writer = DatasetWriter(tmp_path / "data", DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2))
-    writer.write(make_episode(shape=(4,), count=2, keys=None))
-    verify(tmp_path / "data", "replay=true")
+    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
+    verify(dataset_of(tmp_path, info, make_episode(shape=(4,), count=2, keys=None)).folder, "replay=true")
     assert "0 played again" in capsys.readouterr().out

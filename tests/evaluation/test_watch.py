@@ -4,9 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled
+from qwop.datasets.from_keys import qwop_info, relabelled
 from qwop.datasets.reader import open_dataset
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.pictures.player import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.spec import EnvironmentSpec
@@ -14,7 +13,7 @@ from qwop.evaluation.commands import WatchSettings
 from qwop.evaluation.watch import clips_of, run
 from qwop.policies.files import save_policy
 
-from ..fakes import untrained
+from ..fakes import dataset_of, game_of, untrained
 
 KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
 
@@ -23,11 +22,10 @@ KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
 def folder(tmp_path: Path) -> Path:
     """A dataset of two games with keys, and one without."""
     info = qwop_info(frames_per_step=3, reward="speed")
-    writer = DatasetWriter(tmp_path / "games", info)
-    for player, keys in (("one", KEYS), ("two", KEYS[8:])):
-        writer.write(episode_from_keys(keys, info, player=player, source="a test", epsilon=0.05))
-    writer.write(replace(episode_from_keys(KEYS, info, player="three", source="a test", epsilon=0.05), keys=None))
-    return tmp_path / "games"
+    one, two, three = (
+        game_of(keys, info, player=player) for player, keys in (("one", KEYS), ("two", KEYS[8:]), ("three", KEYS))
+    )
+    return dataset_of(tmp_path / "games", info, one, two, replace(three, keys=None)).folder
 
 
 def test_an_episode_is_shown_as_its_keys_play_it(folder: Path) -> None:
@@ -106,9 +104,9 @@ def test_an_episode_that_is_not_there_is_refused(folder: Path) -> None:
 def test_a_game_without_keys_and_numbers_to_draw_from_is_refused(folder: Path, tmp_path: Path) -> None:
     info = qwop_info(frames_per_step=3, observation="full")
     episode = relabelled(open_dataset(folder)[0], info, 0.05)
-    DatasetWriter(tmp_path / "full", info).write(replace(episode, keys=None))
+    full = dataset_of(tmp_path / "full", info, replace(episode, keys=None)).folder
     with pytest.raises(BadInput, match="cannot be drawn; write a film"):
-        clips_of(WatchSettings(dataset=str(tmp_path / "full")))
+        clips_of(WatchSettings(dataset=str(full)))
 
 
 @pytest.mark.parametrize("name", ["page.html", "film.mp4"])

@@ -4,15 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from qwop.commands import pretrain as main
 from qwop.datasets import DatasetInfo
 from qwop.datasets.embedded import embedded_dataset
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.writer import DatasetWriter
 from qwop.evaluation.evaluate import Evaluation
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy
@@ -22,15 +20,14 @@ from qwop.pretrain.main import run
 from qwop.pretrain.rate_search import Trial, best, games_for_scaling, rates_to_try, runs_greedily
 from qwop.pretrain.settings import CloningSettings, PretrainSettings
 
+from ..fakes import dataset_of, game_of
+
 
 def games_of_a_beginner(folder: Path, count: int = 4) -> Dataset:
     """Games of a person who alternates Q with P and W with O, and falls."""
     info = qwop_info(frames_per_step=3, reward="shaped")
-    writer = DatasetWriter(folder, info)
-    for game in range(count):
-        keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
-        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
-    return open_dataset(folder)
+    keys = (([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12 for game in range(count))
+    return dataset_of(folder, info, *(game_of(one, info) for one in keys))
 
 
 class Figures:

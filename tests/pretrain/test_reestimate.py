@@ -13,6 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate import ActionProbabilities, cross_fitted, run
 from qwop.pretrain.settings import command as main
 
+from ..fakes import dataset_of
 from .players import shown
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
@@ -104,12 +105,11 @@ def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[
 
 
 def test_games_of_shared_control_are_refused_before_anything_is_cloned(people: Path, tmp_path: Path) -> None:
-    writer = DatasetWriter(tmp_path / "coached", INFO)
     alone, other = list(open_dataset(people))[:2]
-    for episode in (alone, replace(other, actors=np.ones(len(other), dtype=np.int8))):
-        writer.write(episode)
+    shared = replace(other, actors=np.ones(len(other), dtype=np.int8))
+    folder = dataset_of(tmp_path / "coached", INFO, alone, shared).folder
     with pytest.raises(BadInput, match=r"episode-000001-\w+\.parquet: a policy and a person shared control"):
-        run(main.read([f"dataset={writer.folder}", f"out={tmp_path / 'new'}", "folds=2"]))
+        run(main.read([f"dataset={folder}", f"out={tmp_path / 'new'}", "folds=2"]))
     assert not (tmp_path / "new").exists()
 
 

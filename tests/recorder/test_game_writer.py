@@ -16,7 +16,7 @@ from qwop.common.errors import BadInput
 from qwop.common.files import temporary_sibling
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.editing import copy
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.origin import NO_ORIGIN, Origin
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.game_writer import GameWriter, record_interrupted
@@ -24,12 +24,13 @@ from qwop.recorder.main import record
 from qwop.recorder.source import Source
 from rich.console import Console
 
+from ..fakes import game_of
+
 INFO = qwop_info()
 
 
 def game(frames: int, origin: Origin = NO_ORIGIN) -> Episode:
-    keys = np.full(frames, 5, np.uint8)
-    return episode_from_keys(keys, INFO, player="me", source="page", epsilon=0.05, origin=origin)
+    return game_of([5] * frames, INFO, origin=origin)
 
 
 def frames_in(folder: Path) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, Episode
+from qwop.datasets import Episode
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.from_keys import replay_episode
@@ -24,6 +24,7 @@ from qwop.recorder.page.coached_lines import Lines, uniform_number
 from qwop.recorder.page.messages import Begin, Frames, Line, parse
 from qwop.recorder.settings import RecorderPageSettings
 
+from ...fakes import dataset_of
 from ...play.test_policy import NETWORKS, made
 from .node import in_node
 
@@ -79,10 +80,7 @@ def pick(line: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def require_whole(folder: Path, coached: Coached, episodes: list[Episode]) -> None:
     """The lines verify by replay, branches as their parents."""
-    writer = DatasetWriter(folder, coached.info)
-    for episode in episodes:
-        writer.write(episode)
-    assert verify(folder, replay=True)[1] == []
+    assert verify(dataset_of(folder, coached.info, *episodes).folder, replay=True)[1] == []
 
 
 def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> None:

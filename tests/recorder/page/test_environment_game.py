@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets import Episode, open_dataset
 from qwop.datasets.control import PERSON, POLICY
 from qwop.datasets.differences import differences_of_branch
 from qwop.datasets.origin import Origin
@@ -31,7 +31,7 @@ from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from qwop.recorder.source import Identity
 from websockets.exceptions import ConnectionClosed
 
-from ...fakes import registered, untrained
+from ...fakes import dataset_of, registered, untrained
 from .scripted import Page, Scripted
 
 LEFT, RIGHT = 1, 2  # bits, in the order of the environment's keys
@@ -198,10 +198,8 @@ def play(game: EnvironmentGame, *held: int) -> None:
 
 
 def require_whole(folder: Path, policy: Policy, *episodes: Episode) -> None:
-    writer = DatasetWriter(folder, DatasetInfo(policy.environment, policy.observation, policy.actions))
-    for episode in episodes:
-        writer.write(episode)
-    assert verify(folder, replay=True)[1] == []
+    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
+    assert verify(dataset_of(folder, info, *episodes).folder, replay=True)[1] == []
 
 
 def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:

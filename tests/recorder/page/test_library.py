@@ -3,14 +3,12 @@
 import errno
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.arrays import write_episode
-from qwop.datasets.from_keys import episode_from_keys, qwop_info, replay_episode
-from qwop.datasets.schema import Episode
+from qwop.datasets.from_keys import qwop_info, replay_episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
@@ -18,18 +16,16 @@ from qwop.envs.qwop.session import GameStart, Opening
 from qwop.policies.champion import keys_path
 from qwop.recorder.page.library import Library, rank_of
 
+from ...fakes import dataset_of, game_of
+
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 SHORT, LONG, FALL = [0] * 3 + [1] * 6, [5] * 10 + [10] * 20, [4] * 200
-
-
-def game_of(keys: list[int], player: str = "me", **more: Any) -> Episode:
-    return episode_from_keys(np.array(keys, np.uint8), INFO, player=player, source="page", epsilon=0.05, **more)
 
 
 def record(folder: Path, *games: list[int], player: str = "me") -> list[str]:
     """Names of the new games."""
     writer = DatasetWriter(folder, INFO)
-    return [writer.write(game_of(keys, player)).stem for keys in games]
+    return [writer.write(game_of(keys, INFO, player=player)).stem for keys in games]
 
 
 def names(library: Library) -> list[str]:
@@ -78,7 +74,7 @@ def test_games_of_other_environments_are_ranked_by_their_return(tmp_path: Path) 
 
 def test_a_game_that_began_elsewhere_is_replayed_and_listed_from_its_own_start(tmp_path: Path) -> None:
     start = GameStart(opening=Opening(2), trigonometry="fdlibm")  # in which the same keys fall sooner
-    game = game_of(read_keys(keys_path("champion")).tolist(), start=start)
+    game = game_of(read_keys(keys_path("champion")), INFO, start=start)
     name = DatasetWriter(tmp_path, INFO).write(game).stem
     library, played = Library(tmp_path), replay_episode(game)
     assert played.events[-1, 0] != replay(game.keys_of_frames).events[-1, 0]
@@ -126,5 +122,5 @@ def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_games_of_qwop_without_keys_are_left_out(tmp_path: Path) -> None:
     assert Library(tmp_path).entries() == []  # no dataset yet
-    DatasetWriter(tmp_path, INFO).write(replace(game_of(SHORT), keys=None))
+    dataset_of(tmp_path, INFO, replace(game_of(SHORT, INFO), keys=None))
     assert Library(tmp_path).entries() == []
