@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.from_keys import episode_from_keys
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
@@ -95,3 +96,22 @@ def dataset_of(folder: Path, info: DatasetInfo, *episodes: Episode) -> Dataset:
     for episode in episodes:
         writer.write(episode)
     return open_dataset(folder)
+
+
+def episode_of(observations: Any, actions: Any, count: int = 2, **fields: Any) -> Episode:
+    """An episode of a person with `count` actions and a reward of 1 for each; observations have one row more."""
+    if "behaviour_probabilities" not in fields:
+        fields["behaviour_probabilities"] = smoothed(actions, count, 0.05)
+    about = {
+        "rewards": np.ones(len(actions), dtype=np.float32),
+        "times": np.arange(len(actions) + 1.0),
+        "keys": None,
+        "terminated": True,
+        "truncated": False,
+        "outcome": "terminated",
+        "player": "a player",
+        "source": "a game",
+        "mu_kind": "smoothed",
+        "mu_epsilon": 0.05,
+    }
+    return Episode(observations=observations, actions=actions, **{**about, **fields})

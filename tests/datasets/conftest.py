@@ -9,7 +9,7 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
-from ..fakes import dataset_of, game_of
+from ..fakes import dataset_of, episode_of, game_of
 
 
 @pytest.fixture(scope="session")
@@ -33,17 +33,13 @@ def make_episode() -> Callable[..., Episode]:
             "rewards": random.standard_normal(steps).astype(np.float32),
             "times": np.cumsum(random.random(steps + 1)),
             "keys": tuple(random.integers(16, size=3).astype(np.uint8) for _ in range(steps)),
-            "terminated": True,
-            "truncated": False,
             "outcome": "fell",
             "player": "somebody",
             "source": "a test",
-            "mu_kind": "smoothed",
-            "mu_epsilon": 0.05,
             "seed": seed,
             "metres": 12.5,
         }
-        return Episode(**{**defaults, **fields})
+        return episode_of(**{**defaults, **fields})
 
     return make
 

@@ -8,7 +8,7 @@ import pytest
 from qwop.datasets import DatasetInfo, DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
-from .players import shown
+from ..fakes import episode_of
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
@@ -24,7 +24,7 @@ def make_dataset(tmp_path: Path) -> Callable[[int], Path]:
         for number in range(count):
             seen = random.normal(scale=[0.5, 0.5, 0.05, 0.5], size=(61, 4)).astype(np.float32)
             actions = (seen[:-1, 2] + 0.2 * seen[:-1, 3] > 0).astype(np.int16)
-            writer.write(shown(seen, actions, source=f"game {number}"))
+            writer.write(episode_of(seen, actions, source=f"game {number}"))
         return folder
 
     return make

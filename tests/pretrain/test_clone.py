@@ -18,7 +18,7 @@ from qwop.pretrain.clone import Epoch, clone, train_with_early_stopping
 from qwop.pretrain.rows import Rows
 from qwop.pretrain.settings import CloningSettings
 
-from .players import shown
+from ..fakes import episode_of
 
 PICTURES = ObservationSpec((36, 36), "uint8")
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), PICTURES, 2)
@@ -32,7 +32,7 @@ def episode(number: int) -> Episode:
     pictures[right, :, 18:] += 100
     pictures[~right, :, :18] += 100
     actions = right[:-1].astype(np.int16)
-    return shown(pictures, actions, source=f"game {number}")
+    return episode_of(pictures, actions, source=f"game {number}")
 
 
 @pytest.mark.parametrize(("convolutions", "features"), [("nature", [32, 64, 64]), ("nips", [16, 32])])

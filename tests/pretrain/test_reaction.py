@@ -10,7 +10,7 @@ from qwop.datasets.schema import Episode
 from qwop.pretrain.reaction import reaction
 from qwop.pretrain.rows import rows_of
 
-from .players import shown
+from ..fakes import episode_of
 
 
 def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Episode:
@@ -19,7 +19,7 @@ def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Epi
     seen = random.integers(3, size=steps + 1)
     actions = np.concatenate([random.integers(3, size=lag), seen[: steps - lag]]).astype(np.int16)
     who = None if actors is None else np.array(actors, dtype=np.int8)
-    return shown(seen[:, None].astype(np.float32), actions, 3, actors=who)
+    return episode_of(seen[:, None].astype(np.float32), actions, 3, actors=who)
 
 
 def knows(observations: np.ndarray) -> np.ndarray:

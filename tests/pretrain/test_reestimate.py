@@ -13,8 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate import ActionProbabilities, cross_fitted, run
 from qwop.pretrain.settings import command as main
 
-from ..fakes import dataset_of
-from .players import shown
+from ..fakes import dataset_of, episode_of
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
@@ -34,7 +33,7 @@ def people(tmp_path: Path) -> Path:
         seen = random.choice([-1.0, 1.0], size=(steps + 1, 4)).astype(np.float32)
         right = np.where(seen[:-1, 0] > 0, 0.9, 0.2)
         actions = (random.random(steps) < right).astype(np.int16)
-        writer.write(shown(seen, actions, source=f"game {number}"))
+        writer.write(episode_of(seen, actions, source=f"game {number}"))
     return writer.folder
 
 
@@ -138,7 +137,7 @@ def episodes() -> list[Episode]:
 def random_episode(steps: int, seed: int) -> Episode:
     random = np.random.default_rng(seed)
     observations = random.standard_normal((steps + 1, 3)).astype(np.float32)
-    return shown(observations, random.integers(11, size=steps).astype(np.int16), 11, seed=seed)
+    return episode_of(observations, random.integers(11, size=steps).astype(np.int16), 11, seed=seed)
 
 
 def test_every_episode_is_judged_by_a_clone_that_never_saw_it(episodes: list[Episode]) -> None:
