@@ -75,16 +75,10 @@ def _job(asked: argparse.Namespace, cases: Any, only: list[str], folder: Path, j
                 counts[trials.run(seed)] += 1
             except Exception as error:
                 counts[FAILED] += 1
-                again = f"python -m tests.abuse {asked.cases} --seeds 1 --first {seed}"
-                again += "".join(
-                    f" {one}"
-                    for one in (
-                        "--quick" if asked.quick else "",
-                        shlex.join(["--only", *asked.only]) if asked.only else "",
-                        shlex.join(["--faults", *asked.faults]) if asked.faults else "",
-                    )
-                    if one
-                )
+                words = ["--quick"] * asked.quick
+                for option, names in (("--only", asked.only), ("--faults", asked.faults)):
+                    words += [option, *names] if names else []
+                again = shlex.join(f"python -m tests.abuse {asked.cases} --seeds 1 --first {seed}".split() + words)
                 print(f"{type(error).__name__}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
     except BaseException:
         traceback.print_exc()

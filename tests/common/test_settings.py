@@ -199,11 +199,6 @@ def test_numbers_may_be_of_another_kind_where_nothing_is_lost_and_texts_numbers(
     assert Slow(hidden=[np.int64(3)]).hidden == (3,)
 
 
-def test_a_leading_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    assert Example(file="~/games", name="~/x") == Example(file="/home/me/games", name="~/x")
-
-
 class Loop(Settings):
     """A loop of one method."""
 

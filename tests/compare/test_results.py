@@ -35,16 +35,10 @@ def test_fewer_seconds_are_an_improvement() -> None:
 
 
 def test_a_seed_that_never_finishes_has_no_time_and_the_line_counts_it() -> None:
-    lines = lines_of({"row": [runner(0, 1.0, 45.0), runner(1, 0.0, None)]})
-    seconds = next(one for one in lines if one["figure"] == "seconds to the finish")
-    assert (seconds["seeds"], seconds["runs"], seconds["values"]) == (1, 2, {0: 45.0})
-    assert seconds["mean_low"] is None
-
-
-def test_a_row_in_which_no_seed_finishes_has_a_line_without_a_mean() -> None:
-    lines = [*lines_of({"row": [runner(0, 0.0, None)], "other": [runner(0, 1.0, 50.0)]})]
-    seconds = [one for one in lines if one["figure"] == "seconds to the finish"]
-    assert [(one["row"], one["seeds"], one.get("mean")) for one in seconds] == [("row", 0, None), ("other", 1, 50.0)]
+    lines = lines_of({"row": [runner(0, 1.0, 45.0), runner(1, 0.0, None)], "never": [runner(0, 0.0, None)]})
+    one, none = (line for line in lines if line["figure"] == "seconds to the finish")
+    assert (one["seeds"], one["runs"], one["values"], one["mean_low"]) == (1, 2, {0: 45.0}, None)
+    assert (none["row"], none["seeds"], none.get("mean")) == ("never", 0, None)
 
 
 def test_the_goal_makes_the_share_of_games_that_reach_it_a_figure() -> None:
@@ -110,12 +104,9 @@ def test_the_milestones_of_qwop_are_finishes_and_times() -> None:
     }  # fmt: skip
 
 
-def test_an_environment_that_is_not_imported_has_no_milestones() -> None:
-    assert [*milestones_of({"row": [run(0, log((100, 1.0, 20.0)), "Nowhere-v0")]})] == []
-
-
-def test_a_row_without_learning_has_no_milestones() -> None:
+def test_rows_without_learning_or_of_environments_that_are_not_imported_have_no_milestones() -> None:
     rows = {"learns": [run(0, log((100, 1.0, 480.0)))], "plays": [run(0)]}
+    rows["elsewhere"] = [run(0, log((100, 1.0, 20.0)), "Nowhere-v0")]
     assert [one["row"] for one in milestones_of(rows)] == ["learns"]
 
 

@@ -65,23 +65,18 @@ def test_three_hundred_games_are_kept_the_best_one_among_them(in_node: InNode) -
     assert found["restored"] == found["added"]
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
-        "[null]",
-        "{}",
-        '"x"',
-        "5",
-        "[5, [1]]",
-        '[{"number": 1}]',
-        '[{"number": 0, "packed": 5, "seconds": "x"}]',
-        "not JSON",
-    ],
-)
+GAME = {"keys": [0, 1, 5], "outcome": "fell", "metres": 1.0, "seconds": 1.0, "tempo": 1}
+
+NO_GAMES = (
+    "[null]", "{}", '"x"', "5", "[5, [1]]", '[{"number": 1}]', '[{"number": 0, "packed": 5, "seconds": "x"}]',
+    "not JSON",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", NO_GAMES)
 def test_the_page_starts_whatever_the_browser_keeps_and_leaves_what_it_cannot_read(in_node: InNode, kept: str) -> None:
-    game = {"keys": [0, 1, 5], "outcome": "fell", "metres": 1.0, "seconds": 1.0, "tempo": 1}
     others = {"qwop.name": kept, "qwop.running.a": kept, "qwop.running.b": '{"keys": [1, "x"], "tempo": 1}'}
-    started = in_node("packed_games.js", "startedWith", {"qwop.games": kept, **others}, game)
+    started = in_node("packed_games.js", "startedWith", {"qwop.games": kept, **others}, GAME)
     assert (started["numbers"], started["running"]) == ([], [])
     assert started["name"] == ("x" if kept == '"x"' else "me")
     assert started["left"] == ["qwop.running.a", "qwop.running.b"]
@@ -93,9 +88,8 @@ def test_the_page_starts_whatever_the_browser_keeps_and_leaves_what_it_cannot_re
 
 
 def test_a_game_under_way_of_a_closed_page_is_taken_at_a_known_pace(in_node: InNode) -> None:
-    game = {"keys": [0, 1, 5], "outcome": "fell", "metres": 1.0, "seconds": 1.0, "tempo": 1}
     running = {"qwop.running.a": '{"keys": [1, 2], "tempo": 0.5}', "qwop.running.b": '{"keys": [4], "tempo": 7}'}
-    started = in_node("packed_games.js", "startedWith", running, game)
+    started = in_node("packed_games.js", "startedWith", running, GAME)
     assert started["running"] == [{"keys": [1, 2], "tempo": 0.5}, {"keys": [4], "tempo": 1}]
     assert started["left"] == []
 

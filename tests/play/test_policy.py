@@ -91,14 +91,15 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
     length = int.from_bytes(good[:8], "little")
     header = json.loads(good[8 : 8 + length])
 
-    def changed(**description: Any) -> bytes:
-        said = {**json.loads(header["__metadata__"]["policy"]), **description}
-        text = json.dumps({**header, "__metadata__": {"policy": json.dumps(said)}}).encode()
+    def with_header(**entries: Any) -> bytes:
+        text = json.dumps({**header, **entries}).encode()
         return len(text).to_bytes(8, "little") + text + good[8 + length :]
 
+    def changed(**description: Any) -> bytes:
+        return with_header(__metadata__={"policy": json.dumps({**told, **description})})
+
     def entries(**of_mean: Any) -> bytes:
-        text = json.dumps({**header, "scaler.mean": {**header["scaler.mean"], **of_mean}}).encode()
-        return len(text).to_bytes(8, "little") + text + good[8 + length :]
+        return with_header(**{"scaler.mean": {**header["scaler.mean"], **of_mean}})
 
     told = json.loads(header["__metadata__"]["policy"])
 
@@ -107,7 +108,6 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
 
     whole = header["scaler.mean"]["data_offsets"]
     many = {f"more.{number}": header["scaler.mean"] for number in range(1000)}
-    crowd = json.dumps({**header, **many}).encode()
     altered = {
         changed(architecture=None): "not described",
         changed(environment=None): "not described",
@@ -134,7 +134,7 @@ def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_pat
         entries(shape=[-71, -1]): "damaged",
         entries(shape=[2**40, 2**40]): "damaged",
         entries(data_offsets=[whole[0] + 2**40, whole[1] + 2**40]): "ends too early",
-        len(crowd).to_bytes(8, "little") + crowd + good[8 + length :]: "overlaps",
+        with_header(**many): "overlaps",
     }
     files = altered | {
         saved("recurrent-actor-critic", EnvironmentSpec("QWOP-v1"), {"hidden": [8], "memory": 4}): "has a memory",

@@ -31,6 +31,13 @@ print([name for name in ("numba", "llvmlite", "torch") if name in sys.modules])
 """
 
 
+def require_same_bits(library: native.Engine, frames: int) -> list[str]:
+    """Names of what the kernels make; AssertionError unless a library makes the same as that of this system."""
+    here, there = everything(native.engine(), frames), everything(library, frames)
+    assert [name for name, made in here.items() if there[name] != made] == []
+    return [*here]
+
+
 @pytest.fixture(autouse=True)
 def anew() -> None:
     native.engine.cache_clear()
@@ -46,9 +53,8 @@ def test_this_systems_library_plays() -> None:
 
 
 def test_webassembly_plays_every_kernel_to_the_same_bits() -> None:
-    here, there = everything(native.engine(), 300), everything(WebAssembly(ANY, ""), 300)
-    assert {name.split()[0] for name in here} == set(KERNELS)
-    assert [name for name, made in here.items() if there[name] != made] == []
+    names = require_same_bits(WebAssembly(ANY, ""), 300)
+    assert {name.split()[0] for name in names} == set(KERNELS)
 
 
 @pytest.mark.parametrize("reason", ["no AVX2", "other bits", "asked for"])
@@ -151,8 +157,7 @@ def test_arms_libraries_play_the_same_bits(file: str, image_of, tmp_path: Path) 
         pytest.skip("qemu-user is not installed (Debian: apt install qemu-user)")
     arm = ArmLibrary(image_of((native.LIBRARIES / file).read_bytes()), tmp_path)
     assert native.plays_exactly(arm)
-    here, there = everything(native.engine(), 60), everything(arm, 60)
-    assert [name for name, made in here.items() if there[name] != made] == []
+    require_same_bits(arm, 60)
 
 
 @plays_others
@@ -160,8 +165,7 @@ def test_windows_library_plays_the_same_bits() -> None:
     library = WindowsLibrary(windows_image((native.LIBRARIES / "x86_64-windows.dll").read_bytes()))
     assert library.width == native.SharedLibrary(native.LIBRARIES / "x86_64-linux.so").width
     assert native.plays_exactly(library)
-    here, there = everything(native.engine(), 300), everything(library, 300)
-    assert [name for name, made in here.items() if there[name] != made] == []
+    require_same_bits(library, 300)
 
 
 def test_macos_finds_a_signature() -> None:
