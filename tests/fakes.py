@@ -15,6 +15,7 @@ from qwop.datasets.from_keys import episode_from_keys
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.policies.rollout import Game
 
 ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
@@ -115,3 +116,10 @@ def episode_of(observations: Any, actions: Any, count: int = 2, **fields: Any) -
         "mu_epsilon": 0.05,
     }
     return Episode(observations=observations, actions=actions, **{**about, **fields})
+
+
+def game_without_rows(**fields: Any) -> Game:
+    """A game of a policy that fell, without its decisions."""
+    rows = dict.fromkeys(("observations", "actions", "probabilities", "rewards", "times"), np.zeros(0))
+    end = {"keys": None, "terminated": True, "truncated": False, "outcome": "fell", "info": {}, "seed": 0, "index": 0}
+    return Game(**{**rows, **end, **fields})

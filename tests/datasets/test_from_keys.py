@@ -1,20 +1,34 @@
-"""Episodes from the keys of every frame, as a person played them."""
+"""Episodes from the keys of every frame, as a person played them, and again by replay for another task."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from qwop.datasets.from_keys import decision_action, effective_action, episode_from_keys, qwop_info
+from qwop.common.errors import BadInput
+from qwop.datasets import Episode, embedded_dataset, open_dataset
+from qwop.datasets.from_keys import (
+    decision_action,
+    effective_action,
+    qwop_info,
+    relabelled,
+    replay_episode,
+    states_along,
+)
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.policies.champion import keys_path
 
+from ..fakes import dataset_of, game_of
+
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
-WHO: dict[str, Any] = {"player": "me", "source": "test", "epsilon": 0.05}
 
 HELD = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 20)), min_size=1, max_size=15)
 
@@ -30,7 +44,7 @@ def test_an_episode_replays_exactly_and_equals_the_environments_observations(
 ) -> None:
     keys = frames_of(held)
     info = qwop_info(frames_per_step=frames, reward=reward, observation_lag=lag)
-    episode = episode_from_keys(keys, info, **WHO)
+    episode = game_of(keys, info)
     assert episode.keys is not None
     game, again = replay(keys), replay(np.concatenate(episode.keys))
     np.testing.assert_array_equal(game.states, again.states)
@@ -69,7 +83,7 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(
         if terminated:
             break
     info = qwop_info(frames_per_step=3, observation_lag=0, **reward)
-    episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), info, **WHO)
+    episode = game_of(np.repeat(ACTION_KEYS[actions], 3), info)
     np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
     np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
 
@@ -77,8 +91,7 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(
 def test_the_hurdles_way_is_paid_for_as_in_the_environment() -> None:
     keys = read_keys(keys_path("champion"))
     made = {
-        price: episode_from_keys(keys, qwop_info(frames_per_step=1, reward="race", push_penalty=price), **WHO)
-        for price in (0.0, 2.0)
+        price: game_of(keys, qwop_info(frames_per_step=1, reward="race", push_penalty=price)) for price in (0.0, 2.0)
     }
     env = QWOPEnv(frames_per_step=1, reward="race", push_penalty=2.0)
     env.reset()
@@ -112,16 +125,81 @@ def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> Non
     assert name(1, 2, 4) == "o"
 
 
-def test_endings_are_told_apart() -> None:
-    fell = episode_from_keys(frames_of([(9, 300)]), INFO, **WHO)
+def test_a_game_that_falls_has_ended_and_one_that_is_left_has_a_short_last_decision() -> None:
+    fell = game_of(frames_of([(9, 300)]), INFO)
     assert (fell.outcome, fell.terminated, fell.truncated) == ("fell", True, False)
     assert sum(map(len, fell.keys or ())) < 300
-    left = episode_from_keys(frames_of([(1, 10)]), INFO, **WHO)
+    left = game_of(frames_of([(1, 7)]), INFO)
     assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, True)
+    assert [len(keys) for keys in left.keys or ()] == [3, 3, 1]
+    assert left.mu == "smoothed(0.05)"
+    assert left.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)
 
 
-def test_the_last_decision_may_be_short() -> None:
-    episode = episode_from_keys(frames_of([(1, 7)]), INFO, **WHO)
-    assert [len(keys) for keys in episode.keys or ()] == [3, 3, 1]
-    assert episode.mu == "smoothed(0.05)"
-    assert episode.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)
+START = GameStart((PlayedGame(np.repeat([9, 6], 60).astype(np.uint8)),), Opening(held=2), "fdlibm")
+KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
+
+
+def episode(frames_per_step: int = 3, start: GameStart | None = START, **task: object) -> Episode:
+    info = qwop_info(frames_per_step=frames_per_step, **task)
+    return game_of(KEYS, info, start=start)
+
+
+def test_the_start_is_kept_in_the_file(tmp_path: Path) -> None:
+    with_start, without = dataset_of(tmp_path, qwop_info(frames_per_step=3), episode(), episode(start=None))
+    assert without.start is None
+    assert with_start.start is not None
+    assert with_start.start.to_json() == START.to_json()
+    np.testing.assert_array_equal(replay_episode(with_start).states, START.session().play(KEYS).states)
+    assert (replay_episode(with_start).states[0] != replay_episode(without).states[0]).any()
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.sampled_from(["features", "full", "contact"]),
+    st.sampled_from(["speed", "shaped", "race"]),
+    st.integers(0, 1),
+)
+def test_a_game_relabels_to_any_rate_observation_and_reward(
+    frames: int, observation: str, reward: str, lag: int
+) -> None:
+    info = qwop_info(frames_per_step=frames, observation=observation, reward=reward, observation_lag=lag)
+    again = relabelled(episode(), info, 0.1)
+    assert again.keys is not None
+    np.testing.assert_array_equal(np.concatenate(again.keys), np.concatenate(episode().keys or ()))
+    np.testing.assert_array_equal(replay_episode(again).states, replay_episode(episode()).states)
+    assert len(again) == -(-len(np.concatenate(again.keys)) // frames)
+    assert again.mu == "smoothed(0.1)"
+
+
+@pytest.mark.parametrize("observation", ["features", "full", "contact"])
+def test_embedded_games_relabelled_as_they_were_are_the_same(observation: str) -> None:
+    game = open_dataset(embedded_dataset())[0]
+    info = qwop_info(frames_per_step=1, reward="race", observation=observation)
+    again = relabelled(game, info, 0.05)
+    np.testing.assert_array_equal(again.actions, game.actions)
+    np.testing.assert_array_equal(again.rewards, game.rewards)
+    shared = min(again.observations.shape[1], game.observations.shape[1])
+    np.testing.assert_array_equal(again.observations[:, :shared], game.observations[:, :shared])
+    assert (again.outcome, again.terminated, again.metres) == (game.outcome, game.terminated, game.metres)
+    for name in ("player", "source", "origin", "seed", "max_idle_frames", "created", "software_version"):
+        assert getattr(again, name) == getattr(game, name) is not None
+
+
+def test_states_along_a_game_are_those_of_the_environment() -> None:
+    made = episode(start=None)
+    env = QWOPVectorEnv(1, frames_per_step=3)
+    env.reset(seed=0)
+    for state, action in zip(states_along(made), made.actions, strict=False):
+        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), env.states[0])
+        env.step(np.array([action]))
+    assert (made.actions < len(ACTION_KEYS)).all()
+
+
+def test_wrong_frames_and_missing_keys_are_refused() -> None:
+    made = episode()
+    with pytest.raises(ValueError, match="increasing ones from 0"):
+        states_along(made, [5, 3])
+    with pytest.raises(BadInput, match="has no keys"):
+        replay_episode(replace(made, keys=None))

@@ -14,7 +14,7 @@ from qwop.evaluation.keys_game import agreement_in_words, compare, in_simulator,
 from qwop.policies.champion import keys_path
 from qwop.policies.rollout import Game
 
-NONE = np.zeros(0)
+from ..fakes import game_without_rows
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +28,11 @@ def played(keys: NDArray[np.uint8], trigonometry: str, kind: str = "features", l
     frames = len(found.states) - 1
     assert found.hidden is not None
     last = frames - lag
-    return Game(
+    return game_without_rows(
         observations=observe_as(kind, found.states[last], found.events[last], found.hidden[last])[None],
-        actions=np.zeros(1, dtype=np.int16),
-        probabilities=np.ones((1, 1), dtype=np.float32),
-        rewards=np.zeros(1, dtype=np.float32),
-        times=NONE,
         keys=(keys[:frames],),
-        terminated=True,
-        truncated=False,
         outcome=outcome_of(found.events[-1]),
         info={"score": float(found.events[-1, 0])},
-        seed=0,
         index=3,
     )
 

@@ -21,7 +21,7 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
 
-from ..fakes import Odd, registered, untrained
+from ..fakes import Odd, game_without_rows, registered, untrained
 
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 5, "time_limit": 4.0})
 
@@ -42,13 +42,8 @@ def run(index: int, seconds: float, metres: float, outcome: str) -> GameResult:
     )
 
 
-def a_game() -> Game:
-    none = np.zeros(0)
-    return Game(none, none, none, none, none, None, True, False, "fell", {}, 0, 0)  # type: ignore[arg-type]
-
-
 def of(*results: GameResult) -> Evaluation:
-    return Evaluation(QWOP, EvaluationSettings(), results, a_game())
+    return Evaluation(QWOP, EvaluationSettings(), results, game_without_rows())
 
 
 def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
@@ -95,7 +90,7 @@ def test_an_interval_of_a_share_has_a_width_where_all_games_finish() -> None:
     assert wilson_interval([False]) == pytest.approx((0.0, 0.793450), abs=1e-6)
     assert wilson_interval([True] * 81 + [False] * 182) == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert wilson_interval([True] * 6, [1, 1, 2, 2, 3, 3]) == wilson_interval([True] * 3)
-    drawn = Evaluation(QWOP, EvaluationSettings(greedy=False), (run(0, 50.0, 100.0, "finished"),), a_game())
+    drawn = Evaluation(QWOP, EvaluationSettings(greedy=False), (run(0, 50.0, 100.0, "finished"),), game_without_rows())
     assert drawn.summary()["finish_share_interval"] == pytest.approx([0.206549, 1.0], abs=1e-6)
 
 
@@ -246,8 +241,7 @@ def test_a_policy_of_another_shape_is_refused(policy: Policy) -> None:
 
 
 def test_a_game_that_landed_past_100_metres_is_a_finish() -> None:
-    game = a_game()
-    landed = Game(**{**game.__dict__, "outcome": "finished", "info": {"score": 101.2, "time": 47.3, "idle_frames": 4}})
+    landed = game_without_rows(outcome="finished", info={"score": 101.2, "time": 47.3, "idle_frames": 4})
     result = result_of(landed)
     assert result.finished
     assert (result.metres, result.seconds, result.idle_frames) == (101.2, 47.3, 4)

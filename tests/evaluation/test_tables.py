@@ -1,15 +1,12 @@
 """The figures of an evaluation in words."""
 
-import numpy as np
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import Evaluation
 from qwop.evaluation.results import GameResult, Splits
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.evaluation.tables import figure_rows
-from qwop.policies.rollout import Game
 
-NONE = np.zeros(0)
-BEST = Game(NONE, NONE, NONE, NONE, NONE, None, True, False, "fell", {}, 0, 0)  # type: ignore[arg-type]
+from ..fakes import game_without_rows
 
 
 def test_every_figure_of_a_run_has_its_row() -> None:
@@ -18,7 +15,7 @@ def test_every_figure_of_a_run_has_its_row() -> None:
         for n in range(3)
     ]
     fell = GameResult(3, 3, "fell", 5, 1.0, 2.5, 4.0, 3)
-    evaluation = Evaluation(EnvironmentSpec("QWOP-v1"), EvaluationSettings(seed=8), (*runs, fell), BEST)
+    evaluation = Evaluation(EnvironmentSpec("QWOP-v1"), EvaluationSettings(seed=8), (*runs, fell), game_without_rows())
     columns, rows = figure_rows(evaluation)
     found = dict(rows)
     assert columns == [""]

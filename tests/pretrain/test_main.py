@@ -104,14 +104,6 @@ def test_what_cannot_be_cloned_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_policy_in_the_way_stays(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "policy.safetensors").write_bytes(b"precious")
-    with pytest.raises(BadInput, match="holds a policy already"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
-    assert [path.read_bytes() for path in (tmp_path / "run").iterdir()] == [b"precious"]
-
-
 def test_an_interrupted_run_has_the_policy_of_its_best_pass(
     make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -174,13 +174,16 @@ def test_a_game_that_was_written_or_forgotten_leaves_no_copy(tmp_path: Path) -> 
     assert [*(tmp_path / "aside").glob("under-way-*")] == []
 
 
-def test_a_recorder_that_is_killed_after_writing_a_game_has_recorded_it_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("player", "frames"), [("me", [15]), ("another", [15, 9])])
+def test_a_recorder_that_is_killed_after_writing_a_game_has_recorded_it_once_if_it_is_of_the_same_player(
+    tmp_path: Path, player: str, frames: list[int]
+) -> None:
     killed = Killed(tmp_path)
     killed.play("one", 9)
-    killed.games._writer.write(game(15))  # killed before the copy is removed
+    killed.games._writer.write(replace(game(15), player=player))  # killed before the copy is removed
     killed.kill()
-    assert record_interrupted(tmp_path) == []
-    assert frames_in(tmp_path) == [15]
+    record_interrupted(tmp_path)
+    assert frames_in(tmp_path) == frames
 
 
 @pytest.mark.parametrize(("recorded", "kept"), [(6, 9), (12, 12)])
@@ -208,12 +211,3 @@ def test_a_copy_that_cannot_be_read_is_told_and_stays_and_a_half_written_one_goe
     assert str(damaged) in notes[0]
     assert frames_in(tmp_path) == [12]
     assert copies(tmp_path) == [damaged]
-
-
-def test_games_of_another_player_are_not_taken_for_the_same(tmp_path: Path) -> None:
-    killed = Killed(tmp_path)
-    killed.play("one", 9)
-    killed.games._writer.write(replace(game(15), player="another"))
-    killed.kill()
-    record_interrupted(tmp_path)
-    assert frames_in(tmp_path) == [15, 9]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.origin import Origin
 from qwop.envs.spec import EnvironmentSpec
@@ -86,11 +85,3 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     keys = np.concatenate(episode.keys)
     order = [int(key) for key, before in zip(keys, [0, *keys], strict=False) if key and key != before]
     assert [key for key in order if key in (6, 1, 8)] == [6, 1, 8]
-
-
-def test_a_page_without_the_game_writes_nothing(chromium: None, fake: Path, policy_file: Path, tmp_path: Path) -> None:
-    page = str(fake / "empty.html")
-    settings = BrowserSettings(folder=page, policy=str(policy_file), timeout=0.5)
-    with pytest.raises(BadInput, match="no game of QWOP"):
-        open_browser_source(settings, tmp_path / "games")
-    assert not (tmp_path / "games").exists()

@@ -284,14 +284,13 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
 
 
 @pytest.mark.skipif(not DEMOS.is_dir(), reason="the published recordings are not shared here (../shared/demos)")
-@pytest.mark.parametrize(("name", "relative", "frames"), [("kuro_try1", True, 3), ("human_try3", False, 6)])
-def test_the_published_files_are_told_apart(name: str, relative: bool, frames: int) -> None:
-    path = DEMOS / f"{name}.npz"
+def test_a_published_file_of_a_persons_slow_decisions_is_absolute() -> None:
+    path = DEMOS / "human_try3.npz"
     if not path.is_file():
         pytest.skip(f"{path.name} is not shared here")
     result = convert(read_expert_file(path))
-    assert result.notes[0].startswith("x relative" if relative else "absolute x")
-    assert round(result.frames_per_decision) == frames
+    assert result.notes[0].startswith("absolute x")
+    assert round(result.frames_per_decision) == 6
     assert len(result.games) == 10
     lengths = np.concatenate([game.frames for game in result.games])
-    assert np.isin(lengths, [frames, frames + 1]).mean() > 0.85
+    assert np.isin(lengths, [6, 7]).mean() > 0.85

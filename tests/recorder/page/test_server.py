@@ -84,7 +84,9 @@ def test_a_game_that_is_sent_to_the_next_recorder_too_is_recorded_once(
 ) -> None:
     names = [make_recorder().send(game_of(KEYS), file=file)["name"] for _ in range(2)]
     assert names[0] == names[1]
-    assert only_game(make_recorder().folder).keys_of_frames.tolist() == KEYS
+    episode = only_game(make_recorder().folder)
+    assert (episode.keys_of_frames.tolist(), episode.source) == (KEYS, file or "page")
+    assert episode.origin.sha256 == (None if file is None else f"{1:012x}")
 
 
 @pytest.mark.parametrize(("more", "sha256"), [([], "0" * 64), ([4, 4], None)])  # it went on after its end
@@ -142,12 +144,6 @@ def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_gam
     assert len(only_game(left).keys_of_frames) == 25
     make_recorder(folder=left).send(game)  # the page had kept it
     assert only_game(left).keys_of_frames.tolist() == KEYS
-
-
-def test_a_file_is_recorded_under_its_name(recorder: Any, game_of: GameOf) -> None:
-    recorder.send(game_of(KEYS), file="best_keys.txt", player="somebody")
-    episode = only_game(recorder.folder)
-    assert (episode.player, episode.source, episode.origin.sha256) == ("somebody", "best_keys.txt", f"{1:012x}")
 
 
 def test_after_ten_games_the_page_names_the_next_command(recorder: Any, game_of: GameOf) -> None:
