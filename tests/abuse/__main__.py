@@ -4,6 +4,7 @@
     files     files that are not what they claim to be
     lines     command lines with a mistake
     page      signals to a recorder while a client plays on its page
+    browser   kills of recorder, browser and connection while a real browser plays
 
 A seed that fails prints the line that repeats it, and makes the exit code 1.
 """
@@ -24,7 +25,7 @@ from typing import Any
 
 from . import children
 
-CASES = {"runs": "Runs", "files": "Files", "lines": "Lines", "page": "Pages"}
+CASES = {"runs": "Runs", "files": "Files", "lines": "Lines", "page": "Pages", "browser": "Browsers"}
 
 FAILED = "failed"
 

@@ -1,5 +1,6 @@
 """A sample of `python -m tests.abuse`; more of it with `-m exhaustive`."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,16 @@ HOURS = [pytest.mark.exhaustive, pytest.mark.timeout(14400)]
 def test_every_seed_is_survived(words: str) -> None:
     """Fails with the output of the command line unless it survives every seed."""
     done = abuse(*words.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(14400)
+@pytest.mark.needs(module="selenium")
+def test_kills_of_a_real_browser_and_its_recorder_lose_nothing() -> None:
+    if shutil.which("chromedriver") is None:
+        pytest.skip("needs Chromium and chromedriver on the path")
+    done = abuse("browser", "--seeds", "100")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

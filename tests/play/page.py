@@ -22,11 +22,11 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
 
 
-def open_browser(phone: bool = False, size: str = "720,540") -> Any:
+def open_browser(phone: bool = False, size: str = "720,540", *flags: str) -> Any:
     """A headless browser that keeps its console's messages, perhaps with a phone's screen and touch."""
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--window-size={size}"):
+    for flag in (*FLAGS, f"--window-size={size}", *flags):
         options.add_argument(flag)
     if phone:
         options.add_experimental_option("mobileEmulation", PHONE)
