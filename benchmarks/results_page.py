@@ -2,8 +2,8 @@
 
     python benchmarks/results_page.py
 
-`benchmarks/results/NAME.json` is the `results.json` of `qwop-compare rows=benchmarks/NAME.yaml`. Each table of the page
-has the commands of its rows, and the commit, machine and day that made them.
+`benchmarks/results/NAME.json` is the `results.json` of `qwop-compare rows=benchmarks/NAME.yaml`. Each table names this
+file of commands, and commit, machine and day.
 """
 
 import json
@@ -17,7 +17,7 @@ from qwop.compare.report import markdown_table, tables_of
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"
 
-LEFT_OUT = ("seeds", "interquartile mean", "probability of improvement")
+LEFT_OUT = ("interquartile mean", "probability of improvement", "each seed")
 """Columns that the page of a comparison has, and this page has not."""
 
 MARK = "<!-- below: python benchmarks/results_page.py -->\n"
@@ -35,22 +35,25 @@ def section(name: str, results: dict[str, Any]) -> Iterator[str]:
     """Yield title, tables, and the origin of one comparison."""
     yield f"## {parse_yaml((HERE / f'{name}.yaml').read_text(encoding='utf-8'))['title']}\n"
     for heading, names, cells in tables_of(results["lines"], results["milestones"]):
-        if "metres" in heading:  # of games that mostly finish
+        if "metres" in heading or "seconds to the finish, drawn" in heading:  # games mostly finish, in little more time
             continue
         cells = [row for row in cells if row[2] != "–"]  # others played no such games
         columns = [place for place, name in enumerate(names) if name not in LEFT_OUT]
         if "milestones" in heading:  # the last one that a row reached with every seed
             last = [row[0] for row in cells if row[2] == row[3]][-1]
-            cells, columns = [row for row in cells if row[0] == last], [*range(len(names))]
+            cells, columns = [row for row in cells if row[0] == last and row[2] != "0"], [0, 1, 2, 3, 4]
         elif {row[1] for row in cells} == {"1 of 1"}:  # one seed: the figure alone
             columns = [0, 2]
+        else:
+            cells = [
+                [*row[:1], row[1].split()[0], *(one.rstrip(" *").replace(" to ", "…") for one in row[2:])]
+                for row in cells
+            ]
         rows = [[row[place] for place in columns] for row in [names, *cells]]
         yield f"{heading}:\n\n{markdown_table(rows[0], rows[1:])}\n"
     runs = [run for row in results["rows"].values() for run in row]
     places = dict.fromkeys(f"{one['commit']}, {one['machine']}, {one['day']}" for run in runs for one in run["origins"])
-    commands = "\n".join(f"# {row}\n{runs[0]['command']}" for row, runs in results["rows"].items())
     yield f"`qwop-compare rows=benchmarks/{name}.yaml`; commit, machine and day: {'; '.join(places)}.\n"
-    yield f"```text\n{commands}\n```\n"
 
 
 if __name__ == "__main__":
