@@ -6,6 +6,7 @@ An episode's behaviour probabilities and times go into Minari's `infos`; what Mi
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -179,10 +180,10 @@ def _env_spec(environment: EnvironmentSpec) -> Any:
     """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it, or not
     write it down."""
     # Only this project registers Atari's preprocessed games.
-    if environment.registered is None or environment.registered.id.startswith(f"{NAMESPACE}-"):
+    entry = environment.registered
+    if entry is None or entry.id.startswith(f"{NAMESPACE}-"):
         return None
-    spec = gymnasium.spec(environment.registered.id)
-    spec.kwargs = {**spec.kwargs, **environment.settings}
+    spec = replace(entry, kwargs={**entry.kwargs, **environment.settings})  # a copy: the entry is Gymnasium's own
     try:
         spec.to_json()
     except (TypeError, ValueError):  # registered with a class instead of its name, or with settings that are no data

@@ -56,6 +56,9 @@ def test_a_dataset_opens_in_minari_and_comes_back_as_its_rows(
 def test_the_environment_of_an_export_is_recovered_with_its_settings(games: Dataset, tmp_path: Path) -> None:
     export(ExportSettings(str(games.folder), "minari", str(tmp_path / "games-v0")))
     assert brought(tmp_path / "games-v0").info == games.info
+    entry = games.info.environment.registered
+    assert entry is not None
+    assert not entry.kwargs  # Gymnasium's own, with which the next game is made
 
 
 def storage_in(folder: Path, env: gymnasium.Env[Any, Any], form: str = "hdf5") -> Any:
