@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STEPS = (
-    "episode_index", "step_index", "timestamp", "action", "reward", "terminated", "truncated", "actor", "observation",
+    "episode_index", "step_index", "timestamp", "action", "reward", "terminated", "truncated", "actor",
+    "behaviour_probabilities", "observation",
 )  # fmt: skip
 """Columns of the files that `Dataset.steps` has."""
 
@@ -99,10 +100,10 @@ class Dataset(Sequence[Episode]):
 
     def steps(self) -> "pd.DataFrame":
         """The decisions of all episodes, a row each, in columns of the episodes' files: episode_index, step_index,
-        timestamp, action, reward, terminated, truncated, actor; then action_name if the actions have names, and the
-        observation. Columns without a value are left out. A vector has a column per number, of its name
-        ('torso.velocity_x') or else 'observation.0', …; an image or any other array of two or more dimensions is one
-        column of arrays [*shape]. Holds the whole dataset in memory.
+        timestamp, action, reward, terminated, truncated, actor; then probability (of the action, under the behaviour
+        policy), action_name if the actions have names, and the observation. Columns without a value are left out. A
+        vector has a column per number, of its name ('torso.velocity_x') or else 'observation.0', …; an image or any
+        other array of two or more dimensions is one column of arrays [*shape]. Holds the whole dataset in memory.
         """
         import pandas as pd  # takes a quarter of a second, and most commands do not need it
 
@@ -113,6 +114,8 @@ class Dataset(Sequence[Episode]):
         table: pd.DataFrame = pd.concat(tables, ignore_index=True).dropna(axis=1, how="all")
         spec = self.info.observation
         rows: list[NDArray[Any]] = [*table.pop("observation")]
+        probabilities = np.stack([*table.pop("behaviour_probabilities")])
+        table["probability"] = probabilities[np.arange(len(table)), table["action"]]
         if names := self.info.names:
             table["action_name"] = np.array(names)[table["action"]]
         if spec.dtype == "uint8":

@@ -184,12 +184,14 @@ def test_hugging_face_reads_the_folder_as_it_is_and_nothing_that_was_set_aside(f
 def test_the_step_table_has_every_decision_by_name(folder: Path) -> None:
     dataset = open_dataset(folder)
     steps = dataset.steps()
-    about = ["episode_index", "step_index", "timestamp", "action", "reward", "terminated", "truncated", "action_name"]
-    assert list(steps.columns) == [*about, *FEATURES]
+    about = ["episode_index", "step_index", "timestamp", "action", "reward", "terminated", "truncated"]
+    assert list(steps.columns) == [*about, "probability", "action_name", *FEATURES]
     assert steps.groupby("episode_index").size().to_list() == [4, 5, 6]
     second = dataset.select([1]).steps()
     assert second.episode_index.unique() == [1]  # the file's number, as in the column of the files
     assert second.action_name.to_list() == [ACTIONS[action] for action in dataset[1].actions]
+    mu = dataset[1].behaviour_probabilities
+    assert np.array_equal(second.probability, mu[np.arange(len(mu)), dataset[1].actions])
     assert np.array_equal(second["torso.angle"].to_numpy(), dataset[1].observations[:-1, 66])
 
 
