@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: its settings, and the command lines that reproduce them and name the next step."""
+"""A run's settings in its folder, and the command lines that reproduce them and name the next step."""
 
 import json
 import os

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -99,10 +98,10 @@ class Settings(BaseModel):
                 more[name] = {**inner, settings[name].tag: settings[leader].option(node.get(leader, {}))}
         return {**node, **more}
 
-    @cached_property
+    @property
     def words(self) -> tuple[str, ...]:
         """The words of the command line that gave these settings, before changes; none where none did."""
-        return ()
+        return tuple(self.__dict__.get("_words", ()))
 
     def check(self) -> None:
         """Raise BadInput for settings that do not fit together; its message begins with the name of one of them."""
@@ -114,7 +113,7 @@ class Settings(BaseModel):
 
     def with_words(self, words: Sequence[str]) -> Self:
         """These settings, with the words of the command line that gave them."""
-        self.__dict__["words"] = tuple(words)  # in the place of the cached property
+        self.__dict__["_words"] = tuple(words)  # no setting: pydantic leaves out names with a _
         return self
 
     def part(self, cls: "type[S]") -> "S":

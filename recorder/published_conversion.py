@@ -40,7 +40,7 @@ STILL = 1e-4
 
 RELATIVE = "x relative to the torso and shaped reward: both kept"
 ABSOLUTE = "absolute x: made relative to the torso; reward, the change of the score: replaced by the shaped reward"
-"""What is said of a file of either convention."""
+"""Note about a file of either convention."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _X = np.array([column for name, column in _COLUMN.items() if name.endswith(".position_x")])

@@ -16,6 +16,7 @@ def test_a_line_that_was_typed_is_kept_with_its_settings_and_in_a_runs_folder(tm
     assert line == shlex.join(shlex.split(LINE))
     assert words_of(write_configuration(settings, tmp_path) / "config.yaml") == shlex.split(line)[1:]
     assert finetune.read(shlex.split(line)[1:]) == settings
+    assert "words" not in dict(settings)  # which trackers get
 
 
 def test_settings_can_be_left_out() -> None:

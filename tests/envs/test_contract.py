@@ -1,4 +1,4 @@
-"""What all games of the project do alike: a row of many is a game alone, states go on to the bit, misuse is refused."""
+"""The contract of the games: a row of many is a game alone, states go on to the bit, misuse is refused."""
 
 import copy
 import pickle
@@ -78,7 +78,7 @@ def assert_same(one: Any, two: Any) -> None:
 
 
 def games_alone(game: Game, mode: str, seed: int, actions: NDArray[np.int64]) -> Iterator[list[Any]]:
-    """What single environments give for rows of actions [steps, n]: the first observation and info of each, then of
+    """Results of single environments for rows of actions [steps, n]: the first observation and info of each, then of
     each step observation, reward, ends, info, and the last observation of a game that another follows at once."""
     envs = [game.spec.make() for _ in actions[0]]
     yield [env.reset(seed=seed + row) for row, env in enumerate(envs)]
@@ -106,7 +106,7 @@ def assert_info(infos: dict[str, Any], row: int, info: dict[str, Any]) -> None:
 
 
 def assert_rows_are_games_alone(game: Game, mode: str, seed: int, count: int, steps: int) -> int:
-    """How many games ended."""
+    """Compare them step by step; the number of games that ended."""
     actions, ends = game.actions(steps, count, seed), 0
     games, alone = game.many(count, mode), games_alone(game, mode, seed, actions)
     observations, infos = games.reset(seed=seed)

@@ -1,4 +1,4 @@
-"""What `qwop-evaluate` refuses, in the simulator and on the page of the original."""
+"""Refusals of `qwop-evaluate`, in the simulator and on the page of the original."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -22,7 +22,7 @@ from qwop.policies.policy import Policy
 
 
 class Observer:
-    """What a run calls, in place of its evaluations and of its watch."""
+    """Stand-ins for the evaluations and the watch of a run."""
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool) -> None:
         """An evaluation of a phase's policy."""

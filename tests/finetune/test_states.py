@@ -1,4 +1,4 @@
-"""What has a state of its own goes on from a checkpoint with the same bits, and taking the state changes nothing."""
+"""Parts with a state of their own go on from a checkpoint with the same bits, and taking the state changes nothing."""
 
 import copy
 from collections.abc import Callable

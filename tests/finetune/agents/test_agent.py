@@ -1,4 +1,4 @@
-"""What agents share: counters, discounts, running scales, values at time limits, a teacher's loss."""
+"""Parts that agents share: counters, discounts, running scales, values at time limits, a teacher's loss."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What all learners have in common."""
+"""The contract of all learners."""
 
 from typing import Any
 

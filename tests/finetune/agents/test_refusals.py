@@ -1,4 +1,4 @@
-"""What an algorithm cannot learn from, or with, is refused in one line before anything is played."""
+"""Games and networks that an algorithm cannot use are refused in one line before anything is played."""
 
 from collections.abc import Callable
 from pathlib import Path
