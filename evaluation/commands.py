@@ -41,13 +41,8 @@ class EvaluateSettings(CommandGamesSettings):
     """Environment settings that differ from the policy's own, such as environment.frames_per_step=2."""
     video: bool = True
     """Make a film of the best game."""
-    card: bool = False
-    """Write a model card for Hugging Face's hub (README.md) with these figures and the command that verifies them, and
-    a copy of the policy beside it."""
 
     def check(self) -> None:
-        if self.card and (self.keys or self.world == ORIGINAL):
-            raise BadInput("card=true: expected a policy that plays in the simulator")
         if self.policy and self.keys:
             raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
         if not self.policy and not self.keys:
@@ -79,8 +74,8 @@ class WatchSettings(Settings):
     dataset: HomePath | None = None
     """Folder of a dataset."""
     episode: Whole | None = None
-    """Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page (5 of other
-    environments than QWOP), the first as a film."""
+    """Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page, the first
+    as a film."""
     keys: HomePath | None = None
     """File of keys, such as best_keys.txt of an evaluation; or champion."""
     policy: HomePath | None = None
@@ -92,7 +87,7 @@ class WatchSettings(Settings):
     idle_frames: Annotated[int, Field(ge=0, le=LONGEST_IDLE)] = 0
     """Policy: frames without a key before it starts, in QWOP."""
     out: HomePath | None = None
-    """File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."""
+    """File to write: a page of games of QWOP (.html) that needs no other file, or a film (.mp4). null: show it."""
 
     def check(self) -> None:
         sources = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]

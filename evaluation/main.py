@@ -16,11 +16,10 @@ from ..common.run_folder import REPORT, command_line, next_command, require_no_o
 from ..envs.engine.interface import TRIGONOMETRIES
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
-from ..policies.champion import keys_path, policy_path
+from ..policies.champion import keys_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
-from .card import require_free, write_card
 from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import LONGEST_ROLLING, Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
@@ -46,8 +45,6 @@ def run(settings: EvaluateSettings) -> None:
 def _run_policy(settings: EvaluateSettings) -> None:
     """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
-    if settings.card:
-        require_free(Path(settings.folder))
     use_one_thread()
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
@@ -97,9 +94,6 @@ def _run_policy(settings: EvaluateSettings) -> None:
     film = _write_best(out, evaluation, console, settings.video)
     page = evaluation_page(evaluation, settings.policy, *_origin(settings), late=late, film=film)
     _print_report(write_atomic(out / REPORT, page), console)
-    if settings.card:
-        card = write_card(out, policy_path(settings.policy), evaluation, settings)
-        console.print(f"card: {card} (the folder can be uploaded as it is)")
     if settings.video and film is None:  # nor could it be watched
         console.print(next_command("qwop-record", source="policy", **{"source.policy": settings.policy}))
     else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
-from ..common.page import open_page, page, video
+from ..common.page import open_page, page
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import clone_next, next_command, unused
 from ..datasets.clips import clip_of, clip_title
@@ -23,7 +23,7 @@ from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
-from .commands import FILM, WatchSettings
+from .commands import FILM, PAGE, WatchSettings
 from .film import film, film_actions, film_keys, film_replay
 
 COACHED = Path("runs/coach")
@@ -32,27 +32,24 @@ COACHED = Path("runs/coach")
 MOST = 50
 """Largest number of episodes in a page; each takes about 70 kB."""
 
-MOST_FILMS = 5
-"""Largest number of films in a page, for environments other than QWOP."""
-
 
 def run(settings: WatchSettings) -> None:
     """Show the game, or write it as a page or a film."""
-    console = plain_console()
+    console, has_player = plain_console(), _has_player(settings)
     if settings.out is not None:
         require_writable_folder(Path(settings.out).parent, "out")
-    if settings.out is not None and Path(settings.out).suffix == FILM:
+    out = Path(settings.out or f"{tempfile.mkdtemp(prefix='qwop-watch-')}/game{PAGE if has_player else FILM}")
+    if out.suffix == FILM:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
-            _write_film(Path(settings.out), settings, lambda count, of: bar.update(task, completed=count, total=of))
-        console.print(f"film: {settings.out}")
+            _write_film(out, settings, lambda count, of: bar.update(task, completed=count, total=of))
+    elif not has_player:
+        raise BadInput(f"out={out}: only games of QWOP can be drawn in a page; write a film, out=film{FILM}")
     else:
-        path = Path(settings.out or tempfile.mkdtemp(prefix="qwop-watch-") + "/watch.html")
-        text = _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
-        write_atomic(path, text)
-        console.print(f"page: {path}")
-        if settings.out is None:
-            open_page(path.as_uri(), seconds=5)
+        write_atomic(out, _page_of(clips_of(settings), settings))
+    console.print(f"{'film' if out.suffix == FILM else 'page'}: {out}")
+    if settings.out is None:
+        open_page(out.as_uri(), seconds=5)
     console.print(_next(settings))
 
 
@@ -65,37 +62,16 @@ def _next(settings: WatchSettings) -> str:
 
 
 def _has_player(settings: WatchSettings) -> bool:
-    """True for games of QWOP, which the page draws; others are shown as films."""
+    """True for games of QWOP, which the page draws; others become films."""
     if settings.keys is not None:
         return True
     environment = load_policy(settings.policy).environment if settings.policy else _dataset(settings).info.environment
     return environment.capabilities.keys
 
 
-def _page_of_clips(clips: list[Clip], settings: WatchSettings) -> str:
+def _page_of(clips: list[Clip], settings: WatchSettings) -> str:
     title = clips[0].title if len(clips) == 1 else f"{settings.dataset}: {len(clips)} episodes"
     return page(title, f"<h1>{escape(title)}</h1>{player(clips)}")
-
-
-def _page_of_films(settings: WatchSettings) -> str:
-    """A page with films of a policy's game, or of the dataset's first episodes."""
-    with tempfile.TemporaryDirectory(prefix="qwop-watch-") as folder:
-        film = Path(folder) / "film.mp4"
-        if settings.policy is not None:
-            _write_film(film, settings, lambda count, of: None)
-            title, parts = f"A game of {settings.policy}", [video(film)]
-        else:
-            dataset = _dataset(settings)
-            count = min(MOST_FILMS, len(dataset))
-            title, parts = f"{settings.dataset}: {dataset.info.environment.id}", []
-            for path in dataset.files[:count]:
-                episode = episode_number(path)
-                _write_film(film, settings.with_(episode=episode), lambda count, of: None)
-                (game,) = dataset.select([dataset.files.index(path)])
-                parts.append(f"<h2>{escape(clip_title(game, episode))}</h2>{video(film)}")
-            if count < len(dataset):
-                parts.append(f'<p class="note">The first {count} of {len(dataset)}; episode= shows another.</p>')
-    return page(title, f"<h1>{escape(title)}</h1>{''.join(parts)}")
 
 
 def clips_of(settings: WatchSettings) -> list[Clip]:

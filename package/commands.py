@@ -81,7 +81,6 @@ evaluate: Command[Any] = Command(
         ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
         ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
         ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
-        ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
         ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
     ],
 )

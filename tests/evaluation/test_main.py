@@ -108,23 +108,6 @@ def test_another_decision_rate_can_be_tried_and_the_report_lies_beside_the_polic
     assert settings == {"frames_per_step": 2, "time_limit": 3.0, "observation_lag": 1}
 
 
-def test_a_card_has_the_figures_and_the_command_that_verifies_them(
-    policy_file: Path, tmp_path: Path, evaluate: Evaluate
-) -> None:
-    asked = [f"policy={policy_file}", "episodes=2", "late=0", "video=false", "card=true"]
-    (tmp_path / "hub").mkdir()
-    (tmp_path / "hub" / "policy.safetensors").write_bytes(b"an older one")
-    assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 0
-    card = (tmp_path / "hub" / "README.md").read_text()
-    assert (tmp_path / "hub" / "policy.safetensors").read_bytes() == policy_file.read_bytes()
-    assert "qwop-evaluate policy=policy.safetensors video=false episodes=2 late=0\n```" in card
-    figures = json.loads((tmp_path / "hub" / "evaluation.json").read_text())
-    assert f"| mean return | {figures['mean_return']:.4g} |" in card
-    assert "late" not in figures
-    (tmp_path / "hub" / "README.md").write_text("my own")
-    assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 2
-
-
 def test_keys_are_played_again(tmp_path: Path, evaluate: Evaluate) -> None:
     keys = np.random.default_rng(0).integers(0, 16, 30).repeat(9).astype(np.uint8)
     game = replay(keys)
