@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from ..common.errors import BadInput
 from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
-from .devices import WEIGHTS
 from .sizes import CONVOLUTIONS, NATURE
 
 
@@ -37,7 +36,7 @@ class Convolutions(nn.Sequential):
             )
         layers: list[nn.Module] = [layout]
         for features, size, stride in CONVOLUTIONS[kind]:
-            layer = _ByteConvolution(channels, features, size, stride, dtype=WEIGHTS)
+            layer = _ByteConvolution(channels, features, size, stride)
             nn.init.orthogonal_(layer.weight, math.sqrt(2), generator)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
             layers += [layer, nn.ReLU()]
@@ -114,7 +113,7 @@ def trunk_for(
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
     """A linear layer with an orthogonal weight matrix of this gain, and biases of zero."""
-    layer = nn.Linear(inputs, outputs, dtype=WEIGHTS)
+    layer = nn.Linear(inputs, outputs)
     nn.init.orthogonal_(layer.weight, gain, generator)
     nn.init.zeros_(layer.bias)
     return layer
@@ -125,8 +124,8 @@ def relu_layers(widths: Sequence[int], generator: torch.Generator | None, layer_
     zero."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
-        linear = nn.Linear(inputs, outputs, dtype=WEIGHTS)
+        linear = nn.Linear(inputs, outputs)
         nn.init.xavier_uniform_(linear.weight, generator=generator)
         nn.init.zeros_(linear.bias)
-        layers += [linear, *([nn.LayerNorm(outputs, dtype=WEIGHTS)] if layer_norm else []), nn.ReLU()]
+        layers += [linear, *([nn.LayerNorm(outputs)] if layer_norm else []), nn.ReLU()]
     return nn.Sequential(*layers[: -2 if layer_norm else -1])

@@ -19,7 +19,6 @@ from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
-from .devices import WEIGHTS, sizes_only, undisturbed
 from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor, Values
 from .policy import Policy
 from .q_networks import EnsembleQ, QNetwork
@@ -64,7 +63,6 @@ SHARPEST = 1000
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
-@undisturbed
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     """Write a policy, whole or not at all. Equal policies give equal bytes. BadInput for an environment's setting that
     a file may not set."""
@@ -95,10 +93,9 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
 
 def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor on the CPU, its numbers of the type that networks have."""
-    return tensor.detach().to("cpu", WEIGHTS if tensor.is_floating_point() else tensor.dtype).contiguous()
+    return tensor.detach().to("cpu", torch.float32 if tensor.is_floating_point() else tensor.dtype).contiguous()
 
 
-@undisturbed
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
@@ -176,7 +173,7 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     kind = ARCHITECTURES[architecture["name"]]
     # First without memory: sizes from the file count only if its tensors have them.
     critic = document.get("values")
-    with sizes_only():
+    with torch.device("meta"):
         expected = dict(kind.from_description(observation, actions, architecture).state_dict())
         if critic is not None:
             own = Values.from_description(observation, critic).state_dict()

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from ..envs.spec import ObservationSpec
-from .devices import WEIGHTS
 from .encoders import MLP, orthogonal_linear, trunk_for
 from .external_memory import HEADS, WORD, ExternalMemory, Heads, Slots
 from .networks import LayeredNetwork, bounded
@@ -124,7 +123,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     def initial_state(self, n: int) -> State:
         device = self.prior.mean.weight.device
 
-        def zeros(*sizes: int, dtype: torch.dtype = WEIGHTS) -> Tensor:
+        def zeros(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(n, *sizes, dtype=dtype, device=device)
 
         state = TwoTimescaleState(

@@ -25,7 +25,7 @@ from ..finetune.experience.policy_snapshot import PolicySnapshot
 from ..finetune.log import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.weight_average import RecentAverage
-from ..policies.devices import choose_device, undisturbed
+from ..policies.devices import choose_device
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -169,7 +169,7 @@ class AgentTrainer:
             if races is not None:
                 unroll = replace(unroll, signals=races.take_signals())
             middle = time.perf_counter()
-            updates.append(undisturbed(learner.update)(unroll, now).scalars)
+            updates.append(learner.update(unroll, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
@@ -210,7 +210,6 @@ class AgentTrainer:
         make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
         return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
-    @undisturbed
     def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Network, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed, self._device)
 

@@ -13,7 +13,6 @@ import torch
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..datasets.schema import DatasetInfo, Episode
-from ..policies.devices import undisturbed
 from ..policies.networks import ActorCritic, TrunkedPolicy
 from ..policies.policy import Policy
 from .cloning import cloning_epochs
@@ -47,7 +46,6 @@ class Clone:
         return min(self.epochs, key=lambda epoch: epoch.validation_nats)
 
 
-@undisturbed
 def clone(
     episodes: Sequence[Episode],
     info: DatasetInfo,

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...policies.devices import WEIGHTS
 from ..experience.sequences import Sequences
 
 
@@ -38,7 +37,7 @@ def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: to
     """
     finals = batch.finals
     if not len(finals.observations):
-        return torch.zeros(batch.actions.shape, dtype=WEIGHTS, device=device)
+        return torch.zeros(batch.actions.shape, device=device)
     sequence, step, observations = (torch.from_numpy(array).to(device) for array in finals)
     estimates = value(observations.flatten(1))
     values = estimates.new_zeros(batch.actions.shape)

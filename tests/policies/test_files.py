@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,27 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, Values
+from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork, ValuedActor, Values
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import EnsembleQ, QNetwork
+from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.seal import seal, with_room
+from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from .test_process_states import NETWORKS, made
-
 CARTPOLE = EnvironmentSpec("CartPole-v1")
+SEEN, PICTURE = ObservationSpec((4,)), ObservationSpec((36, 36), "uint8")
+NETWORKS: dict[str, Callable[[torch.Generator], LayeredNetwork]] = {
+    "actor-critic": lambda random: ActorCritic(SEEN, 3, (16,), random),
+    "actor": lambda random: Actor(SEEN, 3, (16,), random),
+    "valued-actor": lambda random: ValuedActor(SEEN, 3, (16,), random),
+    "pictures": lambda random: ActorCritic(PICTURE, 3, (16,), random),
+    "dueling-q": lambda random: QNetwork(SEEN, 3, (16,), random, dueling=True, layer_norm=True),
+    "ensemble-q": lambda random: EnsembleQ(SEEN, 3, (16,), random, members=2),
+    "recurrent": lambda random: RecurrentActorCritic(SEEN, 3, (16,), 8, random),
+    "external memory": lambda random: TwoTimescaleActorCritic(SEEN, 3, (16,), 8, 4, 2, random, 5),
+}
 
 
 def make_policy() -> Policy:
@@ -31,8 +42,9 @@ def make_policy() -> Policy:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_saved_policy_comes_back_whole(name: str, tmp_path: Path) -> None:
-    policy = replace(made(name), training={"seed": 7}, greedy=False, sharpness=0.5)
-    network: Any = policy.network
+    network: Any = NETWORKS[name](torch.Generator().manual_seed(0))
+    values = Values(SEEN, (8,), torch.Generator().manual_seed(1)) if name == "actor" else None
+    policy = Policy(network, CARTPOLE, network.observation, {"seed": 7}, values, greedy=False, sharpness=0.5)
     network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, network.observation_size)))
     if hasattr(network, "epsilon"):
         network.epsilon.fill_(0.25)
@@ -46,6 +58,13 @@ def test_a_saved_policy_comes_back_whole(name: str, tmp_path: Path) -> None:
     if policy.values is not None and loaded.values is not None:
         scaled = torch.randn(7, 4)
         assert torch.equal(loaded.values(scaled), policy.values(scaled))
+
+
+def test_a_network_of_another_type_is_saved_as_float32(tmp_path: Path) -> None:
+    policy = make_policy()
+    policy.network.double()
+    loaded = load_policy(save_policy(tmp_path / "p", policy))
+    assert {one.dtype for one in loaded.network.parameters()} == {torch.float32}
 
 
 def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ....envs.spec import Observations
 from ....policies.dense_layers import DenseLayers, LeafGradients
-from ....policies.devices import autocast, undisturbed
+from ....policies.devices import autocast
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...log import UpdateStats, means_by_source
@@ -190,7 +190,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             )
         return g
 
-    @undisturbed
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.
