@@ -26,14 +26,23 @@ class OwnVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], N
         self,
         num_envs: int,
         render_mode: str | None,
-        autoreset_mode: AutoresetMode,
+        autoreset_mode: str | AutoresetMode,
         decisions_per_second: float,
         observations: Space,
         actions: int,
     ) -> None:
-        """Set Gymnasium's attributes for `num_envs` games with these observations and this number of actions."""
-        self.num_envs, self.render_mode, self.autoreset_mode = num_envs, render_mode, autoreset_mode
-        self.metadata = {**self.metadata, "render_fps": decisions_per_second, "autoreset_mode": autoreset_mode}
+        """Set Gymnasium's attributes for `num_envs` games with these observations and this number of actions.
+
+        BadInput for `num_envs` below 1, and for any mode but "NextStep", "SameStep" and "Disabled".
+        """
+        require_count("num_envs", num_envs)
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            names = ", ".join(one.value for one in AutoresetMode)
+            raise BadInput(f"autoreset_mode={autoreset_mode!r}: expected one of {names}") from None
+        self.num_envs, self.render_mode, self.autoreset_mode = num_envs, render_mode, mode
+        self.metadata = {**self.metadata, "render_fps": decisions_per_second, "autoreset_mode": mode}
         self.single_observation_space, self.single_action_space = observations, gymnasium.spaces.Discrete(actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -99,15 +108,6 @@ def played_values(infos: Infos, name: str) -> NDArray[Any] | None:
         return None if name not in infos else np.asarray(infos[name])
     last = np.asarray(final[name])
     return np.where(final[f"_{name}"], last, infos[name]) if name in infos else last
-
-
-def autoreset_mode_of(mode: str | AutoresetMode) -> AutoresetMode:
-    """Return Gymnasium's mode of that name ("NextStep", "SameStep" or "Disabled"); BadInput for any other."""
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        names = ", ".join(one.value for one in AutoresetMode)
-        raise BadInput(f"autoreset_mode={mode!r}: expected one of {names}") from None
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ..vector import Infos, OwnVectorEnv, Step, autoreset_mode_of, final_infos, require_count, reset_mask_of, seeds_of
+from ..vector import Infos, OwnVectorEnv, Step, final_infos, require_count, reset_mask_of, seeds_of
 from .env import AtariTask, console_seed
 
 RESTART = -1
@@ -53,7 +53,7 @@ class AtariVectorEnv(OwnVectorEnv):
         **task: Any,
     ) -> None:
         require_count("num_envs", num_envs)
-        if autoreset_mode_of(autoreset_mode) is not AutoresetMode.SAME_STEP:
+        if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.SAME_STEP.value):
             raise BadInput(f"autoreset_mode={autoreset_mode}: Atari's games begin again in the same step (SameStep)")
         if render_mode is not None:
             raise BadInput(f"render_mode={render_mode!r}: many Atari games are not drawn; make one")

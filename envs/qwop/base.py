@@ -90,10 +90,6 @@ class QWOPBase(gymnasium.Env[NDArray[Any], np.int64]):
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy draws for itself.
-        return {**self.__dict__, "_drawing": None}
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:

@@ -95,23 +95,10 @@ class QWOPEnv(QWOPBase):
 
     def __init__(self, render_mode: str | None = None, **task: Any) -> None:
         super().__init__(render_mode, task)
-        self._games = GameArrays(self.task, 1)
-        self._take_rows()
-
-    def _take_rows(self) -> None:
-        """Take the one row of each array once: making a view costs more than the bookkeeping of a frame."""
-        games = self._games
+        self._games = games = GameArrays(self.task, 1)
+        # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
         self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
         self._observation: NDArray[np.float32] = games.observations[0]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy of a view would be no view of the copied array.
-        views = ("_counters", "_numbers", "_orders", "_observation")
-        return {name: value for name, value in super().__getstate__().items() if name not in views}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._take_rows()
 
     @property
     def state(self) -> NDArray[np.float64]:

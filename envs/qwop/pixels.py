@@ -1,6 +1,5 @@
 """Pictures as observations of `QWOP-v1`."""
 
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,9 +44,6 @@ class Pictures:
             )
             self._calls[id(reals), first] = call
         call()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_calls": {}}  # a call has addresses
 
     def observed(self) -> NDArray[np.uint8]:
         """Copy the current observations: uint8 [n, *picture_shape]."""

@@ -162,7 +162,7 @@ class GameArrays:
         self._calls: dict[int, native.Call] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_calls": {}}  # a call has addresses
+        raise TypeError("games are not copied: their get_state and set_state continue them elsewhere")
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
         """Begin new games where `mask`, bool [n], is true, with `idle` frames, int64 [n], without a key."""

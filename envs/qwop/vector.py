@@ -16,19 +16,8 @@ from ...common.cores import cores
 from ..engine import batch, native, workspace
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import (
-    Infos,
-    OwnVectorEnv,
-    Step,
-    autoreset_mode_of,
-    final_infos,
-    masked,
-    require_count,
-    reset_mask_of,
-    seeds_of,
-)
+from ..vector import Infos, OwnVectorEnv, Step, final_infos, masked, require_count, reset_mask_of, seeds_of
 from .base import RENDER_MODES, idle_frames_of, require_render_mode
-from .saved import Commands, in_step
 from .task import FRAMES_A_SECOND, GameArrays, QWOPTask, infos_of
 
 ROWS_WORTH_A_THREAD = 8
@@ -36,18 +25,23 @@ ROWS_WORTH_A_THREAD = 8
 
 
 class CompiledVectorEnv(OwnVectorEnv):
-    """Games of the engine side by side, with their pictures. Subclasses set `_games`, `_keys` and `_begun_ever`."""
+    """Games of the engine side by side, with their pictures. Subclasses set `_games`, `_keys` and `_begun_ever`.
 
+    `_commands`: the decisions that led to each game under way, a byte each, from which it is played again.
+    """
+
+    metadata = {  # noqa: RUF012  (Gymnasium's form)
+        "render_modes": RENDER_MODES,
+        "render_fps": FRAMES_A_SECOND,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
     _games: GameArrays
     _keys: NDArray[np.int64]
     _begun_ever: NDArray[np.bool_]
+    _commands: list[bytearray]
     _drawing: Drawing | None = None
     _size = 640, 400
     """Width and height of a game's picture, pixels."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy draws for itself.
-        return {**self.__dict__, "_drawing": None}
 
     @property
     def states(self) -> NDArray[np.float64]:
@@ -71,6 +65,30 @@ class CompiledVectorEnv(OwnVectorEnv):
             missing = np.flatnonzero(~self._begun_ever).tolist()
             raise gymnasium.error.ResetNeeded(f"no game has begun in {missing!s:.60}: call reset before the first step")
 
+    def _keep(self, decisions: NDArray[Any]) -> None:
+        """Keep a decision of each game, [n]; a game that begins in its place has none yet."""
+        for commands, decision in zip(self._commands, decisions.tolist(), strict=True):
+            commands.append(decision)
+
+    def _forget(self, mask: NDArray[np.bool_]) -> None:
+        """Forget the decisions of the games where `mask`, bool [n], is true."""
+        for row in np.flatnonzero(mask):
+            self._commands[row].clear()
+
+
+def in_step(commands: Sequence[NDArray[np.uint8]]) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]]:
+    """Order in which to play games again side by side, so that all make their last decision together.
+
+    For every step: the games that begin before it, those that make a decision in it, and the decisions, [n] each. In
+    the last step none is made.
+    """
+    lengths = np.array([len(one) for one in commands])
+    longest = int(lengths.max())
+    padded = np.array([[*[0] * (longest - len(one)), *one] for one in commands], dtype=np.int64)
+    begins, nothing = longest - lengths, np.zeros((len(lengths), 1), dtype=np.int64)
+    steps = enumerate(np.hstack([padded, nothing]).T)
+    return [(begins == step, (begins <= step) & (step < longest), decisions) for step, decisions in steps]
+
 
 class QWOPVectorEnv(CompiledVectorEnv):
     """n games of `QWOP-v1`, a decision of all of them in one compiled call.
@@ -93,11 +111,6 @@ class QWOPVectorEnv(CompiledVectorEnv):
     help) changes nothing but the time. Raises BadInput for wrong settings, and for numbers below 1.
     """
 
-    metadata = {  # noqa: RUF012  (Gymnasium's form)
-        "render_modes": RENDER_MODES,
-        "render_fps": FRAMES_A_SECOND,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
-    }
     _pool: ThreadPoolExecutor | None = None
 
     def __init__(
@@ -108,13 +121,12 @@ class QWOPVectorEnv(CompiledVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         **task: Any,
     ) -> None:
-        require_count("num_envs", num_envs)
         if num_threads is not None:
             require_count("num_threads", num_threads)
         require_render_mode(render_mode)
-        self.task = QWOPTask(**task)
-        mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
-        self._declare(num_envs, render_mode, mode, rate, self.task.observation_space, len(ACTION_KEYS))
+        self.task = own = QWOPTask(**task)
+        rate = own.decisions_per_second
+        self._declare(num_envs, render_mode, autoreset_mode, rate, own.observation_space, len(ACTION_KEYS))
         self._games = GameArrays(self.task, num_envs)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
         # a stream of their own, which therefore is where that of a single game is.
@@ -123,7 +135,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
         self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
-        self._commands, self._origins = Commands(num_envs), np.full(num_envs, -1)
+        self._commands, self._origins = [bytearray() for _ in range(num_envs)], np.full(num_envs, -1)
         threads = num_threads or min(cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         width = native.engine().width
@@ -132,30 +144,17 @@ class QWOPVectorEnv(CompiledVectorEnv):
         bounds = np.minimum(bounds, num_envs).tolist()
         self._ranges = list(pairwise(bounds))
         self._workspaces = [workspace() for _ in self._ranges]
-        self._take_columns()
-        self._draw_next_idle(np.ones(num_envs, dtype=np.bool_))
-
-    def _take_columns(self) -> None:
-        """Take views of the orders that every step writes, and start the threads."""
-        orders = self._games.orders
+        orders = self._games.orders  # of which every step writes these columns
         self._do = orders[:, batch.DO]
         self._first_keys = orders[:, batch.FIRST_KEYS_DOWN]
         self._keys = orders[:, batch.KEYS_DOWN]
         self._next_idle = orders[:, batch.NEXT_IDLE]
         self._make_pool()
+        self._draw_next_idle(np.ones(num_envs, dtype=np.bool_))
 
     def _make_pool(self) -> None:
         self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
         self._process = os.getpid()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy of a view would be no view of the copied array; a copy has threads of its own.
-        views = ("_do", "_first_keys", "_keys", "_next_idle", "_pool")
-        return {name: value for name, value in super().__getstate__().items() if name not in views}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._take_columns()
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -199,7 +198,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         # A picture of a game's end is drawn before the next one begins.
         self._play_all(follow=same_step and games.pictures is None)
         self._look_at(all_games, waiting)
-        self._commands.add(first_keys | keys << 4)
+        self._keep(first_keys | keys << 4)
         if any_waiting:
             self._do[:] = batch.DECIDE
             self._begun(waiting)
@@ -227,10 +226,9 @@ class QWOPVectorEnv(CompiledVectorEnv):
         The games are played again then: `idle` frames without a key, then `commands`, a byte for each decision (keys
         of its first frame + 16 × those of the others).
         """
-        count = range(self.num_envs)
         return {
             "idle": self._games.counters[:, batch.IDLE].copy(),
-            "commands": [self._commands.of(row) for row in count],
+            "commands": [*map(np.array, self._commands)],
             "origins": self._origins.copy(),
             "next_idle": self._next_idle.copy(),
             "generators": [generator.bit_generator.state for generator in self._generators],
@@ -245,8 +243,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         commands, origins = state["commands"], np.asarray(state["origins"])
         begun = {int(row): starts[origins[row]] for row in np.flatnonzero(origins >= 0)}
         self._play_again(state["idle"], commands, begun)
-        for row, decisions in enumerate(commands):
-            self._commands.put(row, decisions)
+        self._commands = [bytearray(one) for one in commands]
         self._origins[:], self._next_idle[:] = origins, state["next_idle"]
         for generator, one in zip(self._generators + self._delays, state["generators"] + state["delays"], strict=True):
             generator.bit_generator.state = one
@@ -279,7 +276,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
     def save_game(self, row: int) -> dict[str, Any]:
         """Return one game as it is now, for `put_game`. `idle` and `commands` are all that a file needs."""
         arrays = {name: rows[row].copy() for name, rows in self._games.arrays().items()}
-        idle, commands = int(self._games.counters[row, batch.IDLE]), self._commands.of(row)
+        idle, commands = int(self._games.counters[row, batch.IDLE]), np.array(self._commands[row])
         return {**arrays, "keys": self._keys[row], "idle": idle, "commands": commands, "origin": self._origins[row]}
 
     def played_again(self, saved: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -300,7 +297,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         """
         self._games.restore_row(row, saved)
         self._keys[row], self._origins[row] = saved["keys"], saved["origin"]
-        self._commands.put(row, saved["commands"])
+        self._commands[row] = bytearray(saved["commands"])
         self._begun_ever[row] = True
         observation: NDArray[Any] = self._games.observed()[row]
         return observation
@@ -324,7 +321,7 @@ class QWOPVectorEnv(CompiledVectorEnv):
         """Prepare the rows whose games have just begun: no key is down, and the next idle frames are drawn."""
         self._draw_next_idle(mask)
         self._keys[mask], self._origins[mask] = 0, -1
-        self._commands.clear(mask)
+        self._forget(mask)
 
     def _begin_where(self, ended: NDArray[np.bool_]) -> None:
         """Begin the next games in these rows, and draw them."""

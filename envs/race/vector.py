@@ -12,23 +12,13 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ..engine import batch
 from ..engine import layout as at
-from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
+from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.video import picture_strip
-from ..qwop.base import RENDER_MODES, idle_frames_of, require_render_mode
-from ..qwop.saved import Commands, in_step
+from ..qwop.base import idle_frames_of, require_render_mode
 from ..qwop.task import GameArrays, infos_of
-from ..qwop.vector import CompiledVectorEnv, checked_actions
+from ..qwop.vector import CompiledVectorEnv, checked_actions, in_step
 from ..spec import Capabilities
-from ..vector import (
-    Infos,
-    Step,
-    autoreset_mode_of,
-    final_infos,
-    masked,
-    require_count,
-    reset_mask_of,
-    seeds_of,
-)
+from ..vector import Infos, Step, final_infos, masked, reset_mask_of, seeds_of
 from .events import LOST, WON, EventCounter, results, weighted
 from .task import RIVAL_NUMBERS, RaceTask
 
@@ -72,11 +62,6 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
     """
 
     _size = 480, 300
-    metadata = {  # noqa: RUF012  (Gymnasium's form)
-        "render_modes": RENDER_MODES,
-        "render_fps": FRAMES_A_SECOND,
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
-    }
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
@@ -99,27 +84,25 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         **task: Any,
     ) -> None:
-        self.task = RaceTask(**task)
-        runners = self.task.runners
-        require_count("num_envs", num_envs)
+        self.task = own = RaceTask(**task)
+        runners = own.runners
+        require_render_mode(render_mode)
+        numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(own.observation_names),), np.float32)
+        self._declare(num_envs, render_mode, autoreset_mode, own.decisions_per_second, numbers, len(ACTION_KEYS))
         if num_envs % runners:
             raise BadInput(f"num_envs={num_envs}: expected a multiple of {runners}, the runners of a race")
-        require_render_mode(render_mode)
         self.num_races = num_envs // runners
-        mode, rate = autoreset_mode_of(autoreset_mode), self.task.decisions_per_second
-        numbers = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.task.observation_names),), np.float32)
-        self._declare(num_envs, render_mode, mode, rate, numbers, len(ACTION_KEYS))
-        self._games = GameArrays(self.task.world, num_envs)
+        self._games = GameArrays(own.world, num_envs)
         self._counter = EventCounter(num_envs)
         first = np.repeat(np.arange(0, num_envs, runners), runners)
-        self._others = first[:, None] + np.tile(self.task.others, (self.num_races, 1))
+        self._others = first[:, None] + np.tile(own.others, (self.num_races, 1))
         self._generators = [np_random()[0] for _ in range(self.num_races)]
-        self._weights = np.array(self.task.weights)
+        self._weights = np.array(own.weights)
         self._keys = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(self.num_races, dtype=np.bool_)
         self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
         self._result = np.full(num_envs, 0.5)
-        self._actions = Commands(num_envs)
+        self._commands = [bytearray() for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -141,7 +124,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         waiting = self._over.copy()
         self._require_none_over(waiting, "races")
         rewards, terminated, truncated = self._race(choices, ~waiting)
-        self._actions.add(choices)
+        self._keep(choices)
         if waiting.any():
             self._begin(waiting, -1)
         base = self._infos()
@@ -160,7 +143,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         """
         return {
             "idle": self._games.counters[:, batch.IDLE].copy(),
-            "actions": [self._actions.of(row) for row in range(self.num_envs)],
+            "actions": [*map(np.array, self._commands)],
             "generators": [generator.bit_generator.state for generator in self._generators],
         }
 
@@ -171,8 +154,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
                 self._begin_after(self._by_race(new)[:, 0], np.asarray(state["idle"]))
             if running.any():
                 self._race(actions, self._by_race(running)[:, 0])
-        for row, actions in enumerate(state["actions"]):
-            self._actions.put(row, actions)
+        self._commands = [bytearray(one) for one in state["actions"]]
         for generator, one in zip(self._generators, state["generators"], strict=True):
             generator.bit_generator.state = one
         self._begun_ever[:] = True
@@ -244,7 +226,7 @@ class QWOPRaceVectorEnv(CompiledVectorEnv):
         rows = self._rows(races)
         self._games.reset(rows, idle)
         self._counter.begin(rows, self._games.reals, self._games.integers)
-        self._actions.clear(rows)
+        self._forget(rows)
         self._keys[rows] = 0
         self._result[rows] = 0.5
         self._over[races] = False

@@ -1,8 +1,6 @@
 """The contract of the games: a row of many is a game alone, states go on to the bit, misuse is refused."""
 
-import copy
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,19 +195,6 @@ def test_saved_games_go_on_to_the_bit(game: Game, mode: str) -> None:
     other.step(np.full(4, 5))
     np.testing.assert_array_equal(other.set_state(state), observation)
     assert_same([other.step(row) for row in actions], expected)
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
-@each(*OURS)
-def test_a_copy_goes_on_alike_as_games_of_its_own(game: Game, duplicate: Callable[[Any], Any]) -> None:
-    games = game.many(18)  # of several threads
-    games.reset(seed=3)
-    for row in game.actions(12, 18):
-        games.step(row)
-    twin, actions = duplicate(games), game.actions(40, 18, seed=1)
-    expected = [games.step(row) for row in actions]
-    games.close()
-    assert_same([twin.step(row) for row in actions], expected)
 
 
 @each("numbers", "pixels", "race", "breakout", "cart pole")
