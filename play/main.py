@@ -1,6 +1,5 @@
 """`qwop-play`: run beside the champion, on a page that needs no server."""
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -36,15 +35,11 @@ class PlaySettings(Settings):
 
 def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
-    from .board import OWN  # with the game's engine, which --help does without
     from .server import page_server
-    from .site import FOLDERS, LISTED, files, write_site
+    from .site import FOLDERS, OWN, files, write_site  # with the game's engine, which --help does without
 
     console = plain_console()
     site = files(OWN if settings.board is None else Path(settings.board))
-    for name, refused in json.loads(site[LISTED]).items():
-        if refused is not None:
-            console.print(f"refused on the board: {name}: {refused}")
     if settings.out is not None:
         folder = Path(settings.out)
         with shared_lock(folder, "out", within=FOLDERS):

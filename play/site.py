@@ -15,9 +15,11 @@ from ..common.run_folder import CONFIGURATION, DATASET
 from ..envs import web
 from ..envs.pictures import scene
 from ..policies.champion import CHAMPION, keys_path, policy_path
-from .board import OWN, read_board
 
 SCRIPTS = Path(__file__).parent / "static"
+
+OWN = Path(__file__).parent / "board"
+"""Runs of this project's players, as files of keys."""
 
 TILES, BOARD = FOLDERS = ("tiles", "board")
 
@@ -37,8 +39,12 @@ VALUES = "values."
 def files(board: Path = OWN) -> dict[str, bytes]:
     """All files by their path relative to the page; `index.html` is the page.
 
-    board: folder of the board's runs; `board.json` has, by the name of each file, why it is refused, or null.
+    board: folder of the board's runs, which the page plays before it lists them; `board.json` has the files' names.
+    BadInput without a folder or files.
     """
+    runs = sorted(board.glob("*.txt"))
+    if not runs:
+        raise BadInput(f"board={board}: no files of keys (*.txt), expected those that qwop-play's page saves")
     contents = {
         file.name: file.read_bytes()
         for folder in (scene.SCRIPTS, web.STATIC, SCRIPTS)
@@ -50,10 +56,8 @@ def files(board: Path = OWN) -> dict[str, bytes]:
     contents |= {f"{TILES}/{file.name}": file.read_bytes() for file in sorted(scene.TILES.glob("*.png"))}
     contents["champion.safetensors"] = acting_part(policy_path(CHAMPION))
     contents[KEYS] = keys_path(CHAMPION).read_bytes()
-    reasons = read_board(board)
-    contents[LISTED] = json.dumps(reasons).encode()
-    runs = (name for name, reason in reasons.items() if reason is None)
-    return contents | {f"{BOARD}/{name}": (board / name).read_bytes() for name in runs}
+    contents[LISTED] = json.dumps([run.name for run in runs]).encode()
+    return contents | {f"{BOARD}/{run.name}": run.read_bytes() for run in runs}
 
 
 def write_site(folder: Path, site: Mapping[str, bytes]) -> int:

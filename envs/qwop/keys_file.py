@@ -18,6 +18,8 @@ from .session import checked_keys
 
 LETTERS = {name.upper(): bit for name, bit in KEY_BITS.items()}
 NO_KEY = "-"
+PACKED = "# game:"
+"""Beginning of the comment with the game as one word."""
 
 LARGEST_FILE = 8 * MEGABYTE
 """Bytes of a file of keys; one of a minute has a few thousand."""
@@ -68,7 +70,7 @@ def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], Packed
     if not 0 < sum(frames) <= LONGEST_KEYS:
         raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
     keys = np.repeat(np.array(pressed, dtype=np.uint8), frames)
-    text = comment(lines, "game")
+    text = next((line.removeprefix(PACKED).strip() for line in lines if line.startswith(PACKED)), None)
     if text is None:
         return keys, None
     try:
@@ -84,12 +86,6 @@ def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], Packed
 def read_lines(path: Path) -> list[str]:
     """Read the lines of a file of keys, whatever ends them."""
     return read_text(path, LARGEST_FILE, "expected a file of keys, such as best_keys.txt of qwop-evaluate").splitlines()
-
-
-def comment(lines: Sequence[str], name: str) -> str | None:
-    """Return the rest of the first line that begins with `# name:`; None without one."""
-    begins = f"# {name}:"
-    return next((line.removeprefix(begins).strip() for line in lines if line.startswith(begins)), None)
 
 
 def _letters(pressed: int) -> str:

@@ -1,6 +1,5 @@
 """Pictures as observations of `QWOP-v1`."""
 
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

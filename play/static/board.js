@@ -4,6 +4,8 @@ import { openKeys } from "./keys_file.js";
 import { Refused } from "./policy.js";
 import { better } from "./ranking.js";
 
+const KINDS = ["human", "policy", "search", "human with corrections"]; // classes of runs
+
 export class Board {
   constructor(module) { Object.assign(this, { module, runs: [], loading: null }); }
 
@@ -16,10 +18,8 @@ export class Board {
   async play(shown) {
     const files = await (await fetch("board.json")).json();
     this.runs = [];
-    for (const [file, refused] of Object.entries(files)) { // why each is refused, or null
-      const run = refused === null
-        ? this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text())
-        : { board: true, name: file.replace(/\.txt$/, ""), refused };
+    for (const file of files) {
+      const run = this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text());
       const place = this.runs.findIndex((other) => other.refused || (!run.refused && better(run, other)));
       this.runs.splice(place < 0 || run.refused ? this.runs.length : place, 0, run);
       shown();
@@ -30,7 +30,10 @@ export class Board {
   open(file, text) {
     const name = file.replace(/\.txt$/, "");
     try {
-      return { board: true, ...openKeys(this.module, text, name) };
+      const run = openKeys(this.module, text, name);
+      if (!run.packed) throw new Refused("no line “# game: …” with name and digest; open it on this page and save it");
+      if (!KINDS.includes(run.kind)) throw new Refused(`its class is ${String(run.kind).slice(0, 40)}, expected one of ${KINDS.join(", ")}`);
+      return { board: true, ...run };
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       return { board: true, name, refused: error.message };

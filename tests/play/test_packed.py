@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.commands import play as main
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.pictures.video import seconds_from_first_key
 from qwop.envs.qwop.keys_file import read_game, read_keys, write_keys
 from qwop.envs.qwop.packed_game import PackedGame
-from qwop.play.board import KINDS, OWN, read_board, require_run
+from qwop.play.site import OWN, files
 from qwop.policies.champion import keys_path
 
 from ..envs.qwop.packing import pack, text_of, write_packed
@@ -130,18 +129,14 @@ def run_file(path: Path, packed: PackedGame = GAME, keys: Any = KEYS, kind: str 
     return path
 
 
-def test_every_run_plays_as_it_says_in_the_simulator_and_on_the_page(
-    in_node: Callable[..., Any],
-) -> None:
-    board = read_board(OWN)
-    assert {*board.values()} == {None}
-    shown = in_node("packed_games.js", "boardRuns", [[name, (OWN / name).read_text()] for name in board])
-    for name, seen in zip(board, shown, strict=True):
-        keys, packed = read_game(OWN / name)
+def test_every_run_of_the_board_plays_as_it_says_in_the_simulator_and_on_the_page(in_node: InNode) -> None:
+    board = sorted(OWN.iterdir())
+    shown = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()] for path in board])
+    for path, seen in zip(board, shown, strict=True):
+        keys, packed = read_game(path)
         assert packed is not None
         assert seen["sha256"] == packed.sha256 == replay(keys).sha256
         assert (seen["frames"], seen["name"]) == (len(keys), packed.name)
-        assert seen["kind"] in KINDS
         assert seen["seconds"] == pytest.approx(seconds_from_first_key(keys)[-1])
 
 
@@ -163,7 +158,7 @@ def test_a_forged_run_is_refused_by_both(in_node: Callable[..., Any], tmp_path: 
     packed, keys, said = FORGED[name]
     path = run_file(tmp_path / "board" / "run.txt", packed, keys)
     with pytest.raises(BadInput, match=re.escape(f"{path}: ") + f".*{said}") as refused:
-        require_run(path)
+        read_game(path)
     (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
     assert shown["refused"][:13] == str(refused.value).removeprefix(f"{path}: ")[:13]
 
@@ -190,51 +185,23 @@ def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
     assert harmless < 40
 
 
-@pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
-def test_any_line_ends_do_and_any_day(tmp_path: Path, ends: bytes) -> None:
-    path = run_file(tmp_path / "ada.txt", pack(KEYS, "ada", 10**8))
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", ends))
-    require_run(path)
-    packed = read_game(path)[1]
-    assert packed is not None
-    assert packed.name == "ada"
-
-
-def test_files_that_are_no_runs_are_listed_as_refused_and_stop_nothing(
-    run_command: Callable[..., Any], tmp_path: Path
-) -> None:
-    folder = tmp_path / "board"
-    run_file(folder / "good.txt")
-    run_file(folder / "robot.txt", kind="robot")
-    texts = {
-        "plain": b"3 Q\n",
-        "empty": f"# game: {text_of(GAME)}\n".encode(),
-        "hello": b"hello\n",
-        "bytes": b"\xff\x00",
-    }
-    for name, text in texts.items():
-        (folder / f"{name}.txt").write_bytes(text)
-    done = run_command(main, f"board={folder}", "serve=false", f"out={tmp_path / 'site'}")
-    assert done.code == 0, done.err
-    listed = json.loads((tmp_path / "site" / "board.json").read_text())
+def test_files_that_are_no_runs_of_the_board_are_listed_as_refused(in_node: InNode, tmp_path: Path) -> None:
+    good, robot = (run_file(tmp_path / "run.txt", kind=kind).read_text() for kind in ("human", "robot"))
     reasons = {
-        "good": None, "robot": "its class is robot; expected a line '# class: …'", "plain": "no line '# game: ",
-        "empty": "0 frames of keys", "hello": "line 1: ", "bytes": "",
+        good: None, robot: "its class is robot, expected one of human", "3 Q\n": "no line “# game: ",
+        good.split("# class")[0]: "its class is undefined", f"# game: {text_of(GAME)}\n": "0 frames of keys",
+        "hello\n": "line 1: ", "\ufffd\0": "line 1: ",
     }  # fmt: skip
-    assert {name.removesuffix(".txt") for name in listed} == set(reasons)
-    for name, reason in reasons.items():
-        found = listed[f"{name}.txt"]
-        assert (found is None) == (reason is None)
-        if reason is not None:
-            assert found.startswith(reason)
-            assert str(tmp_path) not in found
-            assert f"refused on the board: {name}.txt: {found[:20]}" in " ".join(done.out.split())
-    (shown,) = (tmp_path / "site" / "board").iterdir()
-    assert (shown.name, shown.read_text()) == ("good.txt", (folder / "good.txt").read_text())
+    files = [[f"{number}.txt", text] for number, text in enumerate(reasons)]
+    for shown, reason in zip(in_node("packed_games.js", "boardRuns", files), reasons.values(), strict=True):
+        assert str(shown.get("refused")).startswith(str(reason))
 
 
-def test_a_missing_or_empty_board_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"0 files of keys"):
-        read_board(tmp_path)
-    with pytest.raises(BadInput, match="no such folder"):
-        read_board(tmp_path / "none")
+def test_the_board_of_a_page_is_a_folder_of_files_of_keys(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(BadInput, match="no files of keys"):
+            files(folder)
+    run_file(tmp_path / "ada.txt")
+    site = files(tmp_path)
+    assert json.loads(site["board.json"]) == ["ada.txt"]
+    assert site["board/ada.txt"] == (tmp_path / "ada.txt").read_bytes()

@@ -39,7 +39,7 @@ def test_a_stretch_of_frames_is_a_line(tmp_path: Path) -> None:
 
 def test_a_person_can_write_them(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
-    path.write_text("# mine\n\n 2  pq   # a start\n1 -\n")
+    path.write_text("\ufeff# mine\n\n 2  pq   # a start\n1 -\n")
     keys = read_keys(path)
     assert keys.tolist() == [9, 9, 0]
     assert keys.dtype == np.uint8
