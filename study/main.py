@@ -59,17 +59,17 @@ def run(settings: StudyCommandSettings) -> None:
         task = bar.add_task("searching", total=most)
 
         def show() -> None:
-            results = results_of(study, plan, settings.seed)
+            results = results_of(study, plan)
             runs, trials = sum(len(one.search) + len(one.fresh) for one in results.trials), len(results.trials)
             words = f"trial {trials} of {max(trials, budget.trials)}"
             if results.ranked:
-                words += f", best mean {mean(results.ranked[0].search):.4g}"
+                words += f", best mean {mean(results.ranked[0].search.values()):.4g}"
             bar.update(task, completed=runs, description=words)
 
         try:
             search = Search(study, plan, settings.seed, out, play, show)
             search.run()
-            _require_finalists(results_of(study, plan, settings.seed), out)
+            _require_finalists(results_of(study, plan), out)
             results = search.run_finalists()
         except KeyboardInterrupt:
             bar.console.print("stopped; the same command continues, and repeats only the interrupted run")

@@ -4,10 +4,9 @@ import json
 import math
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from optuna.exceptions import ExperimentalWarning
 from optuna.importance import PedAnovaImportanceEvaluator
@@ -17,7 +16,7 @@ from optuna.visualization import plot_parallel_coordinate, plot_param_importance
 from ..common.files import write_atomic
 from ..common.page import figures, origin, page
 from ..common.run_folder import REPORT, to_yaml
-from .results import FAILED, StudyResults, TrialResult, mean, with_error
+from .results import StudyResults, TrialResult, mean, with_error
 from .runs import CommandRun
 from .search import trial_folder
 from .settings import StudyCommandSettings
@@ -46,7 +45,7 @@ def write_report(
     write_atomic(out / RESULTS, json.dumps(to_json(results), indent=1, allow_nan=False) + "\n")
     path = write_atomic(out / STUDY, to_yaml(settings.study))
     objective, title = settings.study.objective, f"qwop-study: {out}"
-    failures = [(str(one.number), one.error) for one in results.trials if one.state == FAILED]
+    failures = [(str(one.number), one.error) for one in results.trials if one.state == "failed"]
     again = ["qwop-study", f"study={path}", f"seed={settings.seed}", "out=runs/again"]
     parts = (
         f"<h1>{escape(title)}</h1>",
@@ -71,16 +70,8 @@ def to_json(results: StudyResults) -> dict[str, object]:
     return {
         "winner": None if winner is None else winner.number,
         "finalists": [one.number for one in results.finalists],
-        "trials": [_trial_json(results, one) for one in results.trials],
+        "trials": [vars(one) for one in results.trials],
     }
-
-
-def _trial_json(results: StudyResults, trial: TrialResult) -> dict[str, object]:
-    row: dict[str, Any] = {"number": trial.number, "state": trial.state, "values": dict(trial.values)}
-    row["search"] = dict(zip(map(str, results.search_seeds(trial)), trial.search, strict=True))
-    if trial.fresh:
-        row["fresh"] = dict(zip(map(str, results.fresh_seeds(trial)), trial.fresh, strict=True))
-    return row | ({"error": trial.error} if trial.error else {})
 
 
 def _note(text: str) -> str:
@@ -101,18 +92,17 @@ def _table(results: StudyResults, trials: Sequence[TrialResult]) -> str:
     settings = [name.rpartition(".")[2] for name in (trials[0].values if trials else ())]
     rows = []
     for one in trials:
-        means = with_error(one.fresh_values) if one.fresh else "", with_error(one.search)
+        means = with_error(one.fresh_values) if one.fresh else "", with_error(one.search.values())
         values = (f"{float(value):.4g}" if _is_number(value) else value for value in one.values.values())
-        each = _each(results.fresh_seeds(one), one.fresh), _each(results.search_seeds(one), one.search)
+        each = _each(one.fresh), _each(one.search)
         rows.append((str(one.number), *means, *values, *each))
     marked = next((row for row, one in enumerate(trials) if one == results.winner), None)
     return figures(("trial", "fresh", "search", *settings, "each fresh seed", "each seed of the search"), rows, marked)
 
 
-def _each(seeds: Sequence[int], values: Sequence[float | None]) -> str:
+def _each(values: Mapping[int, float | None]) -> str:
     """Each seed with its figure."""
-    figures_of_seeds = ("failed" if value is None else f"{value:.4g}" for value in values)
-    return ", ".join(f"{seed}: {figure}" for seed, figure in zip(seeds, figures_of_seeds, strict=True))
+    return ", ".join(f"{seed}: {'failed' if value is None else f'{value:.4g}'}" for seed, value in values.items())
 
 
 def _is_number(value: str) -> bool:
@@ -134,7 +124,7 @@ def _pictures(study: Study, results: StudyResults, figure: str) -> str:
 
     Empty if too few trials are complete to differ.
     """
-    if len({mean(one.search) for one in results.ranked}) < 2:
+    if len({mean(one.search.values()) for one in results.ranked}) < 2:
         return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)

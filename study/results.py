@@ -1,59 +1,52 @@
 """Results of a study: each trial's runs, the finalists' fresh runs, and the winner."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
-from .settings import Parameter, StudySettings, Values, fresh_seed, in_words, search_seed
+from .settings import Parameter, StudySettings, Values, in_words
 
-COMPLETE, PRUNED, FAILED, RUNNING = "complete", "pruned", "failed", "running"
-STATES = {TrialState.COMPLETE: COMPLETE, TrialState.PRUNED: PRUNED, TrialState.FAIL: FAILED}
-
-VALUES, WHY = "values", "error"
-"""Attributes of a trial in the journal: the figures of its runs so far, and why it failed."""
+VALUES, FRESH, WHY = "values", "fresh", "error"
+"""Attributes in the journal: the figures of a trial's runs so far, those of the trials' fresh runs (the study's, by
+trial and seed, which several processes may write at once), and why a trial failed."""
 
 
 @dataclass(frozen=True)
 class TrialResult:
     """A point of the space and its runs.
 
-    values: of the settings, as on the command line; empty where the process died before it drew them. search: figures
-    of the runs in the search. fresh: those of the runs with fresh seeds, None for one that failed; empty but for
-    finalists. error: why the trial failed.
+    state: complete, pruned, failed or running. values: of the settings, as on the command line; empty where the process
+    died before it drew them. search: figures of the runs in the search, by seed. fresh: those of the runs with fresh
+    seeds, None for one that failed; empty but for finalists. error: why the trial failed.
     """
 
     number: int
     state: str
     values: Values
-    search: tuple[float, ...]
-    fresh: tuple[float | None, ...] = ()
+    search: Mapping[int, float]
+    fresh: Mapping[int, float | None] = field(default_factory=dict)
     error: str = ""
 
     @property
-    def fresh_values(self) -> tuple[float, ...]:
+    def fresh_values(self) -> list[float]:
         """Figures of the fresh runs that did not fail."""
-        return tuple(value for value in self.fresh if value is not None)
+        return [value for value in self.fresh.values() if value is not None]
 
 
-def mean(values: Sequence[float]) -> float:
+def mean(values: Collection[float]) -> float:
     """The mean; NaN of nothing."""
-    return float(np.mean(values)) if len(values) else math.nan
+    return float(np.mean([*values])) if len(values) else math.nan
 
 
-def standard_error(values: Sequence[float]) -> float:
-    """Standard error of the mean, s/√n with the sample's s; NaN of fewer than two values."""
-    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
-
-
-def with_error(values: Sequence[float]) -> str:
-    """Mean ± standard error, in words."""
-    error = standard_error(values)
-    return f"{mean(values):.4g} ± {error:.2g}" if math.isfinite(error) else f"{mean(values):.4g}"
+def with_error(values: Collection[float]) -> str:
+    """Mean ± standard error, s/√n with the sample's s, in words; the mean alone of fewer than two values."""
+    error = np.std([*values], ddof=1) / math.sqrt(len(values)) if len(values) > 1 else None
+    return f"{mean(values):.4g}" + ("" if error is None else f" ± {error:.2g}")
 
 
 @dataclass(frozen=True)
@@ -64,13 +57,12 @@ class StudyResults:
     sign: int
     finalist_count: int
     fresh_count: int
-    seed: int = 0
 
     @property
     def ranked(self) -> list[TrialResult]:
         """The trials with all their runs, the best mean of the search first; of equals, the older first."""
-        complete = [one for one in self.trials if one.state == COMPLETE]
-        return sorted(complete, key=lambda one: (-self.sign * mean(one.search), one.number))
+        complete = [one for one in self.trials if one.state == "complete"]
+        return sorted(complete, key=lambda one: (-self.sign * mean(one.search.values()), one.number))
 
     @property
     def finalists(self) -> list[TrialResult]:
@@ -86,7 +78,7 @@ class StudyResults:
         finalists = self.finalists
         if any(len(one.fresh) < self.fresh_count for one in finalists):
             return None
-        good = [one for one in finalists if None not in one.fresh]
+        good = [one for one in finalists if None not in one.fresh.values()]
         return max(good, key=lambda one: (self.sign * mean(one.fresh_values), -one.number), default=None)
 
     @property
@@ -95,40 +87,27 @@ class StudyResults:
         if (best := self.winner) is None:
             return "no finalist has all its fresh runs"
         means = f"{with_error(best.fresh_values)} over {len(best.fresh)} fresh seeds"
-        return f"best: trial {best.number}, {means} (in the search {with_error(best.search)})"
-
-    def search_seeds(self, trial: TrialResult) -> list[int]:
-        """Seeds of a trial's runs in the search."""
-        return [search_seed(self.seed, trial.number, run) for run in range(len(trial.search))]
-
-    def fresh_seeds(self, trial: TrialResult) -> list[int]:
-        """Seeds of a finalist's fresh runs."""
-        return [fresh_seed(self.seed, trial.number, run) for run in range(len(trial.fresh))]
+        return f"best: trial {best.number}, {means} (in the search {with_error(best.search.values())})"
 
 
-def results_of(study: Study, settings: StudySettings, seed: int) -> StudyResults:
+def results_of(study: Study, settings: StudySettings) -> StudyResults:
     """Read the results from the journal."""
+    fresh: dict[int, dict[int, float | None]] = {}
+    for name, figure in study.user_attrs.items():
+        _, trial, seed = name.split("/")
+        fresh.setdefault(int(trial), {})[int(seed)] = figure
+    trials = [_result(one, settings.space, fresh.get(one.number, {})) for one in study.get_trials(deepcopy=False)]
     budget = settings.budget
-    fresh = study.user_attrs
-    trials = [_result(one, settings.space, fresh) for one in study.get_trials(deepcopy=False)]
-    return StudyResults(tuple(trials), settings.objective.sign, budget.finalists, budget.fresh_seeds, seed)
+    return StudyResults(tuple(trials), settings.objective.sign, budget.finalists, budget.fresh_seeds)
 
 
-def fresh_key(trial: int, run: int) -> str:
-    """Name of a fresh run in the journal."""
-    return f"fresh/{trial}/{run}"
-
-
-def _result(trial: FrozenTrial, space: Sequence[Parameter], fresh: dict[str, Any]) -> TrialResult:
+def _result(trial: FrozenTrial, space: Sequence[Parameter], fresh: Mapping[int, Any]) -> TrialResult:
     is_complete = all(one.name in trial.params for one in space)
-    runs: list[float | None] = []
-    while (key := fresh_key(trial.number, len(runs))) in fresh:
-        runs.append(fresh[key])
     return TrialResult(
         trial.number,
-        STATES.get(trial.state, RUNNING),
+        trial.state.name.lower().replace("fail", "failed"),
         in_words(space, trial.params) if is_complete else {},
-        tuple(trial.user_attrs.get(VALUES, ())),
-        tuple(runs),
+        {int(seed): figure for seed, figure in trial.user_attrs.get(VALUES, {}).items()},
+        fresh,
         str(trial.user_attrs.get(WHY, "")),
     )

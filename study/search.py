@@ -3,25 +3,20 @@ the finalists' runs with fresh seeds, which decide between them."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from ..common.folder_lock import claimed
-from .results import VALUES, WHY, StudyResults, TrialResult, fresh_key, mean, results_of
+from .results import FRESH, VALUES, WHY, StudyResults, TrialResult, mean, results_of
 from .runs import RunFailed
-from .settings import StudySettings, Values, fresh_seed, search_seed
+from .settings import StudySettings, Values, seed_of
 
 WAIT = 1.0
 """Seconds between checks on other processes."""
-
-STARTS, MOST_STARTS = "starts", 5
-"""The times that a process began or continued a trial (its attribute in the journal), and the most of them: a trial
-whose process dies more often counts as failed."""
 
 Play = Callable[[Values, int, Path], float]
 """Makes one run, of values, a seed and a folder, and returns its figure; raises RunFailed if it has none."""
@@ -75,7 +70,7 @@ class Search:
         """Run the finalists again with seeds not used in the search: make the missing runs, wait for those of other
         processes, and return all results."""
         while True:
-            results = results_of(self._study, self._settings, self._seed)
+            results = results_of(self._study, self._settings)
             waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_count]
             if not waiting:
                 return results
@@ -110,38 +105,27 @@ class Search:
         return trial
 
     def _run_trial(self, trial: Trial) -> None:
-        starts = int(trial.user_attrs.get(STARTS, 0)) + 1
-        if starts > MOST_STARTS:
-            self._fail(trial, f"its process died {MOST_STARTS} times")
-            return
-        trial.set_user_attr(STARTS, starts)
-        try:
-            self._runs(trial)
-        except RunFailed as error:
-            self._fail(trial, str(error))
-        except BaseException:
-            # A full disk, or a trial whose end was written before the disk failed, must not hide what happened.
-            with suppress(OSError, UpdateFinishedTrialError):
-                trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
-            raise
-
-    def _runs(self, trial: Trial) -> None:
         """Make the missing runs of a trial, and finish it with their mean or prune it."""
         values = {one.name: one.suggest(trial) for one in self._settings.space}
-        figures: list[float] = list(trial.user_attrs.get(VALUES, ()))
+        figures: dict[str, float] = dict(trial.user_attrs.get(VALUES, {}))
         reported = self._study.get_trials(deepcopy=False)[trial.number].intermediate_values
         for run in range(self._budget.repeats):
             if run == len(figures):
-                seed = search_seed(self._seed, trial.number, run)
-                figures.append(self._play(values, seed, run_folder(self._out, trial.number, seed)))
+                seed = seed_of(self._seed, trial.number, run)
+                try:
+                    figures[str(seed)] = self._play(values, seed, run_folder(self._out, trial.number, seed))
+                except RunFailed as error:
+                    trial.set_user_attr(WHY, str(error))
+                    self._study.tell(trial, state=TrialState.FAIL)
+                    return
                 trial.set_user_attr(VALUES, figures)
                 self._on_run()
             if run + 1 not in reported:
-                trial.report(mean(figures), run + 1)
-            if run + 1 == len(figures) < self._budget.repeats and self._is_worse(figures):
+                trial.report(mean(figures.values()), run + 1)
+            if run + 1 == len(figures) < self._budget.repeats and self._is_worse([*figures.values()]):
                 self._study.tell(trial, state=TrialState.PRUNED)
                 return
-        self._study.tell(trial, mean(figures))
+        self._study.tell(trial, mean(figures.values()))
 
     def _is_worse(self, figures: Sequence[float]) -> bool:
         """True if a trial's mean so far is worse than the median of the finished trials' means after as many runs.
@@ -149,7 +133,7 @@ class Search:
         Optuna's own median pruner compares a trial's best mean so far, so one lucky first run protects it for good.
         """
         complete = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        others = [mean(one.user_attrs[VALUES][: len(figures)]) for one in complete]
+        others = [mean([*one.user_attrs[VALUES].values()][: len(figures)]) for one in complete]
         if self._budget.pruner == "none" or len(others) < self._budget.prune_after:
             return False
         return self._settings.objective.sign * (mean(figures) - median(others)) < 0
@@ -160,10 +144,9 @@ class Search:
             if not mine:
                 return False
             for run in range(self._budget.fresh_seeds):
-                key = fresh_key(trial.number, run)
-                if key in self._study.user_attrs:
+                seed = seed_of(self._seed, trial.number, run, fresh=True)
+                if (key := f"{FRESH}/{trial.number}/{seed}") in self._study.user_attrs:
                     continue
-                seed = fresh_seed(self._seed, trial.number, run)
                 try:
                     figure: float | None = self._play(trial.values, seed, run_folder(self._out, trial.number, seed))
                 except RunFailed:
@@ -171,10 +154,6 @@ class Search:
                 self._study.set_user_attr(key, figure)
                 self._on_run()
         return True
-
-    def _fail(self, trial: Trial, why: str) -> None:
-        trial.set_user_attr(WHY, why)
-        self._study.tell(trial, state=TrialState.FAIL)
 
     def _running(self) -> list[tuple[int, int]]:
         """Numbers and Optuna's ids of the trials that are not over."""

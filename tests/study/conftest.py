@@ -46,7 +46,7 @@ class Bench:
 
     @property
     def results(self) -> StudyResults:
-        return results_of(self.study, self.settings, self.seed)
+        return results_of(self.study, self.settings)
 
     @property
     def calls(self) -> list[tuple[int, int]]:

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from qwop.study.results import StudyResults, TrialResult, mean, standard_error
+from qwop.study.results import StudyResults, TrialResult, with_error
 from qwop.study.runs import RunFailed
-from qwop.study.settings import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, fresh_seed, search_seed
+from qwop.study.settings import MOST_RUNS, MOST_STUDIES, MOST_TRIALS, seed_of
 
 from .conftest import side_by_side
 
@@ -15,7 +14,7 @@ Make = Callable[..., Any]
 
 
 def trial(number: int, search: list[float], fresh: list[float | None] = [], state: str = "complete") -> TrialResult:  # noqa: B006
-    return TrialResult(number, state, {"x": "1"}, tuple(search), tuple(fresh))
+    return TrialResult(number, state, {"x": "1"}, dict(enumerate(search)), dict(enumerate(fresh)))
 
 
 def results(*trials: TrialResult, sign: int = 1, finalists: int = 2, fresh: int = 2, **more: Any) -> StudyResults:
@@ -24,19 +23,17 @@ def results(*trials: TrialResult, sign: int = 1, finalists: int = 2, fresh: int 
 
 def test_seeds_of_search_and_fresh_runs_are_all_different() -> None:
     runs = [(study, trial, run) for study in (0, 1, 7) for trial in (0, 1, 99, 100) for run in (0, 1, 99)]
-    seeds = [make(*one) for make in (search_seed, fresh_seed) for one in runs]
-    assert len(set(seeds)) == 2 * len(runs)
-    assert all(search_seed(*one) % 2 == 0 and fresh_seed(*one) % 2 == 1 for one in runs)
-    assert fresh_seed(MOST_STUDIES, MOST_TRIALS - 1, MOST_RUNS - 1) < 2**32
-    with pytest.raises(ValueError, match="out of range"):
-        search_seed(0, 0, MOST_RUNS)
+    seeds = {(seed_of(*one, fresh=fresh), fresh) for fresh in (False, True) for one in runs}
+    assert len({seed for seed, _ in seeds}) == 2 * len(runs)
+    assert all(seed % 2 == fresh for seed, fresh in seeds)
+    assert seed_of(MOST_STUDIES, MOST_TRIALS - 1, MOST_RUNS - 1, fresh=True) < 2**32
 
 
 def test_the_finalists_run_with_seeds_that_the_search_did_not_have(bench: Make) -> None:
     own = bench()
     results_there = own.finish()
-    search = {seed for one in results_there.trials for seed in results_there.search_seeds(one)}
-    fresh = {seed for one in results_there.trials for seed in results_there.fresh_seeds(one)}
+    search = {seed for one in results_there.trials for seed in one.search}
+    fresh = {seed for one in results_there.trials for seed in one.fresh}
     assert len(search) == 18
     assert len(fresh) == 8
     assert not search & fresh
@@ -53,24 +50,24 @@ def test_the_winner_is_the_best_by_fresh_seeds_not_by_the_search(bench: Make) ->
     assert [one.number for one in results_there.finalists] == [0, 1]
     assert results_there.winner is not None
     assert results_there.winner.number == 1
-    assert results_there.winner.fresh == (8.0,) * 4
+    assert results_there.winner.fresh_values == [8.0] * 4
 
 
 def test_a_finalist_with_a_failed_run_does_not_win(bench: Make) -> None:
     def fails_fresh(trial: int, seed: int, values: Any) -> float:
-        if trial == 0 and seed == fresh_seed(0, 0, 2):
+        if trial == 0 and seed == seed_of(0, 0, 2, fresh=True):
             raise RunFailed("diverged")
         return 10.0 - trial
 
     results_there = bench(fails_fresh).finish()
-    assert results_there.finalists[0].fresh == (10.0, 10.0, None, 10.0)
+    assert [*results_there.finalists[0].fresh.values()] == [10.0, 10.0, None, 10.0]
     assert results_there.winner is not None
     assert results_there.winner.number == 1
 
 
 def test_fresh_runs_go_on_where_they_were_interrupted(bench: Make) -> None:
     def interrupted(trial: int, seed: int, values: Any) -> float:
-        if seed == fresh_seed(0, 4, 1):
+        if seed == seed_of(0, 4, 1, fresh=True):
             raise KeyboardInterrupt
         return float(trial)
 
@@ -79,7 +76,7 @@ def test_fresh_runs_go_on_where_they_were_interrupted(bench: Make) -> None:
     own = bench(lambda trial, seed, values: float(trial))
     results_there = own.finish()
     assert all(len(one.fresh) == 4 for one in results_there.finalists)
-    assert sum(call == (5, fresh_seed(0, 5, 0)) for call in own.calls) == 1
+    assert sum(call == (5, seed_of(0, 5, 0, fresh=True)) for call in own.calls) == 1
 
 
 def test_two_processes_share_the_fresh_runs(bench: Make) -> None:
@@ -94,7 +91,5 @@ def test_there_is_no_winner_until_all_fresh_runs_are_over() -> None:
 
 
 def test_the_mean_and_its_standard_error() -> None:
-    values = [1.0, 2.0, 4.0, 5.0]
-    assert mean(values) == 3
-    assert standard_error(values) == pytest.approx(np.sqrt((4 + 1 + 1 + 4) / 3 / 4))
-    assert np.isnan(standard_error([1.0]))
+    assert with_error([1.0, 2.0, 4.0, 5.0]) == "3 ± 0.91"  # √((4 + 1 + 1 + 4)/3/4)
+    assert with_error([1.0]) == "1"
