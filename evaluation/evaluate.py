@@ -126,16 +126,13 @@ def evaluate(
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
     on_game: Callable[[Game], None] = lambda game: None,
-    *,
-    splits: bool = False,
 ) -> Evaluation:
     """Play the games of `settings` in the policy's environment, or in another of the same shapes.
 
     Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
     number of idle frames. Otherwise `episodes` games (100 by default) are drawn for each kind of start, `rolling` and
     `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; of its
-    observations it has the last. splits: also take the times along each run of QWOP. Raises BadInput for an environment
-    of other shapes.
+    observations it has the last. Raises BadInput for an environment of other shapes.
     """
     spec = environment or policy.environment
     settings = settings.playing(policy.greedy)
@@ -159,7 +156,7 @@ def evaluate(
             first=before,
         )
         for game in games:
-            result = result_of(game, splits, runs=runs)
+            result = result_of(game, runs=runs)
             results.append(result)
             on_game(game)
             if progress is not None:

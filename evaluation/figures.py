@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .results import MARKS, GameResult
+from .results import GameResult
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -31,7 +31,7 @@ def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> 
         figures |= {"finishes": int(finished.sum())} | _mean("finish_share", finished, same, wilson_interval)
         figures |= {"best_seconds": _or_none(np.min, seconds), "median_seconds": _or_none(np.median, seconds)}
         figures |= _mean("mean_seconds", seconds, ended) | _mean("mean_metres", metres, same)
-        figures |= {"best_metres": _or_none(np.max, metres)} | _splits(results)
+        figures |= {"best_metres": _or_none(np.max, metres)}
     figures |= {"best_return": _or_none(np.max, rewards), "median_return": _or_none(np.median, rewards)}
     return figures | _mean("mean_return", rewards, same)
 
@@ -80,20 +80,6 @@ def _mean(
     if same is None:
         return mean
     return mean | {f"{name}_interval": list(interval(values, same)) if len(values) else None}
-
-
-def _splits(results: Sequence[GameResult]) -> dict[str, Any]:
-    """The median and best time to each mark of the runs that reached it, and the top speed; nothing without splits."""
-    splits = [result.splits for result in results if result.splits is not None]
-    if not splits:
-        return {}
-    figures: dict[str, Any] = {}
-    for place, mark in enumerate(MARKS):
-        seconds = np.array([one.seconds[place] for one in splits if one.seconds[place] is not None], dtype=np.float64)
-        figures[f"median_seconds_to_{mark}"] = _or_none(np.median, seconds)
-        figures[f"best_seconds_to_{mark}"] = _or_none(np.min, seconds)
-    speeds = np.array([one.top_speed for one in splits if one.top_speed is not None], dtype=np.float64)
-    return figures | {"median_top_speed": _or_none(np.median, speeds), "best_top_speed": _or_none(np.max, speeds)}
 
 
 def _or_none(statistic: Callable[[NDArray[np.float64]], Any], values: NDArray[np.float64]) -> float | None:

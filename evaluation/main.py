@@ -63,15 +63,13 @@ def _run_policy(settings: EvaluateSettings) -> None:
         console.print(note)
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
-        evaluation = evaluate(
-            policy, games, spec, lambda count: bar.update(task, completed=count), compare_if_original, splits=True
-        )
+        evaluation = evaluate(policy, games, spec, lambda count: bar.update(task, completed=count), compare_if_original)
         late = None
         if _delays(settings, spec):
             task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
             delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
             rolling = games.with_(max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
-            late = evaluate(policy, rolling, delayed, lambda count: bar.update(task, completed=count), splits=True)
+            late = evaluate(policy, rolling, delayed, lambda count: bar.update(task, completed=count))
     out = write_configuration(settings, Path(settings.folder))
     (out / FILM).unlink(missing_ok=True)  # of an earlier evaluation
     more: dict[str, Any] = {}

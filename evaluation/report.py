@@ -11,7 +11,7 @@ from ..common.page import facts, figures, origin, page, tiles, video
 from ..envs.pictures.player import Clip, player, rows_of_game, rows_of_replay
 from .evaluate import Evaluation
 from .keys_game import KeysGame
-from .results import MARKS, GameResult
+from .results import GameResult
 from .tables import INTERVAL, figure_rows, headline, how
 
 EXACT = "Every number of idle frames was played once, so the figures are exact. "
@@ -70,9 +70,6 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
             line_chart("share of games finished, by time", _finishes(lines), [], "seconds"),
             line_chart("share of games, by distance", shares("metres"), [], "metres"),
             line_chart(
-                "time by the place, median, s", {name: _splits(ones) for name, ones in lines.items()}, [], "metres"
-            ),
-            line_chart(
                 "time of finished games, s", _by_start(games), [], "idle frames before the first key", dots=True
             ),
         ]
@@ -106,18 +103,6 @@ def _finishes(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
         share = len(ended) / len(results)
         lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(ended, "seconds"))]
     return lines
-
-
-def _splits(results: Sequence[GameResult]) -> Points:
-    """Median time to each mark and to the finish, over the games that reach it."""
-    points: Points = []
-    for place, mark in enumerate(MARKS):
-        seconds = [one.splits.seconds[place] for one in results if one.splits is not None]
-        reached = [second for second in seconds if second is not None]
-        if reached:
-            points.append((float(mark), float(np.median(reached))))
-    ended = [one for one in results if one.finished]
-    return [*points, (100.0, float(np.median(_numbers(ended, "seconds"))))] if ended else points
 
 
 def _by_start(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:

@@ -1,13 +1,11 @@
 """Figures of an evaluation as rows of text, for the terminal and for the report."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from rich.table import Table
 
 from .evaluate import Evaluation
-from .results import MARKS
 
 INTERVAL = "(95 %: "
 """Beginning of an interval."""
@@ -49,8 +47,6 @@ def rows_of(columns: Sequence[dict[str, Any]], evaluation: Evaluation) -> list[l
             ("mean distance", lambda of: figure(of, "mean_metres", "m")),
             ("best distance", lambda of: figure(of, "best_metres", "m")),
         ]
-        rows += [(f"{mark} m, median (best)", partial(_with_best, name=f"seconds_to_{mark}")) for mark in MARKS]
-        rows.append(("fastest second, median (best)", partial(_with_best, name="top_speed", unit="m/s")))
     rows += [
         ("mean return", lambda of: figure(of, "mean_return", "")),
         ("best return", lambda of: figure(of, "best_return", "")),
@@ -81,8 +77,3 @@ def figure(figures: dict[str, Any], name: str, unit: str) -> str:
     interval = figures.get(f"{name}_interval")
     between = f" {INTERVAL}{interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
     return f"{figures[name]:.2f} {unit}".rstrip() + between
-
-
-def _with_best(figures: dict[str, Any], name: str, unit: str = "s") -> str:
-    median, best = figures.get(f"median_{name}"), figures.get(f"best_{name}")
-    return "none" if median is None else f"{median:.2f} {unit} ({best:.2f})"

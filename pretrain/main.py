@@ -243,6 +243,6 @@ def _play(policy: Policy, settings: PretrainSettings, console: Console) -> list[
             games = EvaluationSettings(
                 episodes=settings.games, seed=settings.seed, max_idle_frames=settings.max_idle_frames, greedy=greedy
             )
-            evaluations.append(evaluate(policy, games, progress=show, splits=True))
+            evaluations.append(evaluate(policy, games, progress=show))
     console.print(games_table(evaluations))
     return evaluations

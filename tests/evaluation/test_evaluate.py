@@ -16,7 +16,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate, games_of, starts_up_to
 from qwop.evaluation.figures import bootstrap_interval, wilson_interval
 from qwop.evaluation.film import film
-from qwop.evaluation.results import MARKS, GameResult, Splits, rank_of, result_of
+from qwop.evaluation.results import GameResult, rank_of, result_of
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
@@ -102,15 +102,6 @@ def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: P
     assert evaluate(policy, EvaluationSettings(episodes=7, seed=5)).results != many.results
 
 
-def test_times_along_the_runs_are_taken_where_they_are_asked_for(policy: Policy) -> None:
-    settings = EvaluationSettings(episodes=3, seed=4)
-    asked, plain = evaluate(policy, settings, splits=True), evaluate(policy, settings)
-    assert all(result.splits is not None for result in asked.results)
-    assert "median_top_speed" in asked.summary()
-    assert "median_top_speed" not in plain.summary()
-    assert tuple(replace(result, splits=None) for result in asked.results) == plain.results
-
-
 def test_games_begin_with_idle_frames_from_none_to_the_most(policy: Policy) -> None:
     results = evaluate(policy, EvaluationSettings(episodes=60, max_idle_frames=3)).results
     assert {result.idle_frames for result in results} == {0, 1, 2, 3}
@@ -188,18 +179,6 @@ def test_a_fast_finish_is_better_than_a_slow_one_and_both_than_a_long_way_and_th
     assert sorted(games, key=rank_of) == games
     others = [GameResult(n, n, "terminated", 5, float(n), None, None, None) for n in range(3)]
     assert sorted(others, key=rank_of) == others
-
-
-def test_times_along_the_run_are_of_the_games_that_came_so_far() -> None:
-    along = [
-        Splits((2.0, 5.0, None, None), 4.0),
-        Splits((3.0, None, None, None), None),
-        Splits((7.0, 9.0, 20.0, None), 6.0),
-    ]
-    figures = of(*(replace(run(place, 30.0, 55.0, "fell"), splits=one) for place, one in enumerate(along))).summary()
-    found = {mark: (figures[f"median_seconds_to_{mark}"], figures[f"best_seconds_to_{mark}"]) for mark in MARKS}
-    assert found == {10: (3.0, 2.0), 25: (7.0, 5.0), 50: (20.0, 20.0), 75: (None, None)}
-    assert (figures["median_top_speed"], figures["best_top_speed"]) == (5.0, 6.0)
 
 
 def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> None:

@@ -9,18 +9,21 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from qwop.envs import replay
+from qwop.envs.names import SCORE
+from qwop.envs.pictures.video import seconds_from_first_key
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.packed_game import PackedGame
-from qwop.evaluation.results import splits_of
 from qwop.policies.champion import keys_path
 
 InNode = Callable[..., Any]
 
 
-def test_times_along_a_run_are_those_of_an_evaluation(in_node: InNode) -> None:
+def test_times_along_a_run_are_those_of_the_frames_that_reach_the_marks(in_node: InNode) -> None:
     keys = read_keys(keys_path("champion"))
     *along, landing = in_node("packed_games.js", "splits", keys.tolist())
-    assert along == pytest.approx(splits_of(keys).seconds)
+    score, clock = replay(keys).events[1:, SCORE], seconds_from_first_key(keys)[1:]
+    assert along == pytest.approx([clock[np.argmax(score >= mark)] for mark in (10, 25, 50, 75)])
     assert landing == pytest.approx(36.97, abs=0.01)
     reached = in_node("packed_games.js", "splits", keys[:400].tolist())
     assert reached == [pytest.approx(along[0]), pytest.approx(along[1]), None, None, None]
