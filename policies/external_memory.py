@@ -100,13 +100,16 @@ def read(slots: Slots, heads: Heads, interface: Interface) -> Heads:
 
 
 class ExternalMemory(nn.Module):
-    """A core's access to the memory: an interface from the core's output h and its last reads."""
+    """A core's access to the memory, by an interface from its output h.
+
+    What was read comes in through the core alone: words are as bounded as h is.
+    """
 
     def __init__(self, units: int, slots: int, word: int, heads: int, generator: torch.Generator | None) -> None:
         super().__init__()
         self._slots, self._word, self._heads = slots, word, heads
         self._sizes = (heads * word, heads, word, 1, word, word, heads, 1, 1, 3 * heads)
-        self.interface = orthogonal_linear(units + heads * word, sum(self._sizes), 1.0, generator)
+        self.interface = orthogonal_linear(units, sum(self._sizes), 1.0, generator)
 
     def initial_slots(self, n: int) -> Slots:
         """An empty memory for n episodes."""
@@ -118,13 +121,13 @@ class ExternalMemory(nn.Module):
 
     def forward(self, output: Tensor, slots: Slots, heads: Heads) -> tuple[Slots, Heads]:
         """The memory and the heads after a core of this output, [n, units], has written and read."""
-        interface = self.interface_of(output, heads)
+        interface = self.interface_of(output)
         slots = write(slots, heads, interface)
         return slots, read(slots, heads, interface)
 
-    def interface_of(self, output: Tensor, heads: Heads) -> Interface:
+    def interface_of(self, output: Tensor) -> Interface:
         """β = 1 + softplus; e, f, gᵃ and gʷ by the logistic function; π by softmax."""
-        parts = self.interface(torch.cat([output, heads.reads], dim=-1)).split(self._sizes, dim=-1)
+        parts = self.interface(output).split(self._sizes, dim=-1)
         read_keys, read_strengths, write_key, write_strength, erase, vector, *gates, modes = parts
         free, allocate, gate = map(torch.sigmoid, gates)
         return Interface(

@@ -69,7 +69,7 @@ def test_steps_are_those_of_the_paper() -> None:
     for _ in range(6):
         output = 2 * torch.randn(1, 4, generator=random, dtype=torch.float64)
         with torch.no_grad():
-            reference.step(made.interface(torch.cat([output, heads.reads], dim=-1))[0].numpy())
+            reference.step(made.interface(output)[0].numpy())
             slots, heads = made(output, slots, heads)
         expected = (reference.m, reference.u, reference.w, reference.p, reference.links)
         for mine, theirs in zip((*slots, *heads), (*expected, reference.r, reference.reads.ravel()), strict=True):
@@ -116,6 +116,18 @@ def test_weights_stay_within_their_bounds_and_gradients_are_finite() -> None:
     assert made.interface.weight.grad is not None
     assert torch.isfinite(made.interface.weight.grad).all()
     assert made.interface.weight.grad.abs().max() > 0
+
+
+def test_words_are_never_larger_than_what_a_core_can_write() -> None:
+    random = torch.Generator().manual_seed(2)
+    made = ExternalMemory(4, N, W, R, random)
+    with torch.no_grad():
+        made.interface.weight *= 5
+        largest = (made.interface.weight.abs().sum(-1) + made.interface.bias.abs()).max()
+        slots, heads = made.initial_slots(7), made.initial_heads(7)
+        for _ in range(200):
+            slots, heads = made(torch.rand(7, 4, generator=random) * 2 - 1, slots, heads)
+    assert slots.words.abs().max() <= largest
 
 
 def test_both_cores_write_one_memory_the_slow_one_at_its_ticks() -> None:
