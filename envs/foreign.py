@@ -4,7 +4,6 @@ A number that is not finite would be found much later, as a policy that has dive
 where the environment's capabilities say so, whatever its name is.
 """
 
-import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -57,23 +56,15 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     info_names: those that the environment's capabilities declare; any other has a meaning of its own.
 
-    In place of three of Gymnasium's wrappers it also refuses a step before the first reset, and truncates a game after
-    `limit` decisions.
+    In place of two of Gymnasium's wrappers it also refuses a step before the first reset.
     """
 
-    def __init__(
-        self,
-        env: Env,
-        name: str,
-        info_names: Collection[str] = (),
-        draws: bool = False,
-        limit: int | None = None,
-    ) -> None:
+    def __init__(self, env: Env, name: str, info_names: Collection[str] = (), draws: bool = False) -> None:
         super().__init__(env)
         self._draws = draws
         self._name, self._info_names = name, info_names
         self._steps: Any = None  # until the first reset, so that a step fails
-        self._limit, self._has_results = limit or sys.maxsize, False
+        self._has_results = False
         self._type: Any = None
         self._shape: tuple[int, ...] = ()
         space = env.observation_space
@@ -100,7 +91,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         try:  # `_failing` would take a tenth of a quick environment's step
-            self._steps = steps = self._steps + 1
+            self._steps += 1
             observation, reward, terminated, truncated, info = self.env.step(action)
         except BadInput:
             raise
@@ -117,8 +108,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             reward, info = self._number(reward), self._own_info(info)
             with self._failing("step"):  # of an array of several
                 terminated, truncated = bool(terminated), bool(truncated)
-        if steps >= self._limit:
-            truncated = True
         if observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape:
             if self._batched and not (terminated or truncated):  # `CheckedGames` copies it, and looks at the numbers
                 return observation, reward, terminated, truncated, info

@@ -209,13 +209,7 @@ class EnvironmentSpec:
         settings, entry = {**self.settings, **more}, self.registered
         if entry is None or self.id in REGISTERED or entry.id.startswith(f"{NAMESPACE}-"):
             return self._made(entry, settings)
-        choice = settings.get("max_episode_steps")
-        limit = entry.max_episode_steps if choice is None else choice
-        # `CheckedEnvironment` takes the place of Gymnasium's checks, and of its limit unless wrappers lie around that.
-        counts = type(limit) is int and limit > 0 and not entry.additional_wrappers
-        if counts:
-            settings.pop("max_episode_steps", None)
-            entry = replace(entry, max_episode_steps=None)
+        # `CheckedEnvironment` takes the place of Gymnasium's checks.
         env = self._made(replace(entry, order_enforce=False, disable_env_checker=True), settings)
         draws = settings.get("render_mode") == "rgb_array"
         if draws and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")):
@@ -223,8 +217,7 @@ class EnvironmentSpec:
             os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         if plain_form(env.observation_space)[0] is not env.observation_space:
             env = PlainObservations(env)
-        names = self.capabilities.info_names
-        return with_indexed_actions(CheckedEnvironment(env, str(self), names, draws, limit if counts else None))
+        return with_indexed_actions(CheckedEnvironment(env, str(self), self.capabilities.info_names, draws))
 
     def _made(self, entry: EnvSpec | None, settings: Mapping[str, Any]) -> Env:
         with self.refusing():
