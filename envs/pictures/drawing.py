@@ -1,8 +1,6 @@
 """Pictures of a game, drawn with the shapes and tiles of `scene`."""
 
 from collections.abc import Sequence
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +25,19 @@ class Scenery:
         self._grass = self.ground - round(SCENE["grass_above"] * self.scale)
         self._track = self.ground - round(SCENE["track_above"] * self.scale)
         self._strips = [(tile(strip["tile"], self.scale), strip["share"]) for strip in SCENE["strips"]]
-        self._bands = [_bands(image) for image, _ in self._strips]
         self._lane, self._sand, self._finish = (tile(f"{name}.png", self.scale) for name in ("lane", "sand", "finish"))
         self._labels: dict[int, Image.Image] = {}
+        share = (np.linspace(0, 1, height) ** 0.8)[:, None, None]
+        top, low = map(np.array, map(ImageColor.getrgb, SCENE["sky"]))
+        rows = top * (1 - share) + low * share
+        self._sky = Image.fromarray(np.broadcast_to(rows, (height, width, 3)).round().astype(np.uint8))
 
     def draw(self, left: int, lift: int) -> Image.Image:
         """Draw the scene with the world's pixel `left` at the left edge, moved down by `lift` pixels."""
         picture = self._sky.copy()
-        for (image, share), bands in zip(self._strips, self._bands, strict=True):
+        for image, share in self._strips:
             # One pixel lower than the grass begins, so that no sky shows between.
-            top = self._grass - image.height + round(lift * share) + 1
-            for below, band in bands:
-                self._repeat(picture, band, round(left * share), top + below, 0)
+            self._repeat(picture, image, round(left * share), self._grass - image.height + round(lift * share) + 1, 0)
         self._repeat(picture, self._lane, left, self._grass + lift, 0)
         finish = round(SCENE["finish_x"] * self.scale) - left
         if finish < self.width + self._finish.width:
@@ -76,23 +75,6 @@ class Scenery:
             self._labels[metre] = label
         return self._labels[metre]
 
-    @cached_property
-    def _sky(self) -> Image.Image:
-        share = (np.linspace(0, 1, self.height) ** 0.8)[:, None, None]
-        top, low = map(np.array, map(ImageColor.getrgb, SCENE["sky"]))
-        rows = top * (1 - share) + low * share
-        return Image.fromarray(np.broadcast_to(rows, (self.height, self.width, 3)).round().astype(np.uint8))
-
-
-def _bands(image: Image.Image) -> list[tuple[int, Image.Image]]:
-    """Divide an RGBA image by its rows: those that let something show through, and below them, in RGB, the solid ones,
-    which are pasted in a fraction of the time. With the row where each begins; empty rows are left out."""
-    alpha = np.asarray(image.getchannel("A"))
-    visible, through = np.flatnonzero(alpha.any(axis=1)), np.flatnonzero((alpha < 255).any(axis=1))
-    rows = int(visible[0]), min(int(through[-1]) + 1, int(visible[-1]) + 1), int(visible[-1]) + 1
-    bands = [image.crop((0, above, image.width, below)) for above, below in pairwise(rows)]
-    return [(row, band) for row, band in zip(rows, (bands[0], bands[1].convert("RGB")), strict=False) if band.height]
-
 
 _RUNNER_AT = 0.42
 """Place of the torso in the picture, as a fraction of its width."""
@@ -104,7 +86,6 @@ for _shape in (*RUNNER, *HURDLE):
     _REACH[_shape.body] = max(_REACH[_shape.body, 0], np.hypot(*_corners.T).max())
 
 _SUPERSAMPLING = 3
-Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 _INK, _PAPER, _LIT, _LIT_EDGE = (36, 44, 60), (255, 255, 255), (255, 209, 70), (214, 150, 20)
 
 
@@ -115,6 +96,11 @@ class Drawing:
         self.width, self.height = width, height
         self._scenery = Scenery(width, height)
         self._scale = self._scenery.scale
+        self._keys = {(name, lit): self._draw_key(name, lit) for name in "QWOP" for lit in (False, True)}
+        self._large, self._small = (ImageFont.load_default(size=size * self._scale) for size in (1.9, 1.15))
+        wide, high = round(8.5 * self._scale), max(round(0.9 * self._scale), 2)
+        x, y = np.meshgrid(np.linspace(-1, 1, wide), np.linspace(-1, 1, high))
+        self._shadow_mask = Image.fromarray((np.clip(1 - x**2 - y**2, 0, 1) * 110).astype(np.uint8))
 
     def picture(self, state: NDArray[np.float64], *, metres: float, seconds: float, keys: int = 0) -> NDArray[np.uint8]:
         """Return a state [14, 6] as RGB, uint8 [height, width, 3], with distance, time and the keys that are down."""
@@ -162,7 +148,7 @@ class Drawing:
         middle, unit = self.width / 2, self._scale
         for text, y, font in ((f"{metres:.1f} m", 0.7, self._large), (f"{seconds:.2f} s", 3.1, self._small)):
             draw.text((middle, y * unit), text, fill=_INK, font=font, anchor="ma", stroke_width=2, stroke_fill=_PAPER)
-        side = self._key("Q", False).width
+        side = self._keys["Q", False].width
         gap = side // 6
         edge = side // 3
         places = {
@@ -170,13 +156,8 @@ class Drawing:
             "O": (KEY_O, self.width - edge - 2 * side - gap), "P": (KEY_P, self.width - edge - side),
         }  # fmt: skip
         for name, (bit, x) in places.items():
-            cap = self._key(name, bool(keys & bit))
+            cap = self._keys[name, bool(keys & bit)]
             image.paste(cap, (x, edge), cap)
-
-    def _key(self, name: str, lit: bool) -> Image.Image:
-        if (name, lit) not in self._keys:
-            self._keys[name, lit] = self._draw_key(name, lit)
-        return self._keys[name, lit]
 
     def _draw_key(self, name: str, lit: bool) -> Image.Image:
         """Draw a key cap; a pressed one sits lower and is lit."""
@@ -192,21 +173,3 @@ class Drawing:
         font = ImageFont.load_default(size=1.5 * unit)
         draw.text((1.32 * unit, 1.25 * unit + top * 0.75), name, fill=_INK, font=font, anchor="mm")
         return image.reduce(4)
-
-    @cached_property
-    def _keys(self) -> dict[tuple[str, bool], Image.Image]:
-        return {}
-
-    @cached_property
-    def _large(self) -> Font:
-        return ImageFont.load_default(size=1.9 * self._scale)
-
-    @cached_property
-    def _small(self) -> Font:
-        return ImageFont.load_default(size=1.15 * self._scale)
-
-    @cached_property
-    def _shadow_mask(self) -> Image.Image:
-        wide, high = round(8.5 * self._scale), max(round(0.9 * self._scale), 2)
-        x, y = np.meshgrid(np.linspace(-1, 1, wide), np.linspace(-1, 1, high))
-        return Image.fromarray((np.clip(1 - x**2 - y**2, 0, 1) * 110).astype(np.uint8))

@@ -13,7 +13,7 @@ from qwop.common.page import page
 from qwop.envs import replay
 from qwop.envs.engine import layout as at
 from qwop.envs.names import GROUND_Y, KEY_P, KEY_Q, KEY_W
-from qwop.envs.pictures.drawing import Drawing, Scenery
+from qwop.envs.pictures.drawing import Drawing
 from qwop.envs.pictures.player import PARTS, POSE, ROW, Clip, player, rows_of_game
 from qwop.envs.pictures.scene import HURDLE, RUNNER, SCENE, Shape, tile
 from qwop.envs.pictures.video import GAP, game_pictures, picture_strip, seconds_from_first_key, write_video
@@ -63,16 +63,6 @@ def test_nothing_of_the_runner_is_lost_high_above_the_track(drawing: Drawing) ->
     for picture in (drawing.picture(s, metres=0.0, seconds=0.0).astype(int) for s in (state, high)):
         shirt = (abs(picture - np.array([38, 94, 168])).sum(axis=2) < 12).sum()
         assert shirt > 400
-
-
-@pytest.mark.parametrize("left", [-300, 0, 4321])
-@pytest.mark.parametrize("lift", [0, 37])
-def test_a_backdrop_pasted_in_bands_is_the_one_pasted_whole(
-    left: int, lift: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = Scenery(320, 200).draw(left, lift)
-    monkeypatch.setattr("qwop.envs.pictures.drawing._bands", lambda image: [(0, image)])
-    assert drawn.tobytes() == Scenery(320, 200).draw(left, lift).tobytes()
 
 
 def test_the_data_of_pages_is_that_of_the_game() -> None:
