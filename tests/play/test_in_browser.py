@@ -244,7 +244,6 @@ STATES = {
     "offline": "const { fetch } = window; const gone = async () => { throw new TypeError('offline'); };"
     "window.fetch = (name) => (/champion|board/.test(name) ? gone() : fetch(name));",
     "silent": "delete window.AudioContext;",
-    "old": "delete Intl.Segmenter;",
 }
 
 
