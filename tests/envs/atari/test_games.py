@@ -109,13 +109,6 @@ def test_obs_type_asks_for_the_environment_as_ale_py_releases_it() -> None:
     assert not spec.capabilities.training
 
 
-def test_a_file_may_name_a_game_and_its_settings() -> None:
-    spec = EnvironmentSpec("ALE/Pong-v5", {"repeat_action_probability": 0.25, "noop_max": 0})
-    assert EnvironmentSpec.from_json(spec.to_json()) == spec
-    assert spec.interface() == (ObservationSpec((4, 84, 84), "uint8"), 6)
-    assert spec.capabilities.decisions_per_second == 15.0
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [({"frameskip": 1}, "frameskip=1: expected a whole number from 2 to 60"), ({"size": 160}, "size=160: expected"),

@@ -19,7 +19,7 @@ from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.observations import bent_knee, observe
+from qwop.envs.qwop.observations import bent_knee, observe_as, observe_start
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.envs.qwop.session import Session
 from qwop.envs.qwop.vector import QWOPVectorEnv
@@ -53,18 +53,26 @@ def test_passes_gymnasiums_checker(monkeypatch: pytest.MonkeyPatch) -> None:
         check_env(env)
 
 
-@given(actions=ACTIONS, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]))
-@settings(max_examples=30, deadline=None)
-def test_decisions_are_the_replayed_game_and_its_rewards(actions: Any, frames: int, lag: int, reward: str) -> None:
-    env = QWOPEnv(frames_per_step=frames, reward=reward, observation_lag=lag)
-    env.reset()
+@given(
+    actions=ACTIONS, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]),
+    kind=st.sampled_from(["features", "full", "contact"]),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_decisions_are_the_replayed_game_and_its_rewards(
+    actions: Any, frames: int, lag: int, reward: str, kind: str
+) -> None:
+    env = QWOPEnv(frames_per_step=frames, reward=reward, observation_lag=lag, observation=kind)
+    first, _ = env.reset()
     steps = until_the_end(env, actions)
     played = [info["frames"] for *_, info in steps]
     game = replay(np.repeat(ACTION_KEYS[actions[: len(steps)]], played))
     at = np.concatenate([[0], np.cumsum(played)])
     states = game.states[at]
     assert len(game.states) == at[-1] + 1
-    np.testing.assert_array_equal([step[0] for step in steps], observe(game.states[at[1:] - lag]))
+    assert game.hidden is not None
+    seen = observe_as(kind, game.states, game.events, game.hidden)
+    np.testing.assert_array_equal([step[0] for step in steps], seen[at[1:] - lag])
+    np.testing.assert_array_equal(first, observe_start(kind) if lag else seen[0])
     x, y = states[:, 0, :2].T
     np.testing.assert_array_equal([step[1] for step in steps], rewards_along(reward, x, y, bent_knee(states)))
 

@@ -1,20 +1,16 @@
 """Rewards of decisions."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from qwop.datasets.from_keys import effective_action
 from qwop.envs import replay
-from qwop.envs.names import BODIES, FEATURES
+from qwop.envs.names import BODIES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.policies.champion import keys_path
-
-SHARED = Path(__file__).parents[2] / "../shared"
 
 
 def rewards_of(env: QWOPEnv, actions: Iterable[int]) -> NDArray[np.float64]:
@@ -36,22 +32,6 @@ def test_shaped_takes_off_for_a_low_torso_bobbing_and_bent_knees() -> None:
     knee = [-1.2, -0.9, -0.5, -1.5, 0.0, -0.95]
     got = rewards_along("shaped", x, y, knee)
     np.testing.assert_allclose(got, [2.0, -0.25, -0.25, -0.6 - 1.0, -0.6 - 0.95 / 6], atol=1e-12)
-
-
-def test_shaped_is_the_reward_of_the_published_recordings() -> None:
-    """Their observations do not tell progress, but everything else; what is left over must be max(Δx, 0)."""
-    file = SHARED / "demos/kuro_try1.npz"
-    if not file.exists():
-        pytest.skip("needs the published recordings (../shared/demos)")
-    with np.load(file, allow_pickle=True) as recording:
-        seen, rewards, starts = recording["obs"], recording["rewards"], recording["episode_starts"]
-    knee = seen[:, [FEATURES.index("joint.leftKnee"), FEATURES.index("joint.rightKnee")]].min(axis=1)
-    penalties = rewards_along("shaped", np.zeros(len(seen)), seen[:, FEATURES.index("torso.position_y")], knee)
-    progress = (rewards[:-1] - penalties)[~starts[1:]]
-    assert progress.min() > -1e-12
-    assert (abs(progress) < 1e-12).sum() > 20  # decisions that went backwards
-    speed = seen[1:, FEATURES.index("torso.velocity_x")][~starts[1:]]
-    assert np.corrcoef(progress, speed)[0, 1] > 0.85
 
 
 def test_race_pays_metres_up_to_the_line_and_the_end() -> None:

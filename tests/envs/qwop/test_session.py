@@ -1,8 +1,6 @@
 """Pages and their games, played again from their keys."""
 
-import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -20,26 +18,6 @@ KEYS = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 15)), max_size=12).
 OPENINGS = st.builds(Opening, st.integers(1, 3), st.integers(0, 15), st.integers(0, 200))
 GAMES = st.builds(PlayedGame, KEYS, OPENINGS)
 STARTS = st.builds(GameStart, st.lists(GAMES, max_size=2).map(tuple), OPENINGS, st.sampled_from(["current", "fdlibm"]))
-
-
-@pytest.fixture(scope="module")
-def recorded_sessions() -> dict[str, np.ndarray]:
-    path = os.environ.get("QWOP_SESSIONS")
-    if not path or not Path(path).is_file():
-        pytest.skip("QWOP_SESSIONS is not set: the file of recorded sessions of the original, sessions.npz")
-    with np.load(path) as file:
-        return dict(file)
-
-
-def test_every_game_of_recorded_sessions_replays_to_the_bit(recorded_sessions: dict[str, np.ndarray]) -> None:
-    for page in sorted({name.split("_")[1] for name in recorded_sessions if name.startswith("keys_")}):
-        before: list[np.ndarray] = []
-        for game in range(sum(name.startswith(f"keys_{page}_") for name in recorded_sessions)):
-            keys = recorded_sessions[f"keys_{page}_{game}"]
-            states = replay(keys, before=before).states
-            digest = hashlib.sha256(np.ascontiguousarray(states).tobytes()).hexdigest()
-            assert digest == str(recorded_sessions[f"sha256_{page}_{game}"]), f"page {page}, game {game}"
-            before.append(keys)
 
 
 @settings(max_examples=20, deadline=None)
@@ -146,7 +124,6 @@ def test_games_side_by_side_are_those_played_alone() -> None:
 
 RECORDED = np.load(Path(__file__).parents[1] / "recorded_games.npz")
 NAMES = sorted({name.split("/")[0] for name in RECORDED.files if "/" in name})
-TRACES = Path(__file__).parents[3] / "shared" / "game" / "traces"
 
 
 @pytest.mark.parametrize("reset", ["a", "b"])
@@ -158,13 +135,3 @@ def test_recorded_game_is_replayed_to_the_bit(name: str, reset: str) -> None:
     assert len(game.states) == frames[-1] + 1
     np.testing.assert_array_equal(game.states[frames], states)
     np.testing.assert_array_equal(game.events[frames, :5], events[:, :5])
-
-
-@pytest.mark.skipif(not TRACES.is_dir(), reason=f"the whole recordings are not beside the project ({TRACES.name})")
-def test_all_measured_games_are_replayed_to_the_bit() -> None:
-    for file in sorted(TRACES.glob("*.npz")):
-        trace = np.load(file)
-        for reset in "ab":
-            game = replay(trace["keys"], reset=reset)
-            np.testing.assert_array_equal(game.states, trace[f"states_{reset}"], err_msg=f"{file.stem}, reset {reset}")
-            np.testing.assert_array_equal(game.events[:, :5], trace[f"events_{reset}"][:, :5])
