@@ -16,8 +16,7 @@ class Origin:
     greedy: True if the policy took its most probable actions, False if it drew them. played_in: environment that a
     policy played in, where that is not the one it was trained in. reconstructed: True if `qwop-dataset reconstruct`
     found the keys. differs: True if the episode was played elsewhere and the simulator's replay of its keys differs.
-    page_game: twelve digits by which the recorder's page names a game, so that it is recorded once however often it is
-    sent.
+    page_game: twelve digits that name a game that a person plays, so that it is recorded once however often it is sent.
     """
 
     sha256: str | None = None

@@ -1,15 +1,14 @@
 """Writing of games into a dataset, also of those under way, so that a killed recorder loses none."""
 
-import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from ..common.ends import Deferred
@@ -20,7 +19,7 @@ from ..common.run_folder import next_command
 from ..datasets.columns import to_parquet
 from ..datasets.folder import ASIDE, DESCRIPTION, episode_files, read_info, set_aside
 from ..datasets.parquet import EpisodeFile, naming
-from ..datasets.reader import open_dataset
+from ..datasets.reader import open_dataset, read_episode
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
 
@@ -36,20 +35,26 @@ SHARE = 0.05
 Make = Callable[[], Episode | None]
 
 
+def new_name() -> str:
+    """Twelve digits that name a game."""
+    return uuid4().hex[:12]
+
+
 class GameWriter:
     """Writes games as `DatasetWriter` does, one at a time, from any thread.
 
-    A game under way lies in a `.partial` file, which `record_interrupted` reads after a kill. A game that cannot be
-    written goes into a dataset in the folder of temporary files. enough: called with each game once it is written; true
-    ends the recording.
+    A game with a name (`Origin.page_game`) is recorded once: the longest copy of it counts, and a shorter one is set
+    aside. While it is under way, it lies in a `.partial` file, which `record_interrupted` reads after a kill. A game
+    that cannot be written goes into a dataset in the folder of temporary files. enough: called with each game once it
+    is written; true ends the recording.
     """
 
     def __init__(self, writer: DatasetWriter, enough: Callable[[Episode], bool] = lambda episode: False) -> None:
-        self.folder = writer.folder
+        self.folder, self.info = writer.folder, writer.info
         self.on_game: Callable[[], object] = lambda: None
         """Called after each game."""
         self._writer, self._enough = writer, enough
-        self._under_way = _UnderWay(writer.folder, writer.info)
+        self._under_way = _UnderWay(self.folder, self.info)
         self._elsewhere: DatasetWriter | None = None
         self._lock = threading.RLock()
         self._over = threading.Event()
@@ -60,15 +65,14 @@ class GameWriter:
         """True once there are enough games, or one could not be written."""
         return self._over.is_set()
 
-    def write(self, episode: Episode, game: object = None) -> Path:
-        """Add an episode and return its path, once it is on the disk. game: as it was noted before, None for the only
-        one. Ctrl-C waits.
+    def write(self, episode: Episode) -> Path:
+        """Add an episode and return its path, once it is on the disk. Ctrl-C waits.
 
         If that fails (a full disk, lost permissions, a missing folder), BadInput names the episode's new place.
         """
         with Deferred(patient=True) as signals, self._lock:
-            partial = self._under_way.end(game)
-            path = self._write(episode, partial)
+            partial = self._under_way.end(episode.origin.page_game)
+            path = self._write_longest(episode, partial)
             if partial is not None:
                 partial.unlink(missing_ok=True)
             self.on_game()
@@ -77,14 +81,14 @@ class GameWriter:
         signals.deliver()
         return path
 
-    def note(self, game: object, make: Make) -> None:
+    def note(self, name: str, make: Make) -> None:
         """Keep a copy of a game under way, within a second. make: the game so far, None if nothing is worth keeping;
         called in another thread."""
-        self._under_way.note(game, make)
+        self._under_way.note(name, make)
 
-    def forget(self, game: object) -> None:
+    def forget(self, name: str) -> None:
         """Remove the copy of a game that needs no recording."""
-        if (partial := self._under_way.end(game)) is not None:
+        if (partial := self._under_way.end(name)) is not None:
             partial.unlink(missing_ok=True)
 
     def wait(self) -> None:
@@ -97,6 +101,31 @@ class GameWriter:
     def close(self) -> None:
         """End the copying; games that were noted and neither written nor forgotten stay."""
         self._under_way.close()
+
+    @cached_property
+    def _paths(self) -> dict[str, Path]:
+        """The games that have names."""
+        paths: dict[str, Path] = {}
+        with suppress(BadInput):  # no game yet, or one is damaged
+            dataset = open_dataset(self.folder)
+            for index, path in enumerate(dataset.files):
+                paths[dataset.metadata(index)["origin"].get("page_game")] = path
+        return paths
+
+    def _write_longest(self, episode: Episode, partial: Path | None) -> Path:
+        name = episode.origin.page_game
+        if name is None:
+            return self._write(episode, partial)
+        shorter: Path | None = None
+        if (path := self._paths.get(name)) is not None and path.exists():
+            with suppress(BadInput):  # damaged
+                if _length(read_episode(path, self.info)) >= _length(episode):
+                    return path
+                shorter = path
+        self._paths[name] = self._write(episode, partial)
+        if shorter is not None:
+            set_aside(shorter, "discarded")
+        return self._paths[name]
 
     def _write(self, episode: Episode, partial: Path | None) -> Path:
         try:
@@ -112,10 +141,10 @@ class GameWriter:
     def _rescue(self, episode: Episode, partial: Path | None) -> str:
         try:
             if self._elsewhere is None:
-                self._elsewhere = DatasetWriter(tempfile.mkdtemp(prefix="qwop-"), self._writer.info)
+                self._elsewhere = DatasetWriter(tempfile.mkdtemp(prefix="qwop-"), self.info)
             self._elsewhere.write(episode)
         except (OSError, BadInput):
-            if partial is not None and partial.exists():
+            if partial is not None:
                 return "the game that has just ended is kept as far as it was copied; make room, then record again"
             return "the game that has just ended is lost, all before it are kept; make room, then record again"
         if partial is not None:
@@ -128,6 +157,11 @@ class GameWriter:
         )
 
 
+def _length(episode: Episode) -> int:
+    """Frames of a game, or decisions where it has no keys."""
+    return len(episode if episode.keys is None else episode.keys_of_frames)
+
+
 class _UnderWay:
     """Copies of the games under way, in a folder of this recorder, written by a thread of their own."""
 
@@ -135,42 +169,44 @@ class _UnderWay:
         self._info = info
         self._folder = dataset / ASIDE / f"{UNDER_WAY}{uuid4().hex[:8]}"
         self._presence: FolderLock | None = None
-        self._names = (f"game-{number:06d}.partial" for number in itertools.count())
-        self._paths: dict[object, Path] = {}
-        self._changed: dict[object, Make] = {}
-        self._lock = threading.Lock()
+        self._changed: dict[str, Make] = {}
         self._copying = threading.Lock()
         self._work, self._closed = threading.Event(), threading.Event()
 
-    def note(self, game: object, make: Make) -> None:
-        with self._lock:
-            if self._closed.is_set():
-                return
-            if self._presence is None:
+    def note(self, name: str, make: Make) -> None:
+        if self._presence is None:
+            self._begin()
+        self._changed[name] = make
+        self._work.set()
+
+    def end(self, name: str | None) -> Path | None:
+        """Copy this game no more; the path of its copy, None without one."""
+        with self._copying:  # a copy that is being written is finished
+            if name is not None:
+                self._changed.pop(name, None)
+            path = self._path(name)
+            return path if path.exists() else None
+
+    def close(self) -> None:
+        self._closed.set()
+        self._work.set()
+        with self._copying:
+            if self._presence is not None:
+                with suppress(OSError):
+                    self._folder.rmdir()
+                self._presence.close()
+
+    def _path(self, name: str | None) -> Path:
+        return self._folder / f"game-{name}.partial"
+
+    def _begin(self) -> None:
+        with self._copying:
+            if self._presence is None and not self._closed.is_set():
                 folder = self._folder.with_name(f".{self._folder.name}")
                 folder.mkdir(parents=True)
                 self._presence = FolderLock(folder)
                 folder.rename(self._folder)  # no other recorder finds it without the lock
                 threading.Thread(target=self._copy, name="games under way", daemon=True).start()
-            if game not in self._paths:
-                self._paths[game] = self._folder / next(self._names)
-            self._changed[game] = make
-        self._work.set()
-
-    def end(self, game: object) -> Path | None:
-        """Copy this game no more; the path of its copy, None if it was never noted."""
-        with self._copying, self._lock:  # a copy that is being written is finished
-            self._changed.pop(game, None)
-            return self._paths.pop(game, None)
-
-    def close(self) -> None:
-        self._closed.set()
-        self._work.set()
-        with self._copying, self._lock:
-            if self._presence is not None:
-                with suppress(OSError):
-                    self._folder.rmdir()
-                self._presence.close()
 
     def _copy(self) -> None:
         pause = 0.0
@@ -178,21 +214,15 @@ class _UnderWay:
             self._work.wait()
             self._work.clear()
             began = time.monotonic()
-            with self._lock:
-                games = [*self._changed]
-            for game in games:
+            for name in [*self._changed]:
                 with self._copying, suppress(OSError, BadInput):  # a full disk, which the game's end will report
-                    self._copy_one(game)
+                    make = self._changed.pop(name, None)
+                    episode = make() if make is not None and not self._closed.is_set() else None
+                    if episode is not None:
+                        with temporary_sibling(self._path(name)) as sibling:  # not synced: it outlives this process
+                            sibling.write_bytes(to_parquet(episode, self._info, 0))
+                            sibling.replace(self._path(name))
             pause = max(EVERY, (time.monotonic() - began) / SHARE)
-
-    def _copy_one(self, game: object) -> None:
-        with self._lock:
-            make, path = self._changed.pop(game, None), self._paths.get(game)
-        episode = make() if make is not None and not self._closed.is_set() else None
-        if episode is not None and path is not None:
-            with temporary_sibling(path) as sibling:  # not synced: it is there whatever ends this process
-                sibling.write_bytes(to_parquet(episode, self._info, 0))
-                sibling.replace(path)
 
 
 def record_interrupted(folder: Path) -> list[str]:
@@ -200,13 +230,14 @@ def record_interrupted(folder: Path) -> list[str]:
     folders = sorted(folder.glob(f"{ASIDE}/{UNDER_WAY}*")) if (folder / DESCRIPTION).exists() else []
     if not folders:
         return []
-    writer, recorded, notes = DatasetWriter(folder, read_info(folder)), 0, []
+    games, recorded, notes = GameWriter(DatasetWriter(folder, read_info(folder))), 0, []
     before = {*episode_files(folder).values()}
     for recorder in folders:
         with claimed(recorder) as mine:
             for path in sorted(recorder.glob("game-*.partial")) if mine else ():
                 try:
-                    recorded += _record(path, writer, before)
+                    recorded += games.write(_copied(path, games.info)) not in before
+                    path.unlink()
                 except BadInput as error:
                     notes.append(f"a game that a killed recorder left is not recorded: {error}")
             if mine:
@@ -217,47 +248,9 @@ def record_interrupted(folder: Path) -> list[str]:
     return [*notes, *([f"games that a killed recorder left are recorded: {recorded}"] if recorded else [])]
 
 
-def _record(path: Path, writer: DatasetWriter, before: set[Path]) -> bool:
-    """Write the game of which this is a copy, and remove the copy; false if the game is among those recorded before."""
+def _copied(path: Path, info: DatasetInfo) -> Episode:
+    """The game of which this is a copy."""
     with naming(path), pq.ParquetFile(path) as parquet:
-        file = EpisodeFile(path, writer.info, parquet)
+        file = EpisodeFile(path, info, parquet)
         file.require_description()
-        episode = file.episode()
-    others = [*_others(episode, path, writer.folder, before)]
-    destination = write_longest(episode, others, writer.write)
-    path.unlink()
-    return destination not in [other for other, _ in others]
-
-
-def write_longest(episode: Episode, others: Sequence[tuple[Path, Episode]], write: Callable[[Episode], Path]) -> Path:
-    """Write a game, and set aside what was recorded of its beginning; its path. others: that may be the same game. One
-    that has all of it takes its place."""
-    for path, other in others:
-        if _begins_with(other, episode):
-            return path
-    destination = write(episode)
-    for path, other in others:
-        if episode.origin.page_game is not None and _begins_with(episode, other):
-            set_aside(path, "discarded")
-    return destination
-
-
-def _others(episode: Episode, copy: Path, folder: Path, before: set[Path]) -> Iterator[tuple[Path, Episode]]:
-    """Episodes that may be the same game: with the name that the page gave it, or written after its copy, by a recorder
-    that was killed before it removed the copy."""
-    name, since = episode.origin.page_game, copy.stat().st_mtime
-    with suppress(BadInput):  # no game yet
-        dataset = open_dataset(folder)
-        for index, path in enumerate(dataset.files):
-            same_name = name is not None and dataset.metadata(index)["origin"].get("page_game") == name
-            if same_name or (path in before and path.stat().st_mtime >= since):
-                yield path, dataset[index]
-
-
-def _begins_with(whole: Episode, start: Episode) -> bool:
-    """True if one is the beginning of the other, of the same player and origin."""
-    if (whole.player, whole.source, whole.origin, whole.seed) != (start.player, start.source, start.origin, start.seed):
-        return False
-    if start.keys is not None:
-        return np.array_equal(whole.keys_of_frames[: len(start.keys_of_frames)], start.keys_of_frames)
-    return np.array_equal(whole.observations[: len(start) + 1], start.observations)
+        return file.episode()

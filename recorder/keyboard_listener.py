@@ -17,7 +17,7 @@ _READY_WITHIN = 5.0
 
 
 class HeldKeys:
-    """The game's keys that are held, and presses of any other keys. Safe to call from any thread.
+    """The game's keys that are held. Safe to call from any thread.
 
     A held key sends repeated press events, of which only the first counts. A key pressed and released between two
     frames still counts as held in the next frame.
@@ -29,7 +29,6 @@ class HeldKeys:
         self.presses = 0
         self._down: set[str] = set()
         self._tapped = 0
-        self._others: list[str] = []
         self._lock = threading.Lock()
 
     def press(self, name: str) -> None:
@@ -39,8 +38,6 @@ class HeldKeys:
                 self._down.add(name)
                 self.presses += 1
                 self._tapped |= KEY_BITS.get(name, 0)
-                if name not in KEY_BITS:
-                    self._others.append(name)
 
     def release(self, name: str) -> None:
         """Handle a release event."""
@@ -55,17 +52,11 @@ class HeldKeys:
                 keys |= KEY_BITS.get(name, 0)
         return keys
 
-    def other_presses(self) -> list[str]:
-        """Take the other keys that were pressed since the last call, in order."""
-        with self._lock:
-            pressed, self._others = self._others, []
-        return pressed
-
     def forget(self) -> None:
         """Assume that nothing is held or was pressed, since events while the window lacks focus are not ours."""
         with self._lock:
             self._down.clear()
-            self._others, self._tapped = [], 0
+            self._tapped = 0
 
 
 @contextmanager

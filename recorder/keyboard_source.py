@@ -1,18 +1,21 @@
 """`source=keyboard`: a person plays in a window, in real time."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from PIL import Image
 
 from ..common.errors import BadInput
 from ..datasets.from_keys import episode_from_keys
+from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.pictures.drawing import Drawing
 from ..envs.qwop.env import QWOPEnv
 from ..envs.qwop.task import FRAMES_A_SECOND
-from .game_writer import GameWriter
+from .game_writer import GameWriter, new_name
 from .keyboard_listener import ALTERNATIVE, HeldKeys, advice, listening
 from .settings import KeyboardSettings
 from .source import Source, info_for
@@ -40,40 +43,29 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
         opened.callback(window.close)
         _require_heard(window, keyboard)
         rest = opened.pop_all()
-    player = _Player(window, keyboard)
 
     def episode(game: LiveGame) -> Episode:
-        keys = [*game.keys]  # which may grow meanwhile
-        return episode_from_keys(keys, info, player=settings.player, source="keyboard", epsilon=settings.epsilon)
-
-    def play(games: GameWriter) -> None:
-        while (game := player.begin()) is not None:
-            while player.frame(game):
-                games.note(None, lambda game=game: episode(game) if game.has_keys else None)  # type: ignore[misc]
-            player.under_way = None
-            if game.has_keys:
-                games.write(episode(game))
-
-    def finish() -> list[Episode]:
-        rest.close()
-        game = player.under_way
-        return [episode(game)] if game is not None and game.has_keys else []
+        keys, origin = [*game.keys], Origin(page_game=game.name)  # keys may grow meanwhile
+        more = {"player": settings.player, "epsilon": settings.epsilon}
+        return episode_from_keys(keys, info, source="keyboard", origin=origin, **more)  # type: ignore[arg-type]
 
     return Source(
         info=info,
-        play=play,
+        play=lambda games: _play(games, window, keyboard, episode),
         notes=["the keyboard works; Q, W, O, P to run, R to restart, Esc (or Ctrl-C here) when you are done"],
-        finish=finish,
+        finish=rest.close,
     )
 
 
 class LiveGame:
-    """A game of QWOP, one frame at a time. keys: of every frame so far. info: of the last one; see `QWOPEnv`."""
+    """A game of QWOP, one frame at a time. keys: of every frame so far. info: of the last one; see `QWOPEnv`. name: see
+    `Origin.page_game`."""
 
     def __init__(self) -> None:
         self.env = QWOPEnv(frames_per_step=1)
         _, self.info = self.env.reset()
         self.keys: list[int] = []
+        self.name = new_name()
 
     def advance(self, keys: int) -> None:
         """Play one frame with these keys (Q = 1, W = 2, O = 4, P = 8)."""
@@ -84,11 +76,6 @@ class LiveGame:
     def over(self) -> bool:
         """True once the game has ended by itself."""
         return bool(self.info["outcome"] != "running")
-
-    @property
-    def has_keys(self) -> bool:
-        """True once a key was pressed."""
-        return any(self.keys)
 
 
 def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
@@ -103,69 +90,55 @@ def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
         if missed_at is not None and time.monotonic() - missed_at > _UNHEARD_AFTER:
             raise BadInput(f"keys reach the window, but pynput hears none: {advice()}")
         time.sleep(_FRAME)
-    keyboard.other_presses()
 
 
-class _Player:
-    """The person at the window. under_way: the game that they play and have not left."""
+def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Callable[["LiveGame"], Episode]) -> None:
+    """Play games in real time until the person leaves; each is written as it ends. Its clock starts with the first key;
+    it pauses while another window has the focus."""
+    game, kept, due = LiveGame(), False, time.monotonic()
 
-    def __init__(self, window: "Window", keyboard: HeldKeys) -> None:
-        self._window, self._held = window, keyboard
-        self._last, self._done = LiveGame(), False
-        self._keys, self._due = 0, 0.0
-        self.under_way: LiveGame | None = None
+    def keep() -> None:
+        nonlocal kept
+        if game.keys and not kept:
+            kept = True
+            games.write(episode(game))
 
-    def begin(self) -> LiveGame | None:
-        """Wait until they press the first key of a game; None if they want none."""
-        if self._last.over:
-            info = self._last.info
-            result = f"{info['outcome']}: {info['score']:.1f} m in {info['time']:.2f} s"
-            while not (self._done or self._restarts()):
-                self._window.show(self._last, f"{result}\nR: restart    Esc: done")
-                time.sleep(_FRAME)
-        game = self._last = LiveGame()
-        self._held.next_frame()
-        while not self._done:
-            self._window.show(game, "Q, W, O, P to run")
-            time.sleep(_FRAME)
-            self._restarts()
-            self._keys, self._due = self._held.next_frame(), time.monotonic()
-            if self._keys and self._window.focused:
-                self.under_way = game
-                return game
-        return None
-
-    def frame(self, game: LiveGame) -> bool:
-        """Play a frame in real time; False once the game is over or left."""
-        while not (self._done or game.over or self._restarts()):
-            if self._window.focused or self._window.closed:
-                game.advance(self._keys)
-                self._due = max(self._due + _FRAME, time.monotonic() - _MAX_LAG)
-                if time.monotonic() < self._due:  # late frames are not drawn
-                    self._window.show(game, keys=self._keys)
-                else:
-                    self._window.refresh()
-                time.sleep(max(0.0, self._due - time.monotonic()))
-                self._keys = self._held.next_frame()
-                return True
-            self._window.show(game, "Paused: click here to continue")
-            time.sleep(_FRAME)
-            self._held.forget()
-            self._keys, self._due = self._held.next_frame(), time.monotonic()
-        return False
-
-    def _restarts(self) -> bool:
-        """Handle other keys and the closing of the window; True if R or space was pressed."""
-        pressed = self._held.other_presses() if self._window.focused else []
-        self._done = self._done or self._window.closed or "esc" in pressed
-        return any(name in ("r", "space") for name in pressed)
+    window.take_pressed(), keyboard.next_frame()  # of the test
+    try:
+        while not window.closed and "escape" not in (pressed := window.take_pressed()):
+            if not {"r", "space"}.isdisjoint(pressed):
+                keep()
+                game, kept = LiveGame(), False
+            if not window.focused:
+                keyboard.forget()
+            keys, text = keyboard.next_frame(), ""
+            if game.over:
+                info = game.info
+                text = f"{info['outcome']}: {info['score']:.1f} m in {info['time']:.2f} s\nR: restart    Esc: done"
+            elif not window.focused:
+                text = "Paused: click here to continue"
+            elif not (keys or game.keys):
+                text = "Q, W, O, P to run"
+            else:
+                game.advance(keys)
+                games.note(game.name, partial(episode, game))
+                if game.over:
+                    keep()
+            due = max(due + _FRAME, time.monotonic() - _MAX_LAG)
+            if text or time.monotonic() < due:  # late frames are not drawn
+                window.show(game, text, keys)
+            else:
+                window.refresh()
+            time.sleep(max(0.0, due - time.monotonic()))
+    finally:
+        keep()
 
 
 class Window:
     """A window with the picture of a game and a line of text.
 
-    closed: true once the window was closed. focused: true while it has the keyboard focus. pressed: number of key
-    presses that the window system sent to it, repeats included. Raises BadInput if no window can be opened.
+    closed: true once the window was closed. focused: true while it has the keyboard focus. pressed: the keys that the
+    window system sent to it, repeats included. Raises BadInput if no window can be opened.
     """
 
     def __init__(self, title: str) -> None:
@@ -184,7 +157,7 @@ class Window:
             raise BadInput(
                 f"the game's window cannot be opened ({error}); run this on a desktop, {ALTERNATIVE}"
             ) from None
-        self.closed, self.focused, self.pressed = False, True, 0
+        self.closed, self.focused, self.pressed = False, True, list[str]()
         self._drawing = Drawing()
         width, height = self._drawing.width, self._drawing.height
         root.title(title)
@@ -196,7 +169,7 @@ class Window:
             wraplength=width - 60,
         )  # fmt: skip
         root.protocol("WM_DELETE_WINDOW", self.close)
-        root.bind("<KeyPress>", lambda _: setattr(self, "pressed", self.pressed + 1))
+        root.bind("<KeyPress>", lambda event: self.pressed.append(event.keysym.lower()))
         root.bind("<FocusIn>", lambda _: setattr(self, "focused", True))
         root.bind("<FocusOut>", lambda _: setattr(self, "focused", False))
         self._root = root
@@ -217,6 +190,11 @@ class Window:
         else:
             self._text.place_forget()
         self.refresh()
+
+    def take_pressed(self) -> list[str]:
+        """The keys that were pressed since the last call."""
+        pressed, self.pressed = self.pressed, []
+        return pressed
 
     def refresh(self) -> None:
         """Process the window system's pending events."""

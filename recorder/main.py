@@ -100,8 +100,7 @@ def record(source: Source, games: GameWriter, console: Console) -> None:
                 source.record(games)
         finally:
             with Deferred(patient=True) as signals:
-                for episode in source.finish():
-                    games.write(episode)
+                source.finish()
                 games.close()
             signals.deliver()
     except KeyboardInterrupt:

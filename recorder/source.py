@@ -22,8 +22,8 @@ class Source:
 
     episodes: each one is written before the next is requested. play: writes the games itself, in place of `episodes`,
     until `GameWriter.over`. total: number of episodes, None if unknown. notes: lines to print before recording. finish:
-    called when recording ends for any reason; stops the source and returns the games in progress that are worth
-    keeping, as far as they were played.
+    called when recording ends for any reason; stops the source and writes the games in progress that are worth keeping,
+    as far as they were played.
     """
 
     info: DatasetInfo
@@ -31,7 +31,7 @@ class Source:
     total: int | None = None
     notes: list[str] = field(default_factory=list)
     play: Callable[[GameWriter], None] | None = None
-    finish: Callable[[], Iterable[Episode]] = tuple
+    finish: Callable[[], object] = lambda: None
 
     def record(self, games: GameWriter) -> None:
         """Write the games until there are no more, or enough."""

@@ -34,10 +34,7 @@ const board = new Board(module);
 const recorder = document.querySelector("meta[name=recorder]") && await import("./recorder.js"); // of qwop-record
 const games = recorder ? await recorder.open(module, view, () => race.refresh(Boolean(race.over))) : new Games(module);
 const opponents = new Opponents(module, games, () => { opponents.show(); showList(); race.changed(); });
-const sharing = new Sharing(module, view, (entry, file) => {
-  opponents.add(entry);
-  if (entry.keys) games.take?.(entry, file);
-});
+const sharing = new Sharing(module, view, (entry) => opponents.add(entry));
 const race = new Race(module, {
   view, keyboard, games, sound, opponents,
   listed: showList,

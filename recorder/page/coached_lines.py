@@ -1,5 +1,6 @@
 """Games in which a person corrects a policy on the page: its decisions, checked against PyTorch, as an episode."""
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -107,7 +108,7 @@ class Lines:
                 raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
             drawn_with.append(self._drawn_with(line, decisions[row], odds[row], own_odds[row]))
         if game not in self._numbers:
-            self._numbers[game] = next(self._next)
+            self._numbers.setdefault(game, next(self._next))  # in one step, as pages come back in another thread
         # A line that left one which was refused is a whole game: all of its decisions are its own then.
         parent = self._numbers.get(line.of or "")
         branch = None if parent is None else Branch(parent, line.step)
@@ -133,6 +134,6 @@ class Lines:
 
 
 def uniform_number(seed: int, line: Line, number: int) -> float:
-    """The uniform number, in [0, 1), of a draw in a game of a page, from a counter-based generator."""
-    generator = np.random.Philox(key=[seed, line.page], counter=[number, line.game, 0, 0])
-    return float(np.random.Generator(generator).random())
+    """The uniform number, in [0, 1), of a draw in a game of a page: 52 bits of the SHA-256 of its place."""
+    digest = hashlib.sha256(f"{seed} {line.page} {line.game} {number}".encode()).hexdigest()
+    return int(digest[:13], 16) / 2**52

@@ -21,6 +21,7 @@ from ...datasets.origin import NO_ORIGIN, Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.actions import Env
 from ..collector import facts_of_run
+from ..game_writer import new_name
 from ..source import Identity, next_game
 from . import messages
 
@@ -151,7 +152,8 @@ class EnvironmentGame:
     `rgb_array` and is played by one game at a time. If it fails, the game ends as truncated with the decision before,
     and `report` is called with the reason.
 
-    meant: the action of the keys that the person holds, given as bits. coach: None for a person alone.
+    meant: the action of the keys that the person holds, given as bits. coach: None for a person alone. name: of the
+    current line, see `Origin.page_game`.
     """
 
     def __init__(
@@ -167,6 +169,7 @@ class EnvironmentGame:
         self._meant, self._player, self._epsilon = meant, player, epsilon
         self._report, self._problem = report, ""
         self._lock = threading.Lock()  # between the play and the copies of the game
+        self.name = new_name()
         self.number = None if coach is None else coach.new_number()
         self._random: np.random.Generator | None = None
         if coach is None or self.number is None:
@@ -259,7 +262,7 @@ class EnvironmentGame:
             if own:
                 assert self.number is not None
                 self.branch, self.number = Branch(self.number, place), self._coach.new_number()
-                self._recorded = False
+                self._recorded, self.name = False, new_name()
             elif self.branch is not None:
                 self.branch = Branch(self.branch.game, min(self.branch.step, place))
             if place < len(self._decisions):
@@ -297,9 +300,9 @@ class EnvironmentGame:
 
     def _episode(self) -> Episode:
         if self._coach is None:
-            return self.play.episode(self._player, "page", self._epsilon)
+            return self.play.episode(self._player, "page", self._epsilon, Origin(page_game=self.name))
         games = self._coach.games
-        origin = replace(games.origin, game=self.number)
+        origin = replace(games.origin, game=self.number, page_game=self.name)
         episode = self.play.episode(self._player, games.source, self._epsilon, origin)
         drawn_with = [one.drawn_with for one in self._decisions]
         actors = np.array([PERSON if mu is None else POLICY for mu in drawn_with], dtype=np.int8)

@@ -38,7 +38,7 @@ def open_environment(
     BadInput for invalid settings, for an environment without discrete actions or pictures, for a policy of another one,
     and if `folder` holds another dataset.
     """
-    report, policy = plain_console().print, _policy(settings)
+    policy = _policy(settings)
     with ExitStack() as opened:
         spec = EnvironmentSpec(settings.id, settings.settings)
         if policy is not None:
@@ -67,10 +67,11 @@ def open_environment(
             "waits": coach is None and keys.default is None,
         }  # fmt: skip
 
+        report = plain_console().print
         new_game = partial(EnvironmentGame, env, keys.action, info, settings.player, settings.epsilon, report, coach)
         session = partial(EnvironmentSession, new_game, range(NOBODY if coach else 0, 2 ** len(keys.keys)))
         description = {"environment": environment, "coach": coaching}
-        server = RecorderServer(Library(folder), session, lambda: description, settings.port, report, environment=True)
+        server = RecorderServer(Library(folder), session, lambda: description, settings.port, {}, environment=True)
         opened.pop_all()
     return server.source(info, settings.open, env.close)
 
@@ -121,7 +122,7 @@ class EnvironmentSession:
                     line = game.go_back()
                     self._send(game.picture(number))
                     if line is not None:
-                        self._writer.write(line, game)
+                        self._writer.write(line)
             case Keys(game=number, keys=keys):
                 if any(bits not in self._valid for bits in keys):
                     raise ValueError("a key that the game does not have")
@@ -140,7 +141,7 @@ class EnvironmentSession:
     def _play(self, game: EnvironmentGame, keys: tuple[int, ...]) -> None:
         number = self._number
         self._send(game.advance(number, keys))
-        self._writer.note(game, game.so_far)
+        self._writer.note(game.name, game.so_far)
         if game.over:
             self._number, self._kept = -1, self._record(game)
             name = self._kept.stem if self._kept else None
@@ -151,9 +152,9 @@ class EnvironmentSession:
         if game is None:
             return None
         if not game.to_record:
-            self._writer.forget(game)
+            self._writer.forget(game.name)
             return None
-        return self._writer.write(game.episode(), game)
+        return self._writer.write(game.episode())
 
 
 def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Identity]:

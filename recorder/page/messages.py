@@ -87,35 +87,20 @@ class Decision(NamedTuple):
     probabilities: Annotated[tuple[Probability, ...], Field(min_length=len(ACTION_KEYS), max_length=len(ACTION_KEYS))]
 
 
-class Begin(Message):
-    """A game of the browser is going to be sent. file: the name of the file that it comes from; None if it is played
-    on the page. place: of a coached game among the lines."""
-
-    type: Literal["begin"]
-    game: Digits
-    player: Name
-    tempo: Annotated[float, Field(ge=SLOWEST, le=1)]
-    file: Name | None
-    place: Line | None = None
-
-
 class Frames(Message):
-    """Frames of a game from number `at` on, the keys of each, 0 to 15; and the decisions that begin in them."""
+    """Frames of a game that the browser plays, from number `at` on: the keys of each, 0 to 15, and the decisions that
+    begin in them. place: of a coached game among the lines. sha256: of all states, as the browser played them; None
+    until these frames are the last ones."""
 
     type: Literal["frames"]
     game: Digits
+    player: Name
+    tempo: Annotated[float, Field(ge=SLOWEST, le=1)]
+    place: Line | None = None
     at: Place
     frames: Annotated[tuple[Annotated[int, Field(ge=0, lt=16)], ...], Field(max_length=MOST_FRAMES)]
     decisions: tuple[Decision, ...] = ()
-
-
-class End(Message):
-    """A game is over, or was left, after this many frames. sha256: of all states, as the browser played them."""
-
-    type: Literal["end"]
-    game: Digits
-    frames: Annotated[int, Field(ge=1, le=LONGEST_KEYS)]
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
 
 
 class Discard(Message):
@@ -134,7 +119,7 @@ class RefusedGame(ValueError):
 
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(
-    Annotated[Start | Back | Keys | Begin | Frames | End | Discard, Field(discriminator="type")]
+    Annotated[Start | Back | Keys | Frames | Discard, Field(discriminator="type")]
 )
 
 
@@ -150,7 +135,7 @@ def parse(message: str | bytes) -> Message:
     except ValidationError as error:
         wrong = error.errors()[0]
     match parse_json(message):
-        case {"type": "begin" | "frames" | "end", "game": str(game)}:
+        case {"type": "frames", "game": str(game)}:
             place = ".".join(str(part) for part in wrong["loc"][1:])
             raise RefusedGame(game, f"{place}: {wrong['msg'][:1].lower()}{wrong['msg'][1:]}")
     raise ValueError("not a message of the page")

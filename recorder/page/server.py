@@ -13,10 +13,9 @@ from websockets.sync.server import ServerConnection
 
 from ...common.errors import BadInput
 from ...common.page import forwarding, open_page
-from ...common.run_folder import clone_next
-from ...datasets.folder import episode_files
+from ...common.progress import plain_console
 from ...datasets.from_keys import replay_episode
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import DatasetInfo
 from ...envs.pictures.player import rows_of_replay
 from ...play.server import Answer, LocalServer
 from ...play.site import files
@@ -29,9 +28,6 @@ STATIC = Path(__file__).parent / "static"
 
 USUAL_PORT = 8767
 """The browser keeps games that it could not send, by the page's address, so the port should be the same every day."""
-
-ENOUGH = 10
-"""Games after which the page names the command that learns from them."""
 
 _TO_LEAVE = 1.0
 """Seconds that a page that has just closed may still hold its place."""
@@ -52,34 +48,27 @@ class Session(Protocol):
         """Record the games under way, as far as they were played."""
 
 
-def learning_command(folder: Path) -> str | None:
-    """The command that learns from the games in a folder, once there are enough of them."""
-    enough = folder.is_dir() and len(episode_files(folder)) >= ENOUGH
-    return clone_next(folder).removeprefix("next: ") if enough else None
-
-
 class RecorderServer(LocalServer):
     """Serves the page, and writes its games.
 
     open_session: the session of a page, which sends by the first argument and writes into the second. settings: made
-    for each page that is opened. report: prints a line for the user. more: files besides those of `qwop-play`.
-    environment: the page of an environment, on which one page at a time plays, because there is one environment.
+    for each page that is opened. more: files besides those of `qwop-play`. environment: the page of an environment, on
+    which one page at a time plays, because there is one environment.
     """
 
     def __init__(
         self, library: Library, open_session: Callable[[Send, GameWriter], Session],
-        settings: Callable[[], Mapping[str, Any]], port: int, report: Callable[[str], None], *,
-        more: Mapping[str, bytes] | None = None, environment: bool = False,
+        settings: Callable[[], Mapping[str, Any]], port: int, more: Mapping[str, bytes], environment: bool = False,
     ) -> None:  # fmt: skip
-        self._library, self._open_session, self._settings, self._report = library, open_session, settings, report
-        self._files = {**files(), **{file.name: file.read_bytes() for file in STATIC.iterdir()}, **(more or {})}
+        self._library, self._open_session, self._settings = library, open_session, settings
+        self._files = {**files(), **{file.name: file.read_bytes() for file in STATIC.iterdir()}, **more}
         self._environment = environment
         self._playing = threading.BoundedSemaphore()
         self._games: GameWriter | None = None
         usual = 0 if environment else USUAL_PORT
         super().__init__(self._file, port, usual, session=self._connected, private=True, setting="source.port")
 
-    def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None) -> Source:
+    def source(self, info: DatasetInfo, open_browser: bool, close: Callable[[], object] = lambda: None) -> Source:
         """The page as a source. close: called once the server has stopped."""
         pa.array(np.zeros(0))  # pyarrow imports pandas with its first array: now, not while a game is written
 
@@ -90,12 +79,11 @@ class RecorderServer(LocalServer):
                 open_page(self.address)
             games.wait()
 
-        def finish() -> list[Episode]:
+        def finish() -> None:
             try:
                 self.stop()
             finally:
                 close()
-            return []
 
         notes = [
             f"play at {self.address}",
@@ -172,5 +160,6 @@ class RecorderServer(LocalServer):
                     session.receive(other)
         except RefusedGame as refused:
             session.refuse(refused.game)
-            self._report(f"a game of the page is refused ({refused}); it stays in the browser, in the page's list")
+            words = f"a game of the page is refused ({refused}); it stays in the browser, in the page's list"
+            plain_console().print(words)
             connection.send(encode(type="refused", game=refused.game, reason=str(refused)))

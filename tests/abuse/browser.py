@@ -189,7 +189,6 @@ class World(Page):
             games[episode.origin.page_game] += 1
             lengths.append(clock_of(episode))
         assert not [game for game, count in games.items() if count > 1], "recorded twice"
-        assert not [*(self.folder / "data").glob("aside/differing-*")], "a game differs"
         assert len(lengths) == len(self.clocks), f"{len(lengths)} games, {len(self.clocks)} were played"
         for clock, length in zip(sorted(self.clocks), sorted(lengths), strict=True):
             assert length > clock - 0.02, f"{length:.2f} s recorded, {clock:.2f} s played"

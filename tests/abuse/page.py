@@ -44,10 +44,9 @@ class Game:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """All that the page sends of it, in order."""
-        yield {"type": "begin", "player": "me", "tempo": 1, "file": None}
         for at in range(0, len(self.keys), AT_ONCE):
-            yield {"type": "frames", "at": at, "frames": self.keys[at : at + AT_ONCE]}
-        yield {"type": "end", "frames": len(self.keys), "sha256": self._sha256}
+            last = self._sha256 if at + AT_ONCE >= len(self.keys) else None
+            yield {"at": at, "frames": self.keys[at : at + AT_ONCE], "sha256": last}
 
 
 class Player(threading.Thread):
@@ -76,13 +75,10 @@ class Player(threading.Thread):
 
     def _send(self, page: ClientConnection, game: Game) -> None:
         for message in game.messages():
-            page.send(json.dumps({**message, "game": game.name}))
+            page.send(json.dumps({"type": "frames", "game": game.name, "player": "me", "tempo": 1, **message}))
             time.sleep(0.002)
-        while (answer := json.loads(page.recv()))["type"] != "recorded":
-            pass  # the next command
-        if answer["name"] is not None:  # else the recorder is about to end
-            self.recorded.append((answer["name"], game.keys))
-            self.under_way = None
+        self.recorded.append((json.loads(page.recv())["name"], game.keys))
+        self.under_way = None
 
 
 class Pages:

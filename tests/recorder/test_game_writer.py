@@ -5,7 +5,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from qwop.common.files import temporary_sibling
 from qwop.datasets import Episode, open_dataset
 from qwop.datasets.editing import copy
 from qwop.datasets.from_keys import qwop_info
-from qwop.datasets.origin import NO_ORIGIN, Origin
+from qwop.datasets.origin import Origin
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.game_writer import GameWriter, record_interrupted
 from qwop.recorder.main import record
@@ -29,8 +28,8 @@ from ..fakes import game_of
 INFO = qwop_info()
 
 
-def game(frames: int, origin: Origin = NO_ORIGIN) -> Episode:
-    return game_of([5] * frames, INFO, origin=origin)
+def game(frames: int, name: str | None = None) -> Episode:
+    return game_of([5] * frames, INFO, origin=Origin(page_game=name))
 
 
 def frames_in(folder: Path) -> list[int]:
@@ -96,23 +95,23 @@ def test_where_nothing_can_be_written_the_copy_alone_is_there(
 ) -> None:
     (tmp_path / "temporary").rmdir()
     if noted:
-        full.note(None, lambda: game(9))
+        full.note("one", lambda: game(9, "one"))
         until(lambda: copies(full.folder))
     with pytest.raises(BadInput, match=message):
-        full.write(game(9))
+        full.write(game(9, "one"))
     assert bool(copies(full.folder)) is noted
 
 
-def test_games_under_way_are_written_whatever_ends_the_recording(full: GameWriter, tmp_path: Path) -> None:
+def test_games_in_progress_are_written_whatever_ends_the_recording(full: GameWriter, tmp_path: Path) -> None:
     def games() -> Iterator[Episode]:
         yield game(9)
         raise KeyboardInterrupt
 
-    source = Source(INFO, games(), finish=lambda: [game(6), game(3)])
-    record(source, GameWriter(DatasetWriter(tmp_path / "data", INFO)), Console(quiet=True))
-    assert frames_in(tmp_path / "data") == [9, 6, 3]
+    writer = GameWriter(DatasetWriter(tmp_path / "data", INFO))
+    record(Source(INFO, games(), finish=lambda: writer.write(game(6))), writer, Console(quiet=True))
+    assert frames_in(tmp_path / "data") == [9, 6]
     with pytest.raises(BadInput, match="cannot be written"):
-        record(Source(INFO, iter([game(9)]), finish=lambda: [game(3)]), full, Console(quiet=True))
+        record(Source(INFO, iter([game(9)]), finish=lambda: full.write(game(3))), full, Console(quiet=True))
     (folder,) = (tmp_path / "temporary").iterdir()
     assert frames_in(folder) == [9, 3]
 
@@ -125,7 +124,7 @@ def test_no_game_is_asked_for_once_there_are_enough(tmp_path: Path) -> None:
 
 def test_games_of_many_threads_are_written_one_at_a_time(tmp_path: Path) -> None:
     games = GameWriter(DatasetWriter(tmp_path, INFO))
-    threads = [threading.Thread(target=games.write, args=[game(frames), frames]) for frames in range(3, 13)]
+    threads = [threading.Thread(target=games.write, args=[game(frames, str(frames))]) for frames in range(3, 13)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -139,9 +138,9 @@ class Killed:
     def __init__(self, folder: Path) -> None:
         self.folder, self.games = folder, GameWriter(DatasetWriter(folder, INFO))
 
-    def play(self, name: str, frames: int, origin: Origin = NO_ORIGIN) -> None:
+    def play(self, name: str, frames: int) -> None:
         before = {path: path.stat().st_mtime_ns for path in copies(self.folder)}
-        self.games.note(name, lambda: game(frames, origin))
+        self.games.note(name, lambda: game(frames, name))
         until(lambda: {path: path.stat().st_mtime_ns for path in copies(self.folder)} != before)
 
     def kill(self) -> None:
@@ -167,34 +166,26 @@ def test_a_game_that_was_written_or_forgotten_leaves_no_copy(tmp_path: Path) -> 
     killed = Killed(tmp_path)
     killed.play("one", 9)
     killed.play("two", 12)
-    killed.games.write(game(15), "one")
+    killed.games.write(game(15, "one"))
     killed.games.forget("two")
     assert copies(tmp_path) == []
     killed.games.close()
     assert [*(tmp_path / "aside").glob("under-way-*")] == []
 
 
-@pytest.mark.parametrize(("player", "frames"), [("me", [15]), ("another", [15, 9])])
-def test_a_recorder_that_is_killed_after_writing_a_game_has_recorded_it_once_if_it_is_of_the_same_player(
-    tmp_path: Path, player: str, frames: list[int]
-) -> None:
+@pytest.mark.parametrize(("recorded", "kept"), [(6, 9), (9, 9), (12, 12)])
+def test_of_a_game_that_was_recorded_already_the_longest_copy_is_kept(tmp_path: Path, recorded: int, kept: int) -> None:
+    """The page has sent it again, or the recorder was killed before it removed the copy."""
+    DatasetWriter(tmp_path, INFO).write(game(recorded, "one"))
     killed = Killed(tmp_path)
     killed.play("one", 9)
-    killed.games._writer.write(replace(game(15), player=player))  # killed before the copy is removed
+    killed.play("two", 3)
     killed.kill()
-    record_interrupted(tmp_path)
-    assert frames_in(tmp_path) == frames
-
-
-@pytest.mark.parametrize(("recorded", "kept"), [(6, 9), (12, 12)])
-def test_of_a_game_that_the_page_sends_again_the_longest_is_kept(tmp_path: Path, recorded: int, kept: int) -> None:
-    origin = Origin(page_game="0123456789ab")
-    DatasetWriter(tmp_path, INFO).write(game(recorded, origin))
-    killed = Killed(tmp_path)
-    killed.play("one", 9, origin)
-    killed.kill()
-    record_interrupted(tmp_path)
-    assert frames_in(tmp_path) == [kept]
+    new = 1 + (kept > recorded)
+    assert record_interrupted(tmp_path) == [f"games that a killed recorder left are recorded: {new}"]
+    assert sorted(frames_in(tmp_path)) == [3, kept]
+    assert len([*tmp_path.glob("aside/episode-*-discarded.aside")]) == new - 1
+    assert copies(tmp_path) == []
 
 
 def test_a_copy_that_cannot_be_read_is_told_and_stays_and_a_half_written_one_goes(tmp_path: Path) -> None:

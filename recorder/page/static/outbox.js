@@ -20,33 +20,36 @@ export class Outbox {
   // dataset: the games of another one wait for its recorder.
   constructor(connection, dataset) {
     Object.assign(this, { connection, dataset });
-    this.sent = new Map(); // frames sent, by game
+    this.sent = new Map(); // what is said of a game with its frames, and the number of those that were sent, by game
     this.queue = []; // games to send again, one at a time, as [game, its digest]
     this.current = null; // the one that was sent and not answered
     this.refusals = new Map(); // why the game under way was refused, which is set apart once it is over
   }
 
   // Begins a game; returns its twelve digits. place: of a line of a coached game, whose decisions come with its frames.
-  begin(player, tempo, file = null, game = random(), place = undefined) {
+  begin(player, tempo, place = undefined) {
+    const game = random();
     const begun = Math.max(Date.now(), ...this.kept().map(([, entry]) => entry.begun + 1)); // also after a clock is set back
-    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, file, place, frames: [], sha256: null });
-    this.announce(game, { player, tempo, file, place });
+    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, place, frames: [], sha256: null });
+    this.announce(game, { player, tempo, place });
     return game;
   }
 
-  announce(game, { player, tempo, file, place }) {
-    this.sent.set(game, 0);
-    this.connection.send({ type: "begin", game, player, tempo, file, place });
-  }
+  // From now on it is sent, from its first frame on.
+  announce(game, { player, tempo, place }) { this.sent.set(game, { facts: { player, tempo, place }, at: 0 }); }
 
-  // Sends what was not sent yet of a game that was announced; frames, decisions: all so far.
-  send(game, { frames, decisions }) {
+  // Sends what was not sent yet of a game that was announced; frames, decisions: all so far. sha256: of its states, once it
+  // is over.
+  send(game, { frames, decisions }, sha256 = null) {
+    const sent = this.sent.get(game);
     const size = decisions ? COACHED_PART : PART;
-    for (let at = this.sent.get(game) ?? frames.length; at < frames.length && this.connection.open; at += size) {
+    for (let more = sent && (sha256 || sent.at < frames.length); more && this.connection.open;) {
+      const { facts, at } = sent;
       const part = frames.slice(at, at + size);
-      const among = decisions?.filter(([frame]) => frame >= at && frame < at + part.length);
-      this.connection.send({ type: "frames", game, at, frames: part, decisions: among });
-      this.sent.set(game, at + part.length);
+      sent.at += part.length;
+      more = sent.at < frames.length;
+      const among = decisions?.filter(([frame]) => frame >= at && frame < sent.at);
+      this.connection.send({ type: "frames", game, ...facts, at, frames: part, decisions: among, sha256: more ? null : sha256 });
     }
   }
 
@@ -56,22 +59,17 @@ export class Outbox {
 
   // The game is over: sent whole, and kept until it is recorded. Returns false if the browser did not keep it.
   end(game, played, sha256) {
-    const kept = this.keep(game, { ...read(PLACE + game, {}), ...played, sha256 });
+    const kept = this.note(game, { ...played, sha256 });
     if (this.refusals.has(game)) return this.setApart(game, this.refusals.get(game));
-    if (this.sent.has(game)) this.finish(game, played, sha256);
+    if (this.sent.has(game)) this.send(game, played, sha256);
     else this.queue.push([game, sha256]);
     if (!this.current) this.next();
     return kept;
   }
 
-  finish(game, played, sha256) {
-    this.send(game, played);
-    this.connection.send({ type: "end", game, frames: played.frames.length, sha256 });
-  }
-
-  // The recorder has answered about a game. done: it need not be sent again.
-  answered(game, done) {
-    if (done) forget(PLACE + game);
+  // The recorder has the game, or it is set apart.
+  answered(game) {
+    forget(PLACE + game);
     this.sent.delete(game);
     if (game === this.current) this.next();
   }
@@ -90,7 +88,7 @@ export class Outbox {
     const kept = { ...read(PLACE + game, {}), reason };
     forget(PLACE + game); // first, as there may be no room for both
     const written = write(APART + game, kept);
-    this.answered(game, true);
+    this.answered(game);
     return written;
   }
 
@@ -130,6 +128,6 @@ export class Outbox {
     const entry = read(PLACE + game, null);
     if (!areKeys(entry?.frames)) return this.next(); // another page has sent it
     this.announce(game, entry);
-    this.finish(game, entry, sha256);
+    this.send(game, entry, sha256);
   }
 }

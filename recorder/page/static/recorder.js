@@ -2,18 +2,15 @@
 
 import { Coach } from "./coached.js";
 import { Connection } from "./connection.js";
-import { Sha256 } from "./digest.js";
-import { $, button, element, numberOf } from "./elements.js";
+import { $, element, numberOf } from "./elements.js";
 import { keepName, keptName, shortName } from "./games.js";
 import { dayOf, today } from "./list.js";
 import { apart, Outbox } from "./outbox.js";
 import { play, prove } from "./packed.js";
 import { bestOf, better } from "./ranking.js";
-import { cut } from "./texts.js";
 
 const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
-const LONGEST_FILE_NAME = 100; // characters that the recorder takes
 
 // changed(): called when your list has changed.
 export async function open(module, view, changed) {
@@ -27,15 +24,12 @@ export async function open(module, view, changed) {
 }
 
 class RecordedGames {
-  // settings: player, folder, dataset, ghost and next. coach: where a policy is corrected, else null.
+  // settings: player, folder, dataset and ghost. coach: where a policy is corrected, else null.
   constructor(module, settings, coach, view, changed) {
     Object.assign(this, { module, settings, coach, view, changed, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
     this.into = `recording into ${settings.folder}`;
     this.where = element("span", this.into, { className: "where", title: this.into });
     document.querySelector("footer").append(this.where);
-    this.next = element("p", "", { className: "next-command", hidden: true });
-    $("choices").after(this.next);
-    if (settings.next) this.learn(settings.next);
   }
 
   connect() {
@@ -53,15 +47,6 @@ class RecordedGames {
   connected(now) {
     document.body.dataset.recorder = now ? "connected" : "lost";
     this.where.textContent = now ? this.into : "no recorder: games stay in this browser";
-  }
-
-  // Names the command that learns from the games.
-  learn(command) {
-    const copy = button("Copy", () => {
-      navigator.clipboard?.writeText(command).catch(() => {}); // else it is selected by hand
-    });
-    this.next.replaceChildren("Enough to learn from: ", element("code", command), " ", copy);
-    this.next.hidden = false;
   }
 
   // The runner beside you at first; null leaves the choice to the page.
@@ -125,7 +110,7 @@ class RecordedGames {
   // --- the game under way ---
 
   follow(run, now) {
-    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, null, undefined, run.place);
+    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, run.place);
     else if (run.game.keys.length === this.followed && now !== Infinity) return;
     const played = { frames: run.game.keys, decisions: run.decisions };
     this.followed = played.frames.length;
@@ -136,21 +121,13 @@ class RecordedGames {
   }
 
   add(result, rows) {
-    const id = this.running ?? this.outbox.begin(this.name, result.tempo, null, undefined, result.place);
+    const id = this.running ?? this.outbox.begin(this.name, result.tempo, result.place);
     this.running = null;
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
     this.kept = this.outbox.end(id, { frames: result.keys, decisions: result.decisions }, result.sha256) || this.connection.open;
     return entry;
-  }
-
-  // A game from a file is recorded, too, where you play alone; one that was recorded before is not again.
-  take(entry, file) {
-    if (this.coach) return;
-    const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
-    this.outbox.begin(shortName(entry.name) || UNNAMED, 1, cut(file, LONGEST_FILE_NAME) || "a file", game);
-    this.outbox.end(game, { frames: entry.keys }, prove(this.module, entry.keys));
   }
 
   close(run) { this.follow(run, Infinity); }
@@ -178,12 +155,9 @@ class RecordedGames {
       this.setApart(message.game, message.reason);
       await this.refresh();
     } else if (message.type === "recorded") {
-      this.outbox.answered(message.game, Boolean(message.name || message.problem));
+      this.outbox.answered(message.game);
       const entry = this.list.find(({ id }) => id === message.game);
-      if (entry && message.name) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
-      if (entry && message.problem) entry.problem = message.problem;
-      if (message.next) this.learn(message.next);
-      if (message.problem) this.view.toast(`A game is not in the dataset: ${message.problem}.`);
+      if (entry) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
       await this.refresh();
     } else if (message.type === "discarded") {
       this.list = this.list.filter(({ file }) => file !== message.name);
@@ -209,7 +183,7 @@ class RecordedGames {
       this.view.toast("It stays discarded: it lies in the folder aside of the dataset.");
       return;
     }
-    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, null, undefined, entry.place);
+    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, entry.place);
     delete entry.file;
     this.list = [...this.list, entry];
     this.outbox.end(entry.id, { frames: entry.keys, decisions: entry.decisions }, prove(this.module, entry.keys));

@@ -77,16 +77,13 @@ class PagesGame:
         played = np.array(keys[: len(game.states) - 1], np.uint8)
         return cls(f"{number:012x}", played, played.tolist(), game.sha256)
 
-    def begin(self, **more: Any) -> str:
-        said = {"type": "begin", "game": self.game, "player": "ada", "tempo": 1, "file": None, **more}
-        return json.dumps(said)
+    def part(self, start: int = 0, end: int | None = None, **more: Any) -> str:
+        facts = {"player": "ada", "tempo": 1, **more}
+        return json.dumps({"type": "frames", "game": self.game, "at": start, "frames": self.frames[start:end], **facts})
 
-    def part(self, start: int, end: int | None = None) -> str:
-        return json.dumps({"type": "frames", "game": self.game, "at": start, "frames": self.frames[start:end]})
-
-    def end(self, sha256: str | None = None) -> str:
-        said = {"type": "end", "game": self.game, "frames": len(self.frames), "sha256": sha256 or self.sha256}
-        return json.dumps(said)
+    def rest(self, start: int = 0, **more: Any) -> str:
+        """Its last frames, which end it."""
+        return self.part(start, **{"sha256": self.sha256, **more})
 
 
 class Recorder:
@@ -109,7 +106,7 @@ class Recorder:
 
     def stop(self) -> None:
         """Stop; the games that are under way are written."""
-        assert [*self.source.finish()] == []
+        self.source.finish()
         self.games.close()
 
     def get(self, path: str, **headers: str) -> tuple[int, bytes]:
@@ -122,11 +119,10 @@ class Recorder:
         origin: Any = f"http://{self.address.netloc}"
         return connect(f"ws://{self.address.netloc}{self.address.path}play", origin=origin)
 
-    def send(self, game: PagesGame, **begin: Any) -> dict[str, Any]:
+    def send(self, game: PagesGame, **more: Any) -> dict[str, Any]:
         """A whole game over a connection of its own; returns the first answer."""
         with self.page() as page:
-            for message in (game.begin(**begin), game.part(0), game.end()):
-                page.send(message)
+            page.send(game.rest(**more))
             answer: dict[str, Any] = json.loads(page.recv(timeout=60))
             return answer
 

@@ -17,7 +17,7 @@ function opened(kept = {}) {
   stored.clear();
   for (const [game, entry] of Object.entries(kept)) stored.set(`qwop.unsent.${game}`, JSON.stringify(entry));
   const sent = [];
-  const connection = { open: true, send: ({ type, game }) => { sent.push([type, game]); return true; } };
+  const connection = { open: true, send: ({ game, at, frames, sha256 }) => { sent.push([game, at, frames.length, Boolean(sha256)]); return true; } };
   return { outbox: new Outbox(connection, "data"), sent };
 }
 
@@ -32,17 +32,17 @@ export async function begunMeanwhile() {
   await resent;
   const kept = outbox.kept().map(([game, { player }]) => [game === running, player]);
   outbox.end(running, { frames: [1, 2] }, DIGEST);
-  return { types: sent.map(([type]) => type), kept };
+  return { sent: sent.map(([, ...part]) => part), kept };
 }
 
-// What is sent of the games kept, before each answer: [type, game, done] of the answers, in order.
+// What is sent of the games kept, before each answer: [type, game] of the answers, in order.
 export async function answered(module, kept, answers) {
   const { outbox, sent } = opened(kept);
   const waiting = await outbox.resend(close, () => null);
   const steps = [sent.splice(0)];
-  for (const [type, game, done] of answers) {
+  for (const [type, game] of answers) {
     if (type === "refused") outbox.refuse(game, "why", null);
-    else outbox.answered(game, done);
+    else outbox.answered(game);
     steps.push(sent.splice(0));
   }
   return { steps, waiting, names: names(), apart: apart().map(([game, { reason }]) => [game, reason]) };

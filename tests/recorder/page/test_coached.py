@@ -21,7 +21,7 @@ from qwop.policies.champion import policy_path
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import choose
 from qwop.recorder.page.coached_lines import Lines, uniform_number
-from qwop.recorder.page.messages import Begin, Frames, Line, parse
+from qwop.recorder.page.messages import Frames, Line, parse
 from qwop.recorder.settings import RecorderPageSettings
 
 from ...fakes import dataset_of
@@ -58,24 +58,15 @@ class Coached:
     def episode(self, line: Any, **changed: Any) -> Episode:
         """The episode of a line as the page sends it."""
         line = {**line, **changed}
-        begin = parse_of({"type": "begin", "player": "ada", "tempo": 1, "file": None, **pick(line, "game", "place")})
-        frames = parse_of({"type": "frames", "at": 0, **pick(line, "game", "frames", "decisions")})
-        assert isinstance(begin, Begin)
-        assert isinstance(frames, Frames)
-        assert begin.place is not None
+        parts = {name: line[name] for name in ("game", "place", "frames", "decisions")}
+        whole = parse(json.dumps({"type": "frames", "player": "ada", "tempo": 1, "at": 0, **parts}))
+        assert isinstance(whole, Frames)
+        assert whole.place is not None
         keys = np.array(line["frames"], dtype=np.uint8)
         played = GameStart().session().play(keys)
         return self.lines.episode(
-            begin.game, begin.place, frames.decisions, keys, played, player=begin.player, epsilon=0.05
+            whole.game, whole.place, whole.decisions, keys, played, player=whole.player, epsilon=0.05
         )
-
-
-def parse_of(message: dict[str, Any]) -> Any:
-    return parse(json.dumps(message))
-
-
-def pick(line: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: line[name] for name in names}
 
 
 def require_whole(folder: Path, coached: Coached, episodes: list[Episode]) -> None:
@@ -187,16 +178,17 @@ def test_a_greedy_action_is_the_most_probable_one_of_pytorch(tmp_path: Path) -> 
         coached.episode(drawn)
 
 
-def test_draws_are_those_of_numpy_and_choices_those_of_the_policies() -> None:
+def test_draws_are_the_recorders_and_choices_those_of_the_policies() -> None:
     counters = [[0, 0], [1, 0], [0, 1], [12_345, 678]]
     for key in ([0, 0], [7, 3], [2**32 - 1, 2**31]):
         wanted = [
             uniform_number(key[0], Line(page=key[1], game=game, of=None, step=0), number) for number, game in counters
         ]
+        assert all(0 <= number < 1 for number in wanted)
         assert in_node(GAMES, "draws", key, counters) == wanted
     random = np.random.default_rng(1)
     odds = random.dirichlet(np.full(11, 0.2), size=200).astype(np.float32)
-    numbers = np.concatenate([random.random(197), [0.0, 1 - 2.0**-53, 0.5]])
+    numbers = np.concatenate([random.random(197), [0.0, 1 - 2.0**-52, 0.5]])
     assert in_node(GAMES, "choices", odds.tolist(), numbers.tolist()) == choose(odds, numbers)[0].tolist()
 
 

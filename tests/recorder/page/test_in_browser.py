@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.policies.champion import keys_path
 
 from .recording_page import RecordingPage
 
@@ -122,15 +121,6 @@ def test_on_a_narrow_window_the_recorders_line_covers_no_button_of_the_card(page
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_a_dropped_file_of_keys_is_recorded(page: RecordingPage) -> None:
-    for _ in range(2):  # the second time it is there already
-        page.find("#file")[0].send_keys(str(keys_path("champion")))
-        (episode,) = page.wait_for_games(1)
-        page.wait_until(lambda: page.unsent() == 0, "confirmed")
-    assert (episode.outcome, episode.source) == ("finished", "champion_keys.txt")
-    assert len(page.recorded()) == 1
-
-
 @pytest.mark.slow
 def test_a_recorder_that_hangs_for_a_while_records_what_came_meanwhile(page: RecordingPage) -> None:
     page.recorder.send_signal(signal.SIGSTOP)
@@ -157,7 +147,7 @@ def test_a_refused_game_is_set_apart_with_a_word_and_the_next_is_sent(
     for number, game in enumerate(games):
         entry = {
             "dataset": str(page.folder.resolve()), "begun": number + 1, "page": "qwop.page.closed", "player": "ada",
-            "tempo": 1, "file": None, "frames": game.frames, "sha256": game.sha256,
+            "tempo": 1, "frames": game.frames, "sha256": game.sha256,
         } | (changes if number == 1 else {})  # fmt: skip
         script = "localStorage.setItem('qwop.unsent.' + arguments[0], arguments[1])"
         page.browser.execute_script(script, game.game, json.dumps(entry))

@@ -8,18 +8,16 @@ import pytest
 from qwop.recorder.page.messages import MOST_FRAMES, Decision, RefusedGame, parse
 
 GAME = "0123456789ab"
-BEGIN = {"type": "begin", "game": GAME, "player": "ada", "tempo": 0.5, "file": None}
-FRAMES = {"type": "frames", "game": GAME, "at": 3, "frames": [1, 15]}
+FRAMES = {"type": "frames", "game": GAME, "player": "ada", "tempo": 0.5, "at": 3, "frames": [1, 15]}
 PLACE = {"page": 1, "game": 0, "of": None, "step": 0}
 ODDS = [1, *[0.0] * 10]
-END = {"type": "end", "game": GAME, "frames": 9, "sha256": "0" * 64}
 
 
 def test_every_message_is_read() -> None:
-    begin = {**BEGIN, "file": "a.txt", "place": {**PLACE, "of": GAME}}
+    last = {**FRAMES, "place": {**PLACE, "of": GAME}, "sha256": "0" * 64}
     decisions = [[3, 0, 10, 7, ODDS], [4, 1, None, None, ODDS], [5, 0, 0, None, ODDS]]
     for message in (
-        BEGIN, {**BEGIN, "tempo": 0.25}, {**BEGIN, "tempo": 1}, begin, {**FRAMES, "decisions": decisions}, END,
+        FRAMES, {**FRAMES, "tempo": 0.25}, {**FRAMES, "tempo": 1}, last, {**FRAMES, "decisions": decisions},
         {"type": "discard", "name": "x"}, {"type": "start", "game": 1}, {"type": "back", "game": 2},
         {"type": "keys", "game": 2**24, "keys": [0, -2, 2**16 - 1]},
     ):  # fmt: skip
@@ -30,14 +28,13 @@ def test_every_message_is_read() -> None:
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ({**BEGIN, "game": "../../etc/pas"}, "game"),
-        ({**BEGIN, "player": ""}, "player: string should have at least 1 character"),
-        ({**BEGIN, "player": "x" * 101}, "player: string should have at most 100 characters"),
-        ({**BEGIN, "tempo": 0}, "tempo"),
-        ({**BEGIN, "file": 1}, "file"),
-        ({**BEGIN, "more": 1}, "more"),
-        ({**BEGIN, "place": {**PLACE, "of": "x"}}, "place.of"),
-        ({**BEGIN, "place": {**PLACE, "step": -1}}, "place.step"),
+        ({**FRAMES, "game": "../../etc/pas"}, "game"),
+        ({**FRAMES, "player": ""}, "player: string should have at least 1 character"),
+        ({**FRAMES, "player": "x" * 101}, "player: string should have at most 100 characters"),
+        ({**FRAMES, "tempo": 0}, "tempo"),
+        ({**FRAMES, "more": 1}, "more"),
+        ({**FRAMES, "place": {**PLACE, "of": "x"}}, "place.of"),
+        ({**FRAMES, "place": {**PLACE, "step": -1}}, "place.step"),
         ({**FRAMES, "at": 300_000}, "at"),
         ({**FRAMES, "frames": [16]}, "frames.0"),
         ({**FRAMES, "frames": [True]}, "frames.0"),
@@ -46,8 +43,7 @@ def test_every_message_is_read() -> None:
         ({**FRAMES, "decisions": [[3, 2, None, None, ODDS]]}, "decisions.0.1"),
         ({**FRAMES, "decisions": [[3, 0, 2, -1, ODDS]]}, "decisions.0.3"),
         ({**FRAMES, "decisions": [[3, 0, 2, 7, ODDS[1:]]]}, "decisions.0.4"),
-        ({**END, "frames": 0}, "frames"),
-        ({**END, "sha256": "0"}, "sha256"),
+        ({**FRAMES, "sha256": "0"}, "sha256"),
     ],
 )
 def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, reason: str) -> None:
@@ -59,7 +55,7 @@ def test_a_game_that_cannot_be_recorded_is_refused_by_its_number(message: Any, r
 @pytest.mark.parametrize(
     "message",
     [
-        {**END, "game": 1}, {"type": "begin"}, {"type": "x"}, {"type": ["start"]}, {}, [], "start", "\ud83d",
+        {**FRAMES, "game": 1}, {"type": "frames"}, {"type": "x"}, {"type": ["start"]}, {}, [], "start", "\ud83d",
         {"type": "start", "game": True}, {"type": "start", "game": -1}, {"type": "start", "game": 10**30},
         {"type": "start", "game": 1, "more": 1}, {"type": "keys", "game": 1, "keys": "1"},
         {"type": "keys", "game": 1, "keys": [2**16]}, {"type": "keys", "game": 1, "keys": [-3]},

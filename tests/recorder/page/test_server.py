@@ -17,7 +17,6 @@ import pytest
 import qwop.recorder.page.server as recorder_server
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
-from qwop.envs.qwop.keys_file import read_keys
 from qwop.play import server
 from qwop.play.server import LOOPBACK
 from qwop.play.site import files
@@ -46,14 +45,13 @@ def only_game(folder: Path) -> Episode:
 def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: GameOf) -> None:
     game = game_of(FALL)
     with recorder.page() as page:
-        page.send(game.begin())
         for start in range(0, len(game.frames), 7):
             page.send(game.part(start, start + 7))
-        page.send(game.end())
+        page.send(game.rest(len(game.frames)))
         answer = json.loads(page.recv(timeout=60))
     name = answer.pop("name")
     assert name.startswith("episode-000000-")
-    assert answer == {"type": "recorded", "game": game.game, "next": None}
+    assert answer == {"type": "recorded", "game": game.game}
     episode = only_game(recorder.folder)
     assert episode.keys_of_frames.tolist() == game.frames
     assert (episode.player, episode.source, episode.outcome) == ("ada", "page", "fell")
@@ -63,54 +61,30 @@ def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: GameOf) -> None:
     assert json.loads(recorder.get("games.json")[1])["games"] == []
 
 
-def test_frames_may_come_twice_and_what_has_no_key_is_no_game(recorder: Any, game_of: GameOf) -> None:
-    one, other, idle = game_of(KEYS), game_of(KEYS, 2), game_of([0] * 9, 3)
+def test_frames_may_come_twice_and_the_same_keys_may_be_another_game(recorder: Any, game_of: GameOf) -> None:
+    one, other = game_of(KEYS), game_of(KEYS, 2)
     with recorder.page() as page:
-        page.send(one.begin(tempo=0.5))
-        for start, end in ((0, 10), (5, 20), (0, 3), (20, None)):
-            page.send(one.part(start, end))
-        page.send(one.end())
+        for start, end in ((0, 10), (5, 20), (0, 3)):
+            page.send(one.part(start, end, tempo=0.5))
+        page.send(one.rest(20))
         assert json.loads(page.recv(timeout=60))["name"].startswith("episode-000000-")
-    assert recorder.send(other)["name"].startswith("episode-000001-")  # another game with the same keys
-    assert "name" not in recorder.send(idle)
+    assert recorder.send(other)["name"].startswith("episode-000001-")
     games = [*open_dataset(recorder.folder)]
     assert [game.keys_of_frames.tolist() for game in games] == [KEYS, KEYS]
     assert games[0].source == "page at 0.5 times the pace"
 
 
-@pytest.mark.parametrize("file", [None, "mine.txt"])
 def test_a_game_that_is_sent_to_the_next_recorder_too_is_recorded_once(
-    make_recorder: Callable[..., Any], game_of: GameOf, file: str | None
+    make_recorder: Callable[..., Any], game_of: GameOf
 ) -> None:
-    names = [make_recorder().send(game_of(KEYS), file=file)["name"] for _ in range(2)]
+    names = [make_recorder().send(game_of(KEYS))["name"] for _ in range(2)]
     assert names[0] == names[1]
-    episode = only_game(make_recorder().folder)
-    assert (episode.keys_of_frames.tolist(), episode.source) == (KEYS, file or "page")
-    assert episode.origin.sha256 == (None if file is None else f"{1:012x}")
-
-
-@pytest.mark.parametrize(("more", "sha256"), [([], "0" * 64), ([4, 4], None)])  # it went on after its end
-def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_told(
-    recorder: Any, game_of: GameOf, capsys: pytest.CaptureFixture[str], more: list[int], sha256: str | None
-) -> None:
-    game = game_of(FALL)
-    game.frames.extend(more)
-    with recorder.page() as page:
-        for message in (game.begin(), game.part(0), game.end(sha256)):
-            page.send(message)
-        answer = json.loads(page.recv(timeout=60))
-    assert answer["problem"] == "the browser played it otherwise than the simulator does"
-    (path,) = (recorder.folder / "aside").glob("differing-*")
-    assert path.name == "differing-000000000001.txt"
-    assert read_keys(path).tolist() == game.frames
-    assert path.name in capsys.readouterr().out.replace("\n", "")
-    assert not [*recorder.folder.glob("episodes/*")]
+    assert only_game(make_recorder().folder).keys_of_frames.tolist() == KEYS
 
 
 def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, game_of: GameOf) -> None:
     game = game_of(KEYS)
     with recorder.page() as page:
-        page.send(game.begin())
         page.send(game.part(0, 9))
         page.socket.shutdown(socket.SHUT_RDWR)
         recorder.wait_for_games(1)
@@ -122,9 +96,8 @@ def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, 
 def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any, game_of: GameOf) -> None:
     game = game_of(KEYS)
     with recorder.page() as page:
-        page.send(game.begin())
-        page.send(game.part(0))
-        page.send(game_of(FALL, 2).begin())  # nothing played
+        page.send(game.part())
+        page.send(game_of([0] * 9, 2).part())  # nothing played
         with pytest.raises(TimeoutError):
             page.recv(timeout=0.2)
         recorder.stop()
@@ -136,7 +109,6 @@ def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_gam
 ) -> None:
     game, left = game_of(KEYS), tmp_path / "left"
     with recorder.page() as page:
-        page.send(game.begin())
         page.send(game.part(0, 25))
         recorder.wait_until(lambda: [*recorder.folder.glob("aside/under-way-*/game-*.partial")], "copied")
         shutil.copytree(recorder.folder, left)  # as a kill at this moment leaves it
@@ -146,17 +118,10 @@ def test_the_copy_of_a_killed_recorder_is_recorded_and_replaced_by_the_whole_gam
     assert only_game(left).keys_of_frames.tolist() == KEYS
 
 
-def test_after_ten_games_the_page_names_the_next_command(recorder: Any, game_of: GameOf) -> None:
-    commands = [recorder.send(game_of(KEYS, number))["next"] for number in range(1, 11)]
-    command = f"qwop-pretrain dataset={recorder.folder} out=runs/{recorder.folder.name}"
-    assert commands == [None] * 9 + [command]
-    assert settings(recorder)["next"] == command
-
-
 def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: GameOf) -> None:
     recorder.send(game_of(KEYS))
     folder = str(recorder.folder)
-    assert settings(recorder) == {"player": "me", "ghost": "none", "folder": folder, "dataset": folder, "next": None}
+    assert settings(recorder) == {"player": "me", "ghost": "none", "folder": folder, "dataset": folder}
     for name in ("main.js", "engine.wasm", "tiles/lane.png", "champion.safetensors"):
         assert recorder.get(name) == (200, files()[name])
     for script in recorder_server.STATIC.glob("*.js"):
@@ -170,26 +135,40 @@ def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: 
 
 
 @pytest.mark.parametrize(
-    ("begin", "missing", "reason"),
-    [({"tempo": 3}, 0, "tempo: input should be less than or equal to 1"), ({}, 3, "frames have come")],
+    ("keys", "more", "reason"),
+    [
+        (KEYS, {"tempo": 3}, "tempo: input should be less than or equal to 1"),
+        (KEYS, {"sha256": "0" * 64}, "played it otherwise"),
+        ([*FALL, 4, 4], {}, "played it otherwise"),  # it went on after its end
+        ([0] * 9, {}, "no key is pressed"),
+    ],
 )
 def test_a_refused_game_is_named_and_the_next_is_recorded(
-    recorder: Any, game_of: GameOf, begin: dict[str, Any], missing: int, reason: str, capsys: Any
+    recorder: Any, game_of: GameOf, keys: list[int], more: dict[str, Any], reason: str, capsys: Any
 ) -> None:
-    games = [game_of(KEYS[: len(KEYS) - number], number) for number in (1, 2, 3)]
-    answers = []
+    games, answers = [game_of(KEYS, 1), game_of(keys, 2), game_of(KEYS, 3)], []
+    games[1].frames[:] = keys
     with recorder.page() as page:
-        for number, game in enumerate(games):
-            second = number == 1
-            page.send(game.begin(**(begin if second else {})))
-            page.send(game.part(missing if second else 0))
-            page.send(game.end())
+        for game in games:
+            page.send(game.rest(**(more if game is games[1] else {})))
             answers.append(json.loads(page.recv(timeout=60)))
     assert [answer["type"] for answer in answers] == ["recorded", "refused", "recorded"]
     assert answers[1]["game"] == games[1].game
     assert reason in answers[1]["reason"]
     recorder.wait_for_games(2)
     assert reason in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_a_game_with_missing_frames_is_refused_and_what_still_comes_of_it_is_passed_over(
+    recorder: Any, game_of: GameOf
+) -> None:
+    game = game_of(KEYS)
+    with recorder.page() as page:
+        for message in (game.part(0, 9), game.part(12, 15), game.rest(15), game_of(KEYS, 2).rest()):
+            page.send(message)
+        refused, recorded = (json.loads(page.recv(timeout=60)) for _ in range(2))
+    assert refused == {"type": "refused", "game": game.game, "reason": "its frames from 9 on are missing"}
+    assert recorded["game"] == f"{2:012x}"
 
 
 UPGRADE = [
@@ -234,7 +213,7 @@ def refused_requests(host: str, port: int, token: str) -> Iterator[tuple[str, by
 
 
 REFUSED_MESSAGES = (
-    "", "{", "[" * 2000, '{"type": "end"}', '{"type": "start", "game": 1}', '{"type": "discard", "name": ""}',
+    "", "{", "[" * 2000, '{"type": "frames"}', '{"type": "start", "game": 1}', '{"type": "discard", "name": ""}',
     '{"type": "discard", "name": "../dataset/episode-000000"}', json.dumps({"type": "discard", "name": "e" * 300}),
     b'{"type": "discard", "name": "x"}',
 )  # fmt: skip
@@ -258,7 +237,6 @@ def test_what_no_page_sends_is_refused_and_a_game_under_way_goes_on(
 ) -> None:
     game, address = game_of(KEYS), recorder.address
     with recorder.page() as page:
-        page.send(game.begin())
         for name, data in refused_requests(address.netloc, address.port, address.path.strip("/")):
             status = answer(address, data).partition(b"\r\n")[0]
             assert status == b"" or status.split(b" ")[1][:1] in (b"4", b"5"), f"{name}: {status!r}"
@@ -307,8 +285,7 @@ def test_a_page_that_falls_asleep_loses_its_connection_without_a_word(
     with socket.create_connection((address.hostname, address.port), timeout=10) as asleep:
         headers = [("Host", address.netloc), ("Origin", f"http://{address.netloc}"), *UPGRADE]
         asleep.sendall(request("GET", f"{address.path}play", headers))
-        for message in (game.begin(), game.part(0)):
-            asleep.sendall(frame(message.encode()))
+        asleep.sendall(frame(game.part().encode()))
         recorder.wait_for_games(1)
     assert caplog.records == []
 
@@ -327,8 +304,7 @@ def test_a_game_that_cannot_be_written_ends_the_recording(
 
     monkeypatch.setattr(DatasetWriter, "write", fail)
     with recorder.page() as page:
-        for message in (game_of(KEYS).begin(), game_of(KEYS).part(0), game_of(KEYS).end()):
-            page.send(message)
+        page.send(game_of(KEYS).rest())
         with pytest.raises(ConnectionClosed):
             page.recv(timeout=10)
     recorder.wait_until(lambda: recorder.failure == "the disk is full", "ended")
