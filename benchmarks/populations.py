@@ -91,7 +91,7 @@ def rate(runs: Mapping[str, Run]) -> Ratings:
     record = Record(len(policies))
     race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 100.0})
     for one, other in itertools.combinations(range(len(policies)), 2):
-        races = play_head_to_head(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
+        races = play_head_to_head(policies[one], [policies[other]], names[other], race, games=301)
         print(f"{names[one]} {races}", flush=True)
         record.add(one, other, float(races.results.mean()), len(races.results))
     return record.ratings()

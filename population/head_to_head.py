@@ -78,16 +78,14 @@ def play_head_to_head(
     race: EnvironmentSpec,
     *,
     games: int,
-    greedy: bool,
-    seed: int = 0,
     num_games: int = 64,
     report: Report = lambda races: None,
 ) -> HeadToHead:
-    """Race the policy against the others, reported together as `name`.
+    """Race the policy greedily against the others, reported together as `name`.
 
-    Race k begins with k idle frames, is against `others[k % len(others)]` and depends only on (seed, k). The race runs
-    at the higher decision rate of the two; the slower policy keeps its own rate. Raises BadInput if either of them
-    cannot run in the race. report: called with the number of races that have just been run.
+    Race k begins with k idle frames, is against `others[k % len(others)]` and depends only on k. The race runs at the
+    higher decision rate of the two; the slower policy keeps its own rate. Raises BadInput if either of them cannot run
+    in the race. report: called with the number of races that have just been run.
     """
     results, metres = np.zeros(games), np.zeros((games, 2))
     seconds = np.full((games, 2), np.nan)
@@ -96,7 +94,7 @@ def play_head_to_head(
         for first in range(0, len(mine), num_games):
             starts = mine[first : first + num_games]
             over = np.zeros(len(starts), dtype=np.bool_)
-            for infos, ended in _play((policy, other), race, starts, greedy, seed):
+            for infos, ended in _play((policy, other), race, starts):
                 for place in np.flatnonzero(ended & ~over).tolist():
                     start, rows = starts[place], slice(2 * place, 2 * place + 2)
                     results[start], metres[start] = infos["result"][2 * place], infos["distance"][rows]
@@ -127,7 +125,7 @@ def film_race(path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
         frames: list[Pictures] = []
-        for _, ended in _play(policies, race, [0], greedy=True, seed=0, frames=frames):
+        for _, ended in _play(policies, race, [0], frames):
             yield frames.pop()[0]
             if ended.all():
                 return
@@ -152,8 +150,6 @@ def _play(
     policies: tuple[Policy, Policy],
     race: EnvironmentSpec,
     starts: Sequence[int],
-    greedy: bool,
-    seed: int,
     frames: list[Pictures] | None = None,
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
     """Play races with these numbers of idle frames at the start, one decision per iteration.
@@ -166,9 +162,8 @@ def _play(
     weights = [event_weights_of(policy.environment) for policy in policies]
     number = len(starts)
     env = QWOPRaceVectorEnv(2 * number, None if frames is None else "rgb_array", **race.settings)
-    generators = [np.random.default_rng((seed, start)) for start in starts]
     try:
-        observations, _ = env.reset(seed=seed)
+        observations, _ = env.reset(seed=0)
         for place, start in enumerate(starts):
             mask = np.repeat(np.arange(number) == place, 2)
             observations, _ = env.reset(options={"reset_mask": mask, "idle_frames": int(start)})
@@ -176,7 +171,6 @@ def _play(
         actions = np.zeros(2 * number, dtype=np.int64)
         earned = [np.zeros(number) for _ in policies]
         for step in itertools.count():
-            uniforms = np.array([generator.random(2) for generator in generators])
             for side, policy in enumerate(policies):
                 if step % views[side].hold:
                     continue
@@ -185,7 +179,7 @@ def _play(
                     earned[side][:] = 0.0
                 view = observations[side::2][:, views[side].columns]
                 probabilities, states[side] = policy.step(view, states[side])
-                actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
+                actions[side::2], _ = choose(probabilities, None)
             if frames is not None:
                 pictures = env.render()
                 assert pictures is not None

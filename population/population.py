@@ -1,8 +1,8 @@
 """A population: in each round, agents play, learn, are rated and copy better ones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
+from .history import Agent, Rated, Row
 from .ratings import Ratings, Record, compare_scores, opponent_probabilities
 from .rewards import initial_rewards
 from .settings import PopulationSettings
@@ -18,28 +19,6 @@ from .training import AgentTrainer, Report, RivalState, TrainingResult, Training
 FINISHED = 1000.0
 """Score of a finish in 0 s, for comparing runs: each second subtracts 1, and games without a finish score their
 metres."""
-
-
-class Copy(NamedTuple):
-    """An agent replaced by a copy of another, which is better, or has not diverged."""
-
-    child: int
-    parent: int
-
-
-@dataclass(frozen=True)
-class Round:
-    """Result of a round: the agents after it, with figures and seconds of each. diverged: numbers of agents whose
-    weights were not finite at its end."""
-
-    number: int
-    decisions: int
-    members: tuple[Member, ...]
-    ratings: Ratings
-    copies: tuple[Copy, ...]
-    figures: tuple[dict[str, float], ...]
-    seconds: dict[str, float]
-    diverged: tuple[int, ...] = ()
 
 
 class Population:
@@ -76,19 +55,28 @@ class Population:
                 self._learners.append(self._trainer.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
 
-    def play_round(self, report: Report = lambda number: None) -> Round:
+    def play_round(self, report: Report = lambda number: None) -> Row:
         """Play and train every agent, rate them, and copy better ones."""
         results = self._train(report)
         self._record(results)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
-        diverged = tuple(number for number, one in results.items() if one.diverged)
+        diverged = [number for number, one in results.items() if one.diverged]
         evolves = self._settings.evolution.enabled and len(self.members) > 1
         copies = self._evolve(diverged) if evolves else []
         self.round += 1
-        kinds = {kind: sum(one.seconds[kind] for one in results.values()) for kind in ("playing", "learning")}
-        figures = tuple(results[member.id].figures for member in self.members)
-        return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds, diverged)
+        both = [Rated(rating=one, error=error) for one, error in zip(ratings.ratings, ratings.errors, strict=True)]
+        return Row(
+            round=self.round,
+            decisions=self.decisions,
+            agents=[
+                Agent(**asdict(member) | rated.model_dump(), figures=results[member.id].figures)
+                for member, rated in zip(self.members, both, strict=False)
+            ],
+            rivals=both[len(self.members) :],
+            copies=copies,
+            diverged=diverged,
+        )
 
     def _train(self, report: Report) -> dict[int, TrainingResult]:
         before = self.ratings().ratings
@@ -178,7 +166,7 @@ class Population:
                 for race in one.races:
                     self.record.add(number, race.rival, race.result)
 
-    def _evolve(self, diverged: Sequence[int]) -> list[Copy]:
+    def _evolve(self, diverged: Sequence[int]) -> list[tuple[int, int]]:
         """Let agents copy better ones; those that diverged copy any that has not, whatever their ratings."""
         how, random, copies = self._settings.evolution, self._generator, []
         sound = [member.id for member in self.members if member.id not in diverged]
@@ -204,7 +192,7 @@ class Population:
             if (self._play[number] or {}).get("policy"):
                 self._play[number] = None  # a memory of another agent's
             self.record.inherit(number, other)
-            copies.append(Copy(number, other))
+            copies.append((number, other))
         return copies
 
 

@@ -33,16 +33,14 @@ from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
 from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
-from .history import HISTORY, History
-from .population import Population, Round
+from .history import HISTORY, History, Row
+from .population import Population
 from .report import FILM, sentences, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, Distributed, Report, Workers
 
-MAY_DIFFER = (
-    "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
-)  # fmt: skip
+MAY_DIFFER = ("resume", "out", "rounds", "device", "evaluation", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
 
 BEST = "best.safetensors"
@@ -50,6 +48,9 @@ BEST = "best.safetensors"
 
 EVALUATION = "evaluation.json"
 """The results of the finals, in the run's folder."""
+
+REPORT_EVERY = 5
+"""Rounds between updates of the report."""
 
 RIVALS = "rivals"
 """Folder of the rivals, in the order of the settings that name them."""
@@ -62,8 +63,6 @@ class Run:
         self._settings, self._out = settings, Path(settings.out)
         self._console = plain_console()
         self._task = settings.task
-        self._rounds_are_long_enough = True
-        self._saved = 0  # round of the newest checkpoint
 
     def run(self) -> None:
         use_one_thread()
@@ -85,7 +84,6 @@ class Run:
             if newest is not None and state is not None:
                 with restoring(newest):
                     self._population.set_state(state)
-                self._saved = self._population.round
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
             with removed_unless_begun(self._out, lambda: self._population.round > 0):
@@ -105,7 +103,11 @@ class Run:
             self._first_agents()  # which the final races need: told now, not after hours
         self._history = History(self._out, None if newest is None else self._population.round)
         (self._out / FILM).unlink(missing_ok=True)  # of earlier agents
-        with saying_how_to_continue(self._console, self._how_far, lambda: self._population.round > 0):
+
+        def how_far() -> str:
+            return f"round {self._population.round}"
+
+        with saying_how_to_continue(self._console, how_far, lambda: self._population.round > 0):
             try:
                 self._rounds(newest)
             except KeyboardInterrupt:
@@ -128,31 +130,17 @@ class Run:
             while population.round < settings.rounds:
                 began = time.perf_counter()
                 with first_round:
-                    result = population.play_round(lambda number: bar.advance(task))
+                    row = population.play_round(lambda number: bar.advance(task))
                 first_round = nullcontext()
-                row = self._history.write(result, time.perf_counter() - began)
+                self._history.write(row, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
-                for copy in result.copies:
-                    why = ", which diverged," if copy.child in result.diverged else ""
-                    bar.console.print(f"round {result.number}: agent {copy.child}{why} copies agent {copy.parent}")
-                if self._rounds_are_long_enough and (note := self._note_of_unrated(result)):
-                    self._rounds_are_long_enough = False
-                    bar.console.print(note)
-                if result.number % settings.checkpoint_every == 0 or result.number == settings.rounds:
-                    self._checkpoint()
-                if result.number % settings.report_every == 0:
+                for child, parent in row.copies:
+                    why = ", which diverged," if child in row.diverged else ""
+                    bar.console.print(f"round {row.round}: agent {child}{why} copies agent {parent}")
+                self._checkpoint()
+                if row.round % REPORT_EVERY == 0:
                     self._save_policies()
                     self._report()
-
-    def _note_of_unrated(self, result: Round) -> str:
-        """A note if agents have no game to be rated by, because games begin anew in every round; else empty."""
-        without = [number for number, one in enumerate(result.figures) if not one["games"]]
-        if self._settings.is_race or self._task.capabilities.saved_games or not without:
-            return ""
-        return (
-            f"note: in round {result.number}, no game of agent {', '.join(map(str, without))} ended; games of "
-            f"{self._task.id} begin anew in every round, and longer ones do not count: give more work.unrolls"
-        )
 
     def _end(self, against: Mapping[str, list[Policy]]) -> None:
         population, console, settings = self._population, self._console, self._settings
@@ -192,14 +180,14 @@ class Run:
         if not how.games:
             return evaluation
         if not self._settings.is_race:
-            games = play(policy, episodes=how.games, seed=self._settings.seed, greedy=how.greedy)
+            games = play(policy, episodes=how.games, seed=self._settings.seed, greedy=True)
             returns = np.array([game.rewards.sum() for game in games])
             sentence = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
-            return {**evaluation, "returns": {"mean": float(returns.mean()), "said": sentence}}
+            return {**evaluation, "returns": {"mean": float(returns.mean()), "sentence": sentence}}
         first = self._first_agents()
         for name, others in against.items():
             races = self._final_races(policy, others or first, name, report)
-            evaluation["races"].append({**races.to_json(), "said": str(races)})
+            evaluation["races"].append({**races.to_json(), "sentence": str(races)})
         return evaluation
 
     def _first_agents(self) -> list[Policy]:
@@ -221,9 +209,6 @@ class Run:
             name,
             self._task,
             games=how.games,
-            greedy=how.greedy,
-            seed=self._settings.seed,
-            num_games=how.num_games,
             report=report,
         )
 
@@ -252,17 +237,9 @@ class Run:
         ObservationMap.of(policy, shared_race(self._task, [policy]), name, may_hold=True)
         return policy
 
-    def _how_far(self) -> str:
-        """The rounds played, and those that a resumed run need not play again."""
-        newest = f"round {self._population.round}"
-        return (
-            newest if self._saved == self._population.round else f"{newest}, with a checkpoint of round {self._saved}"
-        )
-
     def _checkpoint(self) -> None:
         folder, population = self._out / "checkpoints", self._population
         save_checkpoint(folder, population.decisions, population.get_state(), learning_rate="agent.learning_rate")
-        self._saved = population.round
 
     def _save_policies(self) -> None:
         for member in self._population.members:
@@ -309,11 +286,11 @@ def _name(number: int) -> str:
     return f"agent-{number:02d}.safetensors"
 
 
-def _describe(row: Mapping[str, Any]) -> str:
-    best = max(row["agents"], key=lambda agent: agent["rating"])
-    figures = best["figures"]
+def _describe(row: Row) -> str:
+    best = max(row.agents, key=lambda agent: agent.rating)
+    figures = best.figures
     if "metres" in figures:
-        return f"best: agent {best['id']}, {figures['metres']:.1f} m, {figures['finish_share']:.0%} finish"
+        return f"best: agent {best.id}, {figures['metres']:.1f} m, {figures['finish_share']:.0%} finish"
     if "return" in figures:
-        return f"best: agent {best['id']}, return {figures['return']:.1f}"
-    return f"best: agent {best['id']}, none of its games ended"
+        return f"best: agent {best.id}, return {figures['return']:.1f}"
+    return f"best: agent {best.id}, none of its games ended"

@@ -101,10 +101,6 @@ class VersusSettings(Settings):
     rated one is the best."""
     against: Several[HomePath] = ("first",)
     """Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added."""
-    greedy: bool = True
-    """Always take the most probable action; else draw it."""
-    num_games: Width = 64
-    """Races side by side; the results do not depend on it."""
 
 
 class PopulationSettings(Settings):
@@ -133,10 +129,6 @@ class PopulationSettings(Settings):
     seed: Seed = 0
     """Decides everything random."""
     device: Device = "auto"
-    checkpoint_every: Count = 1
-    """Rounds between checkpoints."""
-    report_every: Count = 5
-    """Rounds between updates of the report."""
     video: bool = True
     """Film a race of the two best agents at the end."""
     agent: Annotated[FtwAgents | PpoAgents | VtraceAgents, Field(discriminator="name")] = PpoAgents()

@@ -1,15 +1,15 @@
 """The training of agents in a round: play, learn, return the results; here, or by workers in other processes."""
 
 import copy
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.utils._pytree import tree_map_only
 
 from ..common.errors import BadInput, quoted
 from ..common.settings import Settings
@@ -32,14 +32,6 @@ from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import ObservationMap, RaceEnd, Rival, RivalRaces, seen_columns
 from .settings import RaceSettings, WorkSettings
-
-KEPT = 16
-"""Learners and networks that a trainer caches by genes, because orthogonal initial weights are slow to compute."""
-
-SIZES = ("hidden", "memory", "latent", "memory_slots")
-"""Settings of agents that a policy to start from has to share."""
-
-FrozenGenes = tuple[tuple[str, float], ...]
 
 Report = Callable[[int], None]
 
@@ -71,15 +63,14 @@ class TrainingTask:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of a round: states for the next one, races or scores of finished games, mean measurements, and seconds by
-    kind of work. diverged: the learner's state holds numbers that are not finite."""
+    """Result of a round: states for the next one, races or scores of finished games, and mean measurements. diverged:
+    the learner's state holds numbers that are not finite."""
 
     learner: dict[str, Any]
     play: dict[str, Any]
     races: list[RaceEnd]
     scores: list[float]
     figures: dict[str, float]
-    seconds: dict[str, float]
     diverged: bool = False
 
 
@@ -112,27 +103,24 @@ class AgentTrainer:
             )
             for number, policy in (fixed or {}).items()
         }
-        self._network_with = lru_cache(KEPT)(self._new_network)
-        self._learner_with = lru_cache(KEPT)(lambda genes: self._new_learner(self._new_network(genes), genes))
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
         """Return the state of a new agent's learner, with the weights of a policy if given.
 
         Raises BadInput unless the policy's network has the agents' architecture and widths. It may see fewer features.
         """
-        network = self._new_network(_frozen(genes), seed)
+        network = self._new_network(genes, seed)
         if policy is not None:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns, "make it a rival (rivals=[…]), or " if self._is_race else "")
-        learner = self._new_learner(network, _frozen(genes), seed)
-        state: dict[str, Any] = _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
-        return state
+        learner = self._new_learner(network, genes, seed)
+        return _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
     ) -> Policy:
         """Return the policy of an agent in this state, with averaged weights and, in races, its own rewards."""
-        network = copy.deepcopy(self._network(genes, learner["network"] | learner["average"]["weights"]))
+        network = self._network(genes, learner["network"] | learner["average"]["weights"])
         settings = dict(self.environment.settings)
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
@@ -148,7 +136,7 @@ class AgentTrainer:
 
     def train(self, task: TrainingTask) -> TrainingResult:
         """Play and learn from all unrolls of a round."""
-        learner = self._learner_with(_frozen(task.genes))
+        learner = self._new_learner(self._new_network(task.genes), task.genes)
         network = learner.network
         learner.set_state(copy.deepcopy(task.learner))  # optimisers may change their state in place
         average = self._average(network)
@@ -161,18 +149,13 @@ class AgentTrainer:
         collector = Collector(self._env, self._work.steps, np.random.default_rng(task.seed), task.play)
         now = PhaseValues(gamma=self._agents.gamma_at(self.environment.capabilities.decisions_per_second))
         scores, metres, finished, updates = [], [], [], []
-        seconds = {"playing": 0.0, "learning": 0.0}
         for _ in range(self._work.unrolls):
-            began = time.perf_counter()
             actor.take(network)
             unroll, ends = collector.collect(actor)
             if races is not None:
                 unroll = replace(unroll, signals=races.take_signals())
-            middle = time.perf_counter()
             updates.append(learner.update(unroll, now).scalars)
             average.add(self._work.num_games * self._work.steps)
-            seconds["playing"] += middle - began
-            seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
             metres += [end.metres for end in ends if end.metres is not None]
             finished += [end.finished for end in ends if end.finished is not None]
@@ -185,8 +168,9 @@ class AgentTrainer:
         run = [] if races is None else races.take_ends()
         if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
+        figures = {name: value for name, value in figures.items() if np.isfinite(value)}  # JSON has no others
         state = _on_cpu(learner.get_state() | {"average": average.get_state()})
-        return TrainingResult(state, collector.get_state(), run, scores, figures, seconds, not is_finite(state))
+        return TrainingResult(state, collector.get_state(), run, scores, figures, not is_finite(state))
 
     def close(self) -> None:
         if "_env" in vars(self):
@@ -201,17 +185,16 @@ class AgentTrainer:
         return make_vector(spec, games, **more)
 
     def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Network:
-        """Shared network with these weights, valid until the next call."""
-        network = self._network_with(_frozen(genes))
+        network = self._new_network(genes)
         network.load_state_dict(weights)
         return network
 
-    def _new_network(self, genes: FrozenGenes, seed: int = 0) -> Network:
-        make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
+    def _new_network(self, genes: Genes, seed: int = 0) -> Network:
+        make = self._agents.algorithm.new_network(self._agents.settings(genes))
         return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
-    def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Network, Settings]:
-        return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed, self._device)
+    def _new_learner(self, network: Network, genes: Genes, seed: int = 0) -> LiveLearner[Network, Settings]:
+        return self._agents.algorithm.new_learner(network, self._agents.settings(genes), seed, self._device)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
@@ -221,17 +204,10 @@ class AgentTrainer:
         return Rival(player, np.arange(self.observation.size), event_rewards(state.rewards), greedy=False)
 
 
-def _frozen(genes: Genes) -> FrozenGenes:
-    return tuple(genes.items())
-
-
-def _on_cpu(state: Any) -> Any:
+def _on_cpu(state: dict[str, Any]) -> dict[str, Any]:
     """Move a state's tensors to the CPU, for workers and rivals on any device."""
-    if isinstance(state, torch.Tensor):
-        return state.cpu()
-    if isinstance(state, dict):
-        return {name: _on_cpu(part) for name, part in state.items()}
-    return type(state)(map(_on_cpu, state)) if type(state) in (list, tuple) else state
+    moved: dict[str, Any] = tree_map_only(torch.Tensor, torch.Tensor.cpu, state)
+    return moved
 
 
 def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64], uses: str) -> None:
@@ -254,7 +230,7 @@ def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64], 
 
 def _form(network: Network) -> str:
     """Architecture, observations and sizes of a network, as settings of agents give them."""
-    sizes = [f"{name}={value}" for name, value in network.description().items() if name in SIZES]
+    sizes = [f"{name}={value}" for name, value in network.description().items()]
     return ", ".join([network.architecture, f"observations {network.observation}", *sizes])
 
 

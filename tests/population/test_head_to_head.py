@@ -1,5 +1,6 @@
 """Races between policies, also of such that decide at different rates."""
 
+from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,7 +49,7 @@ def thinker(frames: int) -> Policy:
 
 
 def metres_of(policy: Policy, other: Policy) -> np.ndarray[Any, Any]:
-    return play_head_to_head(policy, [other], "other", race(2), games=6, greedy=True, num_games=4).metres[:, 0]
+    return play_head_to_head(policy, [other], "other", race(2), games=6, num_games=4).metres[:, 0]
 
 
 @pytest.mark.parametrize("policy", [runner(2), thinker(2)], ids=["without a memory", "with a memory"])
@@ -74,15 +75,15 @@ def test_a_policy_hears_of_one_decision_at_a_time() -> None:
     listener = Listener(Actor(observation.size, actions, (16,)), spec, observation)
     for other in (always(2), always(1)):
         listener.heard.clear()
-        play_head_to_head(listener, [other], "other", race(2, time_limit=1.0), games=1, greedy=True)
+        play_head_to_head(listener, [other], "other", race(2, time_limit=1.0), games=1)
         assert listener.heard == [[1.0]] * (15 - 1)
 
 
 def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() -> None:
     mine = runner(1)
-    held = play_head_to_head(always(2), [mine], "mine", race(2), games=6, greedy=True)
-    own = play_head_to_head(always(1), [mine], "mine", race(1), games=6, greedy=True)
-    slower = play_head_to_head(always(2), [runner(2)], "slower", race(2), games=6, greedy=True)
+    held = play_head_to_head(always(2), [mine], "mine", race(2), games=6)
+    own = play_head_to_head(always(1), [mine], "mine", race(1), games=6)
+    slower = play_head_to_head(always(2), [runner(2)], "slower", race(2), games=6)
     assert np.array_equal(held.metres[:, 1], own.metres[:, 1])
     assert not np.array_equal(held.metres[:, 1], slower.metres[:, 1])
 
@@ -94,24 +95,20 @@ def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
 
 def test_rates_that_do_not_divide_each_other_are_refused() -> None:
     with pytest.raises(BadInput, match="a policy decides every 2 frames, and the race 3"):
-        play_head_to_head(thinker(3), [runner(2)], "", race(3), games=1, greedy=True)
+        play_head_to_head(thinker(3), [runner(2)], "", race(3), games=1)
     with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
-        play_head_to_head(thinker(2), [runner(3)], "", race(2), games=1, greedy=True)
+        play_head_to_head(thinker(2), [runner(3)], "", race(2), games=1)
 
 
 def test_in_a_tournament_everybody_meets_everybody() -> None:
     runners = [always(2), runner(2), always(2, 5)]
     points = np.zeros((3, 3))
-    for one, policy in enumerate(runners):
-        for other, rival in enumerate(runners):
-            if one != other:
-                points[one, other] = play_head_to_head(
-                    policy, [rival], "", race(2), games=5, greedy=True
-                ).results.mean()
+    for one, other in permutations(range(3), 2):
+        points[one, other] = play_head_to_head(runners[one], [runners[other]], "", race(2), games=5).results.mean()
     run: list[int] = []
 
     def meet(one: Policy, other: Policy) -> HeadToHead:
-        return play_head_to_head(one, [other], "", race(2), games=5, greedy=True, num_games=3, report=run.append)
+        return play_head_to_head(one, [other], "", race(2), games=5, num_games=3, report=run.append)
 
     found = tournament(runners, meet)
     assert run == [3, 2] * 3

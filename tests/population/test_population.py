@@ -1,13 +1,13 @@
 """A population, whose rounds are made up here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.population.agents import FtwAgents
-from qwop.population.population import Copy, Population
+from qwop.population.population import Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
 from qwop.population.settings import (
@@ -51,9 +51,8 @@ class Workers:
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
             learner = {"network": order.learner["network"] + "+"}
             play = {"env": {"rival": np.array(met)}, "policy": self.memory}
-            seconds = {"playing": 1.0, "learning": 2.0}
             lost = number in self.diverged
-            done[number] = TrainingResult(learner, play, races, [float(number)], {"games": 3.0}, seconds, lost)
+            done[number] = TrainingResult(learner, play, races, [float(number)], {"games": 3.0}, lost)
             report(number)
         self.done = list(done.values())
         return done
@@ -81,90 +80,72 @@ def test_winners_are_rated_higher_and_nobody_copies_without_evolution_or_before_
     assert [member.id for member in population.best] == [3, 2, 1, 0]
 
 
-def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept() -> None:
-    population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=0.0, redraw=0.0))
-    rounds, plays = [], []
-    for _ in range(6):
-        rounds.append(population.play_round())
-        plays.append([one.play for one in workers.done])
-    assert rounds[0].copies == ()  # within the burn-in
-    number, first = next((number, done.copies) for number, done in enumerate(rounds) if done.copies)
-    copy = next(one for one in first if one.parent not in [other.child for other in first])
-    assert copy.child < copy.parent
-    child, parent = (rounds[number].members[one] for one in (copy.child, copy.parent))
-    assert (child.genes, child.rewards) == (parent.genes, parent.rewards)
-    assert (child.parent, child.generation, child.founder) == (copy.parent, 1, parent.founder)
-    assert child.decisions == 0
-    after = workers.tasks[number + 1]
-    assert after[copy.child].learner == after[copy.parent].learner
-    assert after[copy.child].play is plays[number][copy.child]  # its races go on
+def copied(population: Population) -> dict[int, int]:
+    """Plays rounds up to the first one with copies; gives the parents of the children."""
+    return next(copies for copies in (dict(population.play_round().copies) for _ in range(20)) if copies)
 
 
-def test_copies_change_what_they_inherit_as_the_settings_say() -> None:
-    population, _ = made(evolution=EvolutionSettings(burn_in=200, chance=1.0, change=0.4, redraw=0.0))
-    copies: tuple[Copy, ...] = ()
-    before = population.members
-    while not copies:
-        before = population.members
-        copies = population.play_round().copies
-    copy = next(one for one in copies if one.parent not in [other.child for other in copies])
-    child, parent = population.members[copy.child], before[copy.parent]
+def test_a_copy_takes_weights_and_its_parents_genes_and_rewards_with_changes() -> None:
+    population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=1.0, change=0.4, redraw=0.0))
+    assert population.play_round().copies == []  # within the burn-in
+    copies, plays = copied(population), [one.play for one in workers.done]
+    number, parent_number = next((child, parent) for child, parent in copies.items() if parent not in copies)
+    assert number < parent_number
+    child, parent = population.members[number], population.members[parent_number]
+    assert (child.parent, child.generation, child.founder) == (parent_number, 1, parent.founder)
+    assert (child.decisions, child.rating) == (0, parent.rating)
     genes = [child.genes[name] / value for name, value in parent.genes.items()]
     rewards = [child.rewards[event] / value for event, value in parent.rewards.items() if value]
     assert {*np.abs(np.array(genes + rewards) - 1).round(9)} == {0.4}
+    population.play_round()
+    after = workers.tasks[-1]
+    assert after[number].learner == after[parent_number].learner
+    assert after[number].play is plays[number]  # its races go on
 
 
 def test_agents_that_diverge_copy_one_that_has_not_and_nobody_copies_them() -> None:
     population, workers = made(evolution=EvolutionSettings(burn_in=10_000))
     workers.diverged = (0, 3)  # the best one, too
-    done = population.play_round()
-    assert done.diverged == (0, 3)
-    assert [copy.child for copy in done.copies] == [0, 3]
-    assert {copy.parent for copy in done.copies} <= {1, 2}
+    row = population.play_round()
+    copies = dict(row.copies)
+    assert row.diverged == [*copies] == [0, 3]
+    assert {*copies.values()} <= {1, 2}
     workers.diverged = ()
-    assert population.play_round().copies == ()
-    for copy in done.copies:
-        assert workers.tasks[-1][copy.child].learner == workers.tasks[-1][copy.parent].learner
+    assert population.play_round().copies == []
+    assert all(workers.tasks[-1][child].learner == workers.tasks[-1][copies[child]].learner for child in copies)
     population, workers = made(evolution=EvolutionSettings(burn_in=200))
     workers.diverged = (AGENTS - 1,)  # also past the burn-in
-    assert AGENTS - 1 not in [copy.parent for _ in range(6) for copy in population.play_round().copies]
+    assert AGENTS - 1 not in [parent for _ in range(6) for _, parent in population.play_round().copies]
 
 
-def test_without_an_agent_to_copy_or_evolution_divergence_is_left_to_the_checkpoint() -> None:
-    for diverged, enabled in ((range(AGENTS), True), ((0,), False)):
-        population, workers = made(evolution=EvolutionSettings(enabled=enabled))
-        workers.diverged = tuple(diverged)
-        assert population.play_round().copies == ()
+@pytest.mark.parametrize(("diverged", "enabled"), [(range(AGENTS), True), ((0,), False)])
+def test_without_an_agent_to_copy_or_evolution_divergence_is_left_to_the_checkpoint(
+    diverged: Sequence[int], enabled: bool
+) -> None:
+    population, workers = made(evolution=EvolutionSettings(enabled=enabled))
+    workers.diverged = tuple(diverged)
+    assert population.play_round().copies == []
 
 
 def test_races_begin_anew_with_the_memory_of_another_agent() -> None:
     population, workers = made(evolution=EvolutionSettings(burn_in=200))
     workers.memory = [np.zeros(10)]
-    copies: tuple[Copy, ...] = ()
-    while not copies:
-        copies = population.play_round().copies
+    copies = copied(population)
     population.play_round()
-    copied = {copy.child for copy in copies}
-    assert all((task.play is None) == (number in copied) for number, task in workers.tasks[-1].items())
+    assert all((task.play is None) == (number in copies) for number, task in workers.tasks[-1].items())
 
 
-def test_opponents_are_never_oneself_and_their_weights_come_along() -> None:
-    population, workers = made()
-    for _ in range(4):
-        population.play_round()
-    for tasks in workers.tasks:
-        for number, order in tasks.items():
-            assert number not in order.schedule
-            assert {*order.schedule} <= {*order.rivals}
-
-
-def test_opponents_of_equal_strength_are_met_most_often() -> None:
+def test_opponents_are_others_with_their_weights_and_most_often_those_of_equal_strength() -> None:
     population, workers = made(evolution=EvolutionSettings(enabled=False))
     workers.races = False
     for _ in range(100):
         for rival, won in ((2, 0.5), (1, 0.75), (0, 0.95)):
             population.record.add(3, rival, won, 10.0)
         population.play_round()
+    for tasks in workers.tasks:
+        for number, task in tasks.items():
+            assert number not in task.schedule
+            assert {*task.schedule} <= {*task.rivals}
     met = np.bincount([rival for tasks in workers.tasks for rival in tasks[3].schedule], minlength=AGENTS)
     assert met[2] > met[1] > met[0]
 
@@ -185,8 +166,8 @@ def test_rivals_that_never_learn_are_met_without_weights_and_pin_the_ratings() -
     met = {rival for tasks in workers.tasks for order in tasks.values() for rival in order.schedule}
     assert AGENTS in met
     assert all(AGENTS not in order.rivals for tasks in workers.tasks for order in tasks.values())
-    assert done.ratings.ratings[AGENTS] == 1000.0
-    assert len(done.members) == AGENTS
+    assert [rival.rating for rival in done.rivals] == [1000.0]
+    assert len(done.agents) == AGENTS
 
 
 @pytest.mark.parametrize(("rewards", "by_hand"), [("drawn", False), ("fixed", True), ("both", True)])
@@ -230,8 +211,7 @@ def test_older_matches_count_less_each_round_and_a_copy_has_the_record_of_its_pa
     assert first > 0
     assert population.record.matches.sum() == pytest.approx(1.5 * first)
     population, _ = made(evolution=EvolutionSettings(burn_in=0))
-    copies = next(found for found in (population.play_round().copies for _ in range(20)) if found)
-    child, parent = copies[-1].child, copies[-1].parent
+    child, parent = [*copied(population).items()][-1]
     others = [number for number in range(AGENTS) if number not in (child, parent)]
     np.testing.assert_array_equal(population.record.points[child, others], population.record.points[parent, others])
     assert population.record.matches[child, others].any()

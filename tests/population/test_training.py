@@ -19,6 +19,7 @@ from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, Vtrac
 from qwop.population.rewards import HAND_MADE, event_rewards, initial_rewards
 from qwop.population.settings import WorkSettings
 from qwop.population.training import AgentTrainer, RivalState, TrainingTask
+from torch.utils._pytree import tree_leaves
 
 from ..finetune.runs import assert_same
 
@@ -34,6 +35,28 @@ GPUS = [
     for name, found in {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}.items()
 ]
 kinds = pytest.mark.parametrize("agents", AGENTS.values(), ids=AGENTS.keys())
+
+
+Updates = list[tuple[PpoLearner, PhaseValues, dict[str, torch.Tensor]]]
+
+
+@pytest.fixture
+def updates(monkeypatch: pytest.MonkeyPatch) -> Updates:
+    """PPO's updates from now on: the learner, its phase's values, and the weights after it."""
+    noted: Updates = []
+    learn = PpoLearner.update
+
+    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
+        mu, _ = PolicySnapshot(learner.network).step(played.observations[:, 0], ())
+        assert np.array_equal(mu, played.behaviour_probabilities[:, 0])  # the newest play
+        assert played.signals is not None
+        assert played.signals.shape[:2] == played.actions.shape
+        stats = learn(learner, played, now)
+        noted.append((learner, now, {name: one.detach().double() for name, one in learner.network.named_parameters()}))
+        return stats
+
+    monkeypatch.setattr(PpoLearner, "update", update)
+    return noted
 
 
 def genes_of(agents: PopulationAgents, seed: int = 0) -> dict[str, float]:
@@ -95,33 +118,23 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
 
 
 @pytest.mark.parametrize(("window", "share"), [(0, 1.0), (160, 0.25)])
-def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
-    window: int, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(window: int, share: float, updates: Updates) -> None:
     agents = PpoAgents(hidden=(16,), weight_average=window)
     trainer = AgentTrainer(RACE, agents, WORK)
     task = task_for(trainer, agents)
     first = trainer.train(task).learner
     first["average"]["decisions"] = 100_000  # so long that the window is full
-    learned: list[dict[str, torch.Tensor]] = []
-    update = PpoLearner.update
-
-    def note(learner: PpoLearner, *arguments: Any) -> UpdateStats:
-        found = update(learner, *arguments)
-        learned.append({name: one.detach().double() for name, one in learner.network.named_parameters()})
-        return found
-
-    monkeypatch.setattr(PpoLearner, "update", note)
+    updates.clear()
     done = trainer.train(replace(task, learner=first))
     judged = dict(trainer.policy(task.genes, task.rewards, done.learner, {}).network.named_parameters())
-    assert len(learned) == WORK.unrolls
+    assert len(updates) == WORK.unrolls
     for name, before in first["average"]["weights"].items():
         mean = before.double()
-        for weights in learned:
+        for _, _, weights in updates:
             mean = mean + share * (weights[name] - mean)  # 40 decisions of 160
         torch.testing.assert_close(judged[name].double(), mean, rtol=1e-5, atol=1e-7)
     assert done.learner["average"]["decisions"] == 100_080
-    assert not all(torch.equal(judged[name], learned[-1][name].float()) for name in judged) or not window
+    assert not all(torch.equal(judged[name], updates[-1][2][name].float()) for name in judged) or not window
 
 
 @kinds
@@ -194,28 +207,16 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
         AgentTrainer(published, PpoAgents(), WORK).begin(genes, 3, champion)
 
 
-def test_ppo_learns_with_the_genes_of_its_agent_from_the_newest_play_and_its_signals(
-    monkeypatch: pytest.MonkeyPatch,
+def test_ppo_learns_with_the_genes_of_its_agent(
+    updates: Updates,
 ) -> None:
-    heard: list[tuple[PpoLearner, PhaseValues]] = []
-    learn = PpoLearner.update
-
-    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
-        heard.append((learner, now))
-        mu, _ = PolicySnapshot(learner.network).step(played.observations[:, 0], ())
-        assert np.array_equal(mu, played.behaviour_probabilities[:, 0])
-        assert played.signals is not None
-        assert played.signals.shape[:2] == played.actions.shape
-        return learn(learner, played, now)
-
-    monkeypatch.setattr(PpoLearner, "update", update)
     agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0, precision="bfloat16")
     trainer = AgentTrainer(RACE, agents, WORK)
     task = replace(task_for(trainer, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
     first = trainer.train(task)
     second = trainer.train(replace(task, learner=first.learner, play=first.play))
-    assert len(heard) == 2 * WORK.unrolls
-    for learner, now in heard:
+    assert len(updates) == 2 * WORK.unrolls
+    for learner, now, _ in updates:
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
         assert (settings.epochs, settings.minibatch, settings.precision) == (5, 17, "bfloat16")
@@ -230,13 +231,12 @@ def test_agents_play_any_environment_alone() -> None:
     agents = AGENTS["vtrace"]
     trainer = AgentTrainer(CART, agents, WorkSettings(num_games=4, steps=30, unrolls=2))
     genes = genes_of(agents)
-    task = TrainingTask(genes, {}, trainer.begin(genes, 0), None, 5)
-    done = trainer.train(task)
+    done = trainer.train(TrainingTask(genes, {}, trainer.begin(genes, 0), None, 5))
     assert done.races == []
     assert len(done.scores) > 0
     assert done.figures["return"] == pytest.approx(np.mean(done.scores))
-    again = trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6))
-    assert equal(again.learner, trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6)).learner)
+    following = TrainingTask(genes, {}, done.learner, done.play, 6)
+    assert equal(trainer.train(following).learner, trainer.train(following).learner)
 
 
 @kinds
@@ -245,13 +245,5 @@ def test_a_round_leaves_a_state_that_any_machine_goes_on_with(agents: Population
     there, here = AgentTrainer(RACE, agents, WORK, device=device), AgentTrainer(RACE, agents, WORK)
     task = task_for(there, agents)
     done = there.train(task)
-    assert devices_of(done.learner) == {"cpu"}
+    assert {one.device.type for one in tree_leaves(done.learner) if isinstance(one, torch.Tensor)} == {"cpu"}
     assert here.train(replace(task, learner=done.learner, play=done.play)).learner.keys() == done.learner.keys()
-
-
-def devices_of(state: Any) -> set[str]:
-    """The kinds of devices of a state's tensors."""
-    if isinstance(state, torch.Tensor):
-        return {state.device.type}
-    parts = state.values() if isinstance(state, dict) else state if isinstance(state, list | tuple) else ()
-    return set().union(*map(devices_of, parts))
