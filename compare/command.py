@@ -15,43 +15,36 @@ from ..common.settings import Count, HomePath, NoSuchSetting, OutFolder, Setting
 from ..finetune.settings import FinetuneSettings
 
 WRITES = ("results.json", "table.md", "curves.csv")
-OPTIONS = ("jobs", "seeds", "against", "goal", "title")
 
 
 class CompareSettings(Settings):
     """The settings of `qwop-compare`. A word with another name is a row: `with=runs/with-*`."""
 
     rows: HomePath | None = None
-    """File of rows (YAML): `rows` by name, and other settings of this command. Folders of finished runs need no file:
+    """File of rows (YAML): `rows` by name, and seeds, against, goal and title. Folders of finished runs need no file:
     with=runs/with-* without=runs/without-* names two rows."""
     out: OutFolder = "runs/compare"
     """Folder of the runs, the tables and the report."""
     jobs: Count = 1
     """Runs side by side, each with one thread on a core of its own."""
-    seeds: Count = 3
-    """Runs of each row, with the seeds 0, 1, …"""
+    seeds: Count | None = None
+    """Runs of each row, with the seeds 0, 1, …; null: 3."""
     against: str | None = None
     """Row that the others are compared with. null: the last one of each environment."""
     goal: float | None = None
     """Return from which a game counts as solved; the share of such games is then a figure, too."""
-    title: str = "qwop-compare"
+    title: str | None = None
     """Title of the page."""
     row: Mapping[str, Any] = {}
-    """The rows by name: folders of finished runs (a list, or a pattern), or a command line."""
+    """The rows of the command line, by name: folders of finished runs (a list, or a pattern), or a command line."""
 
     @classmethod
     def complete(cls, node: dict[str, Any], line: Sequence[tuple[str, Any]], options: Mapping[str, str]) -> None:
-        names, path = [*schema(cls)], node.get("rows")
+        names = [*schema(cls)]
         rows = {name: node.pop(name) for name in [*node] if name not in names}
         for name in rows:
             if nearest(name, names) is not None:
                 raise NoSuchSetting(name, names)
-        if isinstance(path, str):
-            file = read_own_file("rows", path, "expected a file of rows")
-            if not isinstance(of_file := file.pop("rows", None), dict):
-                raise BadInput(f"{path}: no rows; expected rows by name, each a command line or finished runs' folders")
-            rows = of_file | rows
-            node |= file | node
         if isinstance(row := node.setdefault("row", {}), dict):
             row.update(rows)
 
@@ -65,13 +58,16 @@ def run(settings: CompareSettings) -> None:
     """Compare the rows, run what is missing, and leave tables and report in `out`."""
     from .main import compare  # with PyTorch
 
-    out, options = Path(settings.out), {name: getattr(settings, name) for name in OPTIONS}
-    if not settings.row:
+    names, out = ("seeds", "against", "goal", "title"), Path(settings.out)
+    options = _rows_of(settings.rows, names) if settings.rows is not None else {}
+    options |= {name: one for name in names if (one := getattr(settings, name)) is not None}
+    rows = {**options.pop("rows", {}), **settings.row}
+    if not rows:
         raise BadInput("no rows: give folders of finished runs, such as with=runs/with-*, or rows=FILE.yaml")
     with exclusive_lock(out, "out"):
         require_no_other_run(out, CompareSettings, WRITES)
         try:
-            comparison = compare(settings.row, out=out, **options)
+            comparison = compare(rows, jobs=settings.jobs, out=out, **options)
         except KeyboardInterrupt:
             print("stopped; the same command goes on with the runs that are missing")
             raise
@@ -92,3 +88,13 @@ def finetune(settings: FinetuneSettings) -> None:
     line = command_line("qwop-finetune", settings.words, without=("seeds", "seed", "out", "resume"))
     seeds = [*range(settings.seed, settings.seed + settings.seeds)]
     run(CompareSettings(out=settings.out, jobs=cores(), row={"run": {"command": line, "seeds": seeds}}))
+
+
+def _rows_of(path: str, names: Sequence[str]) -> dict[str, Any]:
+    """The content of a file of rows; BadInput for anything else."""
+    document = read_own_file("rows", path, "expected a file of rows")
+    if unknown := document.keys() - {"rows", *names}:
+        raise BadInput(f"{path}: {quoted(sorted(unknown)[0])} is unknown; expected rows, {', '.join(names)}")
+    if not isinstance(document.get("rows"), dict):
+        raise BadInput(f"{path}: no rows; expected rows by name, each a command line or folders of finished runs")
+    return document

@@ -51,7 +51,7 @@ def test_a_file_has_rows_and_settings_and_the_command_line_counts_more(
         (["a=qwop-fintune seed=1"], "a: qwop-fintune: no such command"),
         (["a=qwop-finetune sed=1"], "a: sed: no such setting; did you mean seed?"),
         (["rows=nowhere.yaml"], "rows=nowhere.yaml: nowhere.yaml: no such file"),
-        (["rows=bad.yaml"], "rwos: no such setting; did you mean rows?"),
+        (["rows=bad.yaml"], "bad.yaml: row is unknown; expected rows, seeds, against, goal, title"),
         (["rows=list.yaml"], "rows=list.yaml: "),
         (["rows=empty.yaml"], "empty.yaml: no rows"),
     ],
@@ -60,7 +60,7 @@ def test_a_wrong_line_is_one_sentence_and_nothing_is_written(
     words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("bad.yaml").write_text("rwos: {}\nrows: {}\n")
+    Path("bad.yaml").write_text("row: {}\n")
     Path("list.yaml").write_text("- a\n")
     Path("empty.yaml").write_text("seeds: 3\n")
     result = run_command(compare, *words)
