@@ -2,7 +2,6 @@
 
 import errno
 import os
-import select
 import signal
 import sys
 import threading
@@ -52,7 +51,7 @@ def one_line_end(program: str) -> Iterator[None]:
     except BadInput as error:
         _end(program, printable(str(error)))
     except OSError as error:
-        if isinstance(error, BrokenPipeError) and _output_is_closed():
+        if isinstance(error, BrokenPipeError):
             _end(program, CLOSED, EXIT_CLOSED)
         if error.filename is None and error.errno not in NO_ROOM:
             raise
@@ -101,16 +100,6 @@ def _flush_or_end(program: str) -> None:
         if isinstance(error, BrokenPipeError):
             _end(program, CLOSED, EXIT_CLOSED)
         _end(program, f"standard output cannot be written ({error.strerror})")
-
-
-def _output_is_closed() -> bool:
-    """True if the pipe that broke may be standard output, not one to another program, such as a film's encoder."""
-    try:
-        polled = select.poll()
-        polled.register(sys.stdout.fileno(), select.POLLOUT)
-        return any(event & select.POLLERR for _, event in polled.poll(0))
-    except (AttributeError, OSError, ValueError):  # Windows has no poll; a captured output is no file
-        return False
 
 
 def lacks_memory(error: BaseException) -> bool:

@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
@@ -81,11 +78,6 @@ class Evaluation:
         import pandas
 
         return pandas.DataFrame([asdict(result) for result in self.results])
-
-    @property
-    def seconds(self) -> NDArray[np.float64]:
-        """Times of the finished games, float64 [finishes]."""
-        return np.array([result.seconds for result in self.results if result.finished], dtype=np.float64)
 
     @property
     def judged(self) -> tuple[GameResult, ...]:

@@ -107,10 +107,6 @@ search: Command[Any] = Command(
     examples=[
         ("qwop-search", "a game from the first frame on, with the champion"),
         ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
-        (
-            "qwop-search opening=runs/wide/best_keys.txt opening_metres=50 out=runs/wide",
-            "another way from the hurdle on; the faster game stays the best",
-        ),
         ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
         ("qwop-finetune demonstrations=runs/found/games schedule=from-clone", "the games found are demonstrations"),
     ],

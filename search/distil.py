@@ -1,6 +1,6 @@
 """`qwop-distil`: train a policy to play the games that were searched with it, and otherwise to play as before."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
-from ..policies.rollout import Game, play
+from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .games import seconds_of
 from .settings import DistilCommandSettings, DistilSettings
@@ -143,7 +143,7 @@ def _distil(settings: DistilCommandSettings) -> None:
     write_configuration(settings, out)
     with progress_bar("steps", console) as bar:
         task = bar.add_task("its own games", total=None)
-        games = _with_own(finishes, policy, settings.keep)
+        games = [*finishes.values()]
         states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in games]))
         actions = torch.from_numpy(np.concatenate([game.actions for game in games]).astype(np.int64))
         own = torch.from_numpy(_own_states(policy, settings))
@@ -187,17 +187,6 @@ def _finishes(settings: DistilCommandSettings, policy: Policy) -> dict[int, Epis
     if not fastest:
         raise BadInput(f"games={[*settings.games]}: no finished game; search for some with qwop-search")
     return fastest
-
-
-def _with_own(searches: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
-    """The searched games and the policy's own greedy ones from the first `starts`: for each, the fastest finish."""
-    games: dict[int, Episode | Game] = dict(searches)
-    if starts:
-        for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):
-            if game.outcome == "finished" and game.keys is not None:
-                start = len(game.keys[0])
-                games[start] = min(games.get(start, game), game, key=seconds_of)
-    return list(games.values())
 
 
 def _own_states(policy: Policy, settings: DistilCommandSettings) -> NDArray[np.float32]:

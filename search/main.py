@@ -1,6 +1,5 @@
 """`qwop-search`: search for better games than a policy's own."""
 
-import hashlib
 import os
 import threading
 from collections.abc import Generator, Sequence
@@ -26,12 +25,12 @@ from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
 from ..envs.qwop.keys_file import write_keys
 from ..evaluation.film import film_keys
-from ..policies.champion import keys_path, policy_path
+from ..policies.champion import policy_path
 from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .beam import NO_OPENING, Search
-from .games import described, frames_of, opening_of, rank, searched_episode
+from .beam import Search
+from .games import described, frames_of, rank, searched_episode
 from .settings import SearchCommandSettings
 
 GAMES = "games"
@@ -54,28 +53,26 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late
     console = plain_console()
-    first, opening = settings.first, NO_OPENING
-    if settings.opening is not None:
-        first, opening = opening_of(settings.opening, settings.opening_metres, policy.environment)
     source, origin = _source(settings)
     games = out / GAMES
     before = open_dataset(games) if games.exists() and next_number(games) else ()
     episodes = {(one.source, one.origin): one for one in before}
     starts = []
-    for idle in dict.fromkeys(first + number * settings.every for number in range(settings.games)):
+    for idle in dict.fromkeys(settings.first + number * settings.every for number in range(settings.games)):
         this = replace(origin, game=idle)
         if (source, this) in episodes:
             console.print(f"after {idle} idle frames: found before, {described(episodes[source, this])}")
         else:
             starts.append(idle)
     searches = _searches(policy, settings, len(starts))
-    if starts and not len(opening) and not searches[0].begins(latest := max(starts)):
+    if starts and not searches[0].begins(latest := max(starts)):
         raise BadInput(
-            f"first={first}: after {latest:,} frames without a key the game is over; lower games, first or every"
+            f"first={settings.first}: after {latest:,} frames without a key the game is over; lower games, first or "
+            "every"
         )
     writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
     write_configuration(settings, out)
-    with progress_bar("metres", console) as bar, closing(_results(searches, starts, opening, bar)) as results:
+    with progress_bar("metres", console) as bar, closing(_results(searches, starts, bar)) as results:
         for idle, actions in results:
             this = replace(origin, game=idle)
             episode = searched_episode(policy.environment, actions, idle, source, this)
@@ -97,10 +94,10 @@ def _searches(policy: Policy, settings: SearchCommandSettings, games: int) -> li
 
 
 def _results(
-    searches: Sequence[Search], starts: Sequence[int], opening: NDArray[np.int64], bar: Progress
+    searches: Sequence[Search], starts: Sequence[int], bar: Progress
 ) -> Generator[tuple[int, NDArray[np.int64]], None, None]:
-    """Search a game from each of these numbers of idle frames, each with this opening, as many at the same time as
-    there are searches; yields them with their actions, in order."""
+    """Search a game from each of these numbers of idle frames, as many at the same time as there are searches; yields
+    them with their actions, in order."""
     free: SimpleQueue[Search] = SimpleQueue()
     for search in searches:
         free.put(search)
@@ -118,7 +115,7 @@ def _results(
 
         search = free.get()
         try:
-            return search.run(idle, show, opening)
+            return search.run(idle, show)
         except BaseException:
             stopped.set()
             raise
@@ -138,10 +135,6 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     """Name that identifies the games found with this policy and these settings, apart from their start."""
     path = policy_path(settings.policy)
     numbers = ", ".join(f"{name} {value:g}" for name, value in dict(settings.search).items())
-    if settings.opening is not None:
-        keys = keys_path(settings.opening)
-        digest = hashlib.sha256(keys.read_bytes()).hexdigest()[:8]
-        numbers += f", from {settings.opening_metres:g} m of {keys.name} ({digest}) on"
     return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 

@@ -66,11 +66,6 @@ class SearchCommandSettings(SearchSettings):
     """Frames without a key at the start of the first game."""
     every: Annotated[int, Field(ge=0, le=LONGEST_IDLE)] = 1
     """Frames added to the start from one game to the next."""
-    opening: HomePath | None = None
-    """Keys file of a game, or champion, whose first opening_metres are kept: the search continues it from there. null:
-    none."""
-    opening_metres: Annotated[float, Field(ge=0, le=100)] = 50.0
-    """Metres of the opening."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads: as many games are searched at the same time, or one game by all; they affect only the time. null: all
     cores."""
@@ -83,11 +78,6 @@ class SearchCommandSettings(SearchSettings):
         return self.part(SearchSettings)
 
     def check(self) -> None:
-        if self.opening is not None and (self.games, self.first) != (1, 0):
-            raise BadInput(
-                f"opening={self.opening}: one game is continued, from its own start; leave out games={self.games} and "
-                f"first={self.first}"
-            )
         last = self.first + (self.games - 1) * self.every
         if last > LONGEST_IDLE:
             raise BadInput(
@@ -105,9 +95,6 @@ class DistilCommandSettings(DistilSettings):
     """Datasets of searched games. From each start the fastest finished one is learned."""
     out: OutFolder = "runs/distil"
     """Folder of the policy."""
-    keep: Annotated[int, Field(ge=0, le=LONGEST_IDLE)] = 0
-    """Starts of 0, 1, 2, … idle frames from which its own greedy games are learned too, where they finish and no faster
-    one is given."""
     own_games: Count = 96
     """Games in whose states it stays as it is: this number of greedy ones with late decisions, of drawn ones, and of
     drawn ones with late decisions."""

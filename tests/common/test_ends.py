@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from qwop.common.ends import Deferred, close_after_use, ending_signals, one_line_end
 from qwop.common.errors import BadInput
-from qwop.common.tracker import open_tracker
 
 
 class NpMemoryError(MemoryError):
@@ -114,11 +113,6 @@ def test_a_disk_s_failure_in_another_thread_is_left_to_who_writes(capsys: pytest
     assert end_of(work, capsys) == (0, "")
 
 
-def test_a_pipe_that_is_not_standard_output_keeps_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BrokenPipeError):
-        end_of(failing(BrokenPipeError(errno.EPIPE, "an encoder's pipe")), capsys)
-
-
 def presses(times: int, patient: bool, at_once: bool) -> list[int]:
     """Number of presses of Ctrl-C before it was heard, at the latest where signals are delivered."""
     before: list[int] = []
@@ -168,17 +162,3 @@ def test_a_signal_is_no_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         close_after_use(close, "another thing")
-
-
-def test_a_tracker_that_cannot_be_closed_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tracker = open_tracker("tensorboard", tmp_path)
-    tracker.log({"a": 1.0}, 1)
-
-    def close(self: object) -> None:
-        raise RuntimeError("the writer is gone")
-
-    monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.close", close)
-    tracker.close()
-    assert "note: tracker tensorboard: closing it failed (RuntimeError: the writer is gone)" in capsys.readouterr().err

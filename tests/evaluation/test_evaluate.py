@@ -54,7 +54,6 @@ def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
         run(3, 120.0, 55.0, "stopped"),
         run(4, 52.0, 100.6, "finished"),
     )
-    assert evaluation.seconds.tolist() == [60.0, 50.0, 52.0]
     figures = evaluation.summary()
     assert (figures["episodes"], figures["finishes"]) == (5, 3)
     assert (figures["best_seconds"], figures["median_seconds"], figures["mean_seconds"]) == (50.0, 52.0, 54.0)

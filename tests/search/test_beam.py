@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS
+from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.champion import keys_path
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.search.beam import Search
-from qwop.search.games import opening_of
 from qwop.search.settings import SearchSettings
 
 SECONDS = 4.0
@@ -61,7 +62,9 @@ def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy: Policy)
 
 def test_a_search_ends_with_the_finish() -> None:
     champion = load_policy("champion")
-    idle, opening = opening_of("champion", 97.0, champion.environment)
+    best = read_keys(keys_path("champion"))
+    idle, late = int(np.argmax(best > 0)), int(np.argmax(replay(best).states[:, 0, 0] >= 970))
+    opening = np.array([ACTION_KEYS.tolist().index(pressed) for pressed in best[idle:late]])
     searching = Search(champion, SearchSettings(width=2, lookahead=4))
     actions = searching.run(idle, opening=opening)
     searching.close()

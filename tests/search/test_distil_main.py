@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from qwop.datasets.schema import DatasetInfo
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
-from .conftest import IDLE, RUNNER, Command, episode, made_up, runner, searched
+from .conftest import IDLE, RUNNER, Command, made_up, runner, searched
 
 pytestmark = pytest.mark.slow
 
@@ -52,23 +50,6 @@ def test_delays_and_the_way_to_play_are_left_behind(policy_file: Path, tmp_path:
     after = load_policy(tmp_path / "out" / "policy.safetensors")
     assert after.environment == RUNNER
     assert (after.greedy, after.sharpness) == (True, 1.0)
-
-
-def test_its_own_games_are_kept_where_no_faster_one_is_given(tmp_path: Path, distil: Command) -> None:
-    champion = load_policy("champion")
-    own = list(play(champion, episodes=3, seed=0, greedy=True, idle_frames=range(3)))
-    fast = made_up(0, 20)
-    games = tmp_path / "games"
-    writer = DatasetWriter(games, DatasetInfo(champion.environment, champion.observation, champion.actions))
-    slower = episode(own[1].actions[:-1].astype(np.int64), champion, 1)
-    assert slower.keys is not None
-    writer.write(replace(slower, keys=(*slower.keys[:-1], np.ones(99, dtype=np.uint8))))
-    writer.write(episode(fast, champion, 2))
-    given = [f"games=[{games}]", f"out={tmp_path / 'out'}", "keep=3", "own_games=1", "steps=1"]
-    code, printed, _ = distil(*given, "max_idle_frames=0")
-    assert code == 0
-    assert "3 games" in printed
-    assert f"of {len(own[0]) + len(own[1]) + len(fast):,} decisions" in printed
 
 
 def test_bad_input_is_one_line_and_what_is_there_stays(policy_file: Path, tmp_path: Path, distil: Command) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
-from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.envs.qwop.keys_file import read_keys
 from qwop.policies.files import load_policy, save_policy
 from qwop.search.beam import Search as Beam
 
@@ -57,25 +57,6 @@ def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, 
             assert (one.origin, one.source) == (same.origin, same.source)
 
 
-def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path: Path, search: Command) -> None:
-    keys = np.repeat([0, 4, 8, 4], [5, 12, 12, 12]).astype(np.uint8)  # O, P and O lead to 0.4 m
-    opening = write_keys(tmp_path / "opening.txt", keys, "a slow start")
-    kept = int(np.argmax(replay(keys).states[:, 0, 0] / 10 >= 0.4)) - 5
-    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
-    again = [*small, f"opening={opening}", "opening_metres=0.4"]
-    assert search(*again).code == 0
-    (game,) = open_dataset(tmp_path / "out" / "games")
-    frames = np.concatenate(game.keys or ())
-    assert kept > 20
-    np.testing.assert_array_equal(frames[: 5 + kept // 3 * 3], keys[: 5 + kept // 3 * 3])
-    assert len(frames) > len(keys)
-    assert (game.origin.game, "opening.txt" in game.source) == (5, True)
-    assert search(*again).out.count("found before") == 1
-    write_keys(opening, keys[1:], "a different opening of that name")
-    assert search(*again).out.count("found before") == 0
-    assert len(open_dataset(tmp_path / "out" / "games")) == 2
-
-
 def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
     policy_file: Path, tmp_path: Path, search: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,8 +101,6 @@ def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environm
         (["policy={file}", "first=-1"], "first=-1"),
         (["policy={file}", "first=2000", "games=3", "every=600"], "the last would begin after 3,200 frames"),
         (["policy={without}"], "without values"),
-        (["policy={file}", "opening=nowhere.txt"], "nowhere.txt: no such file; expected a file of keys"),
-        (["policy={file}", "opening=champion", "games=2"], "from its own start; leave out games="),
         # The time limit is 90 frames.
         (["policy={file}", "first=100"], "first=100: after 100 frames without a key the game is over"),
         (["policy={file}", "every=50", "games=3"], "first=0: after 100 frames without a key the game is over"),
