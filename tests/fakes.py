@@ -1,5 +1,8 @@
 """Fakes that the tests of several rooms share."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +79,12 @@ def registered(kind: type[gymnasium.Env[Any, Any]], **settings: Any) -> Iterator
         yield id
     finally:
         gymnasium.registry.pop(id)
+
+
+def python(code: str, folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run code as `python -c` in a folder, with these environment variables."""
+    command, env = [sys.executable, "-c", code], {**os.environ, **variables}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8")
 
 
 def untrained(environment: EnvironmentSpec, seed: int = 1) -> Policy:

@@ -10,16 +10,16 @@ A seed that fails prints the line that repeats it, and makes the exit code 1.
 """
 
 import argparse
+import functools
 import importlib
-import json
 import math
 import os
 import shlex
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ def main() -> int:
             parser.error(f"--{option} {unknown[0]}: expected some of {', '.join(known)}")
     since = time.monotonic()
     children.preload()
-    with tempfile.TemporaryDirectory(prefix="qwop-abuse-") as temporary:
-        jobs = [_job(asked, cases, only, Path(temporary).resolve() / f"job-{job}", job) for job in range(asked.jobs)]
-        counts = sum((Counter[str](json.load(os.fdopen(pipe))) for pipe in jobs), Counter[str]())
+    with tempfile.TemporaryDirectory(prefix="qwop-abuse-") as temporary, get_context("fork").Pool(asked.jobs) as pool:
+        job = functools.partial(_job, asked, cases, only, Path(temporary).resolve())
+        counts = sum(pool.map(job, range(asked.jobs)), Counter[str]())
     failed, count = counts[FAILED], counts.total()
     for name, number in sorted(counts.items()):
         print(f"{number:6} {name}")
@@ -58,35 +58,26 @@ def main() -> int:
     return 1 if failed or not count else 0
 
 
-def _job(asked: argparse.Namespace, cases: Any, only: list[str], folder: Path, job: int) -> int:
-    """Try every so many seeds in a process and a folder of its own; the pipe with the counts of how they ended."""
-    receive, send = os.pipe()
-    if os.fork():
-        os.close(send)
-        return receive
+def _job(asked: argparse.Namespace, cases: Any, only: list[str], folder: Path, job: int) -> Counter[str]:
+    """Try every so many seeds in a process and a folder of its own; how often they ended in which way."""
     counts, since = Counter[str](), time.monotonic()
-    try:
-        folder.mkdir()
-        os.chdir(folder)  # where settings look for files
-        trials = cases(folder, only, asked.faults) if asked.faults else cases(folder, only)
-        for seed in range(asked.first + job, asked.first + asked.seeds, asked.jobs):
-            if time.monotonic() - since > asked.seconds:
-                break
-            try:
-                counts[trials.run(seed)] += 1
-            except Exception as error:
-                counts[FAILED] += 1
-                words = ["--quick"] * asked.quick
-                for option, names in (("--only", asked.only), ("--faults", asked.faults)):
-                    words += [option, *names] if names else []
-                again = shlex.join(f"python -m tests.abuse {asked.cases} --seeds 1 --first {seed}".split() + words)
-                print(f"{type(error).__name__}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
-    except BaseException:
-        traceback.print_exc()
-        counts[FAILED] += 1
-    with os.fdopen(send, "w") as pipe:
-        json.dump(counts, pipe)
-    os._exit(0)
+    folder = folder / f"job-{job}"
+    folder.mkdir()
+    os.chdir(folder)  # where settings look for files
+    trials = cases(folder, only, asked.faults) if asked.faults else cases(folder, only)
+    for seed in range(asked.first + job, asked.first + asked.seeds, asked.jobs):
+        if time.monotonic() - since > asked.seconds:
+            break
+        try:
+            counts[trials.run(seed)] += 1
+        except Exception as error:
+            counts[FAILED] += 1
+            words = ["--quick"] * asked.quick
+            for option, names in (("--only", asked.only), ("--faults", asked.faults)):
+                words += [option, *names] if names else []
+            again = shlex.join(f"python -m tests.abuse {asked.cases} --seeds 1 --first {seed}".split() + words)
+            print(f"{type(error).__name__}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
+    return counts
 
 
 if __name__ == "__main__":

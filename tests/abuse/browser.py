@@ -7,11 +7,9 @@ back; of them every line of play is an episode.
 
 import os
 import random
-import re
 import signal
 import socket
 import subprocess
-import sysconfig
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,7 +21,8 @@ from qwop.datasets import Episode, open_dataset
 from qwop.datasets.from_keys import replay_episode
 from selenium.common.exceptions import WebDriverException
 
-from ..play.page import Page, open_browser
+from ..play.page import open_browser
+from ..recorder.page.recording_page import SCRIPTS, RecordingPage
 
 KEEP_SOCKETS = """
 window.sockets = [];
@@ -38,48 +37,38 @@ LAST = 3.0
 """Seconds that what was sent of a coached game may be old: half a second, and what a busy machine takes."""
 
 
-class World(Page):
+class World(RecordingPage):
     """A recorder and a browser, which are killed and come back."""
 
     ARGUMENTS: tuple[str, ...] = ("source.ghost=none",)
     KINDS: tuple[str, ...] = (
-        "kill_browser", "kill_recorder", "stop_recorder", "cut_connection", "reload", "close_tab",
+        "kill_browser", "kill_recorder", "stop_recorder", "cut_connection", "load", "close_tab",
     )  # fmt: skip
 
     def __init__(self, folder: Path, draw: random.Random) -> None:
-        self.folder, self.random = folder, draw
+        self.folder, self.profile, self.random = folder / "data", folder / "profile", draw
         self.clocks: list[float] = []
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-
-    def start_recorder(self) -> None:
-        command = [command_path("qwop-record"), "source=page", "source.player=me", *self.ARGUMENTS, "source.open=false",
-                   f"source.port={self.port}", f"dataset={self.folder / 'data'}"]  # fmt: skip
-        self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert self.recorder.stdout is not None
-        self.address = ""
-        while not self.address:
-            line = self.recorder.stdout.readline()
-            assert line, "no address"
-            self.address = next(iter(re.findall(r"http://\S+", line)), "")
+            port = free.getsockname()[1]
+        self.arguments = ("source=page", "source.player=me", *self.ARGUMENTS, f"source.port={port}")
 
     def start_browser(self) -> None:
-        self.browser = open_browser(False, "720,540", f"--user-data-dir={self.folder / 'profile'}")
+        self.browser = open_browser(False, "720,540", f"--user-data-dir={self.profile}")
         self.open_tab()
 
     def open_tab(self) -> None:
         self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_SOCKETS})
-        self.reload()
+        self.load()
 
-    def reload(self) -> None:
+    def load(self) -> None:
         self.browser.get(self.address)
         self.wait_until(lambda: self.value("document.body.dataset.recorder") == "connected", "connected")
 
     def clock(self) -> float:
         """Seconds that the page shows, once it has drawn what it knows."""
         self.browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
-        return float(self.value("document.getElementById('seconds').textContent").split()[0])
+        return self.seconds()
 
     def hold_keys(self, seconds: float) -> None:
         """Hold random keys for about this long."""
@@ -117,7 +106,7 @@ class World(Page):
                 os.kill(process, signal.SIGKILL)
         with suppress(WebDriverException, OSError):
             self.browser.quit()
-        for lock in (self.folder / "profile").glob("Singleton*"):
+        for lock in self.profile.glob("Singleton*"):
             lock.unlink()
 
     def kill_recorder(self, number: int = signal.SIGKILL) -> None:
@@ -125,7 +114,7 @@ class World(Page):
         self.end_recorder(number)
         self.without_recorder()
         self.start_recorder()
-        self.reload()
+        self.load()
 
     def end_recorder(self, number: int = signal.SIGKILL) -> None:
         self.recorder.send_signal(number)
@@ -168,9 +157,8 @@ class World(Page):
 
     def finish(self) -> None:
         """Wait until everything is recorded, and stop."""
-        self.reload()
-        unsent = "Object.keys(localStorage).filter((name) => name.includes('unsent')).length"
-        self.wait_until(lambda: self.value(unsent) == 0, "all sent")
+        self.load()
+        self.wait_until(lambda: self.unsent() == 0, "all sent")
         self.end_recorder(signal.SIGINT)
 
     def end(self) -> None:
@@ -183,7 +171,7 @@ class World(Page):
     def check(self) -> None:
         """Every game is there once, as long as its clock was, and replays."""
         lengths, games = [], Counter[str]()
-        for episode in open_dataset(self.folder / "data"):
+        for episode in open_dataset(self.folder):
             assert len(replay_episode(episode).states) == len(episode.keys_of_frames) + 1
             assert episode.origin.page_game is not None
             games[episode.origin.page_game] += 1
@@ -222,12 +210,11 @@ class CoachedWorld(World):
     def go_back(self) -> None:
         """Go back, once or twice, and take over there, until something was played that no other line has."""
         self.clocks.append(self.clock())
-        who = "document.getElementById('who').dataset.who"
         for _ in range(self.random.randint(1, 2)):
             self.press(BACKSPACE)
-            self.wait_until(lambda: self.value(who) == "waiting", "back")
+            self.wait_for("waiting")
         left = self.clock()
-        while self.state != "over" and (self.value(who) == "waiting" or self.clock() <= left):
+        while self.state != "over" and (self.who() == "waiting" or self.clock() <= left):
             self.hold_keys(0.2)  # a key that is let go before the page has the state does nothing
 
     def without_recorder(self) -> None:
@@ -235,13 +222,12 @@ class CoachedWorld(World):
 
     def check(self) -> None:
         """The lines are there in the order of play; a kill of the browser may cut the last moment of one."""
-        data = self.folder / "data"
-        lines = sorted(open_dataset(data), key=lambda one: one.origin.game or 0)
+        lines = sorted(open_dataset(self.folder), key=lambda one: one.origin.game or 0)
         assert len(lines) == len(self.clocks), f"{len(lines)} lines, {len(self.clocks)} were played"
         for clock, line in zip(self.clocks, lines, strict=True):
             assert clock_of(line) > clock - LAST, f"{clock_of(line):.2f} s recorded, {clock:.2f} s played"
-        assert not [*data.glob("aside/under-way-*/game-*.partial")], "a copy is left"
-        done = subprocess.run([command_path("qwop-dataset"), "verify", str(data), "replay=true"], capture_output=True)
+        assert not [*self.folder.glob("aside/under-way-*/game-*.partial")], "a copy is left"
+        done = subprocess.run([SCRIPTS / "qwop-dataset", "verify", self.folder, "replay=true"], capture_output=True)
         assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
 
 
@@ -271,10 +257,6 @@ class Browsers:
             world.end()
         world.check()
         return f"{name}: {' and '.join(kinds)}"
-
-
-def command_path(name: str) -> str:
-    return str(Path(sysconfig.get_path("scripts")) / name)
 
 
 def clock_of(episode: Episode) -> float:

@@ -22,7 +22,7 @@ from qwop.envs.qwop.keys_file import write_keys
 
 from .children import CANARY, Child, console, guarded
 from .children import run as run_command
-from .formats import PATHS, Format, a_json, any_bytes, json_lines, keys_text, npz, safetensors, yaml
+from .formats import PATHS, Format, any_bytes, document, npz, safetensors
 from .works import WORK, prepare
 
 OUT = "out"
@@ -50,9 +50,8 @@ _STUDY = ("study", "study=study.yaml", "study.budget.trials=3", "out={}")
 
 KINDS = {
     "policy": Kind("policy.safetensors", "", (safetensors, any_bytes), (*_EVALUATE, "policy={}")),
-    "runner": Kind("runner.safetensors", "", (safetensors,), (*_EVALUATE, "policy={}")),
-    "keys": Kind("keys.txt", "", (keys_text, any_bytes), (*_EVALUATE, "keys={}")),
-    "dataset.json": Kind("demonstrations", "dataset.json", (a_json, any_bytes), _VERIFY),
+    "keys": Kind("keys.txt", "", (any_bytes,), (*_EVALUATE, "keys={}")),
+    "dataset.json": Kind("demonstrations", "dataset.json", (document, any_bytes), _VERIFY),
     "episode": Kind("demonstrations", "episodes/episode-000002-*.parquet", (any_bytes,), _VERIFY),
     "renamed episode": Kind("demonstrations", "episodes/episode-000002-*.parquet", (any_bytes,), _VERIFY),
     "samples": Kind(
@@ -62,18 +61,18 @@ KINDS = {
         "recording.npz", "", (npz, any_bytes), ("record", "source=import", "source.files=[{}]", f"dataset={OUT}")
     ),
     "checkpoint": Kind("PPO", "checkpoints/*.checkpoint", (safetensors, any_bytes), _PPO, True),
-    "settings of a run": Kind("PPO", "config.yaml", (yaml, any_bytes), _PPO, True),
+    "settings of a run": Kind("PPO", "config.yaml", (document, any_bytes), _PPO, True),
     "policy of a run": Kind("PPO", "start.safetensors", (safetensors, any_bytes), _PPO, True),
-    "log of a run": Kind("PPO", "metrics.jsonl", (json_lines, any_bytes), _PPO, True),
+    "log of a run": Kind("PPO", "metrics.jsonl", (document, any_bytes), _PPO, True),
     "checkpoint of a population": Kind(
         "population", "checkpoints/*.checkpoint", (safetensors, any_bytes), _POPULATION, True
     ),
-    "settings of a population": Kind("population", "config.yaml", (yaml, any_bytes), _POPULATION, True),
-    "history of a population": Kind("population", "history.jsonl", (json_lines, any_bytes), _POPULATION, True),
+    "settings of a population": Kind("population", "config.yaml", (document, any_bytes), _POPULATION, True),
+    "history of a population": Kind("population", "history.jsonl", (document, any_bytes), _POPULATION, True),
     "journal of a study": Kind("studying", "journal.log", (any_bytes,), _STUDY, True),
-    "settings of a study": Kind("studying", "config.yaml", (yaml, any_bytes), _STUDY, True),
-    "study": Kind("study.yaml", "", (yaml, any_bytes), ("study", "study={}", f"out={OUT}/study")),
-    "metadata of Minari": Kind("hub", "data/metadata.json", (a_json, any_bytes), _IMPORT),
+    "settings of a study": Kind("studying", "config.yaml", (document, any_bytes), _STUDY, True),
+    "study": Kind("study.yaml", "", (document, any_bytes), ("study", "study={}", f"out={OUT}/study")),
+    "metadata of Minari": Kind("hub", "data/metadata.json", (document, any_bytes), _IMPORT),
     "rows of Minari": Kind("hub", "data/main_data.hdf5", (any_bytes,), _IMPORT),
     "arrays": Kind("arrays.npz", "", (npz, any_bytes), _OWN),
     "CSV": Kind("rows.csv", "", (any_bytes,), _OWN),

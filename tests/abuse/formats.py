@@ -21,6 +21,8 @@ from .children import CANARY
 Change = tuple[str, bytes]
 Format = Callable[[bytes, random.Random], Change]
 
+MARK = "@@value@@"
+
 
 class Payload:
     """Unpickling it writes the canary file."""
@@ -29,26 +31,27 @@ class Payload:
         return os.system, (f"touch {CANARY}",)
 
 
-class Raw(str):
-    """A text that stands in JSON as it is."""
-
-
-VALUES: list[Any] = [
-    None, True, 0, -1, 1.5, 2**31, 2**63, Raw("1" + "0" * 400), Raw("9" * 5000), Raw("NaN"), Raw("1e999"), "",
-    "x" * 100_000,
-    "../../../etc/passwd", f"{CANARY}:CartPole-v1", "\x1b[31mred\x07", "a\nb\r\nc", Raw('"\\ud800"'), "[/bold]",
-    "${oc.env:HOME}", [], {}, [None] * 1000, Raw("[" * 150 + "]" * 150), Raw("[" * 3000 + "]" * 3000),
-    [10**9, 10**9], {"__tensor__": "0"}, {"__array__": "x"}, {"__pairs__": [[[], 1]]}, "0" * 64,
+_ENVIRONMENTS = (
     *({"id": id, "settings": {}} for id in (
         f"{CANARY}:CartPole-v1", f"{CANARY}.{CANARY}:X-v0", "os:x", "GymV26Environment-v0", "CartPole-v999999999999",
         "Hopper-v5", "FrozenLake-v1", "Blackjack-v1", "CartPole")),
-    *({"id": "QWOPOriginal-v1", "settings": {name: f"./{CANARY}"}} for name in ("browser", "folder", "url")),
-    *({"id": "CartPole-v1", "settings": {name: value}} for value in (CANARY, -1, 1e300)
-      for name in ("render_mode", "sutton_barto_reward", "max_episode_steps", "entry_point", "xml_file", "__class__")),
-    *({"id": "QWOP-v1", "settings": {name: value}} for value in (CANARY, -1, 10**6, [1], None)
-      for name in ("frames_per_step", "time_limit", "delay", "observation", "reward", "num_envs")),
+    *({"id": id, "settings": {name: value}} for id, value, names in (
+        ("QWOPOriginal-v1", f"./{CANARY}", ("browser", "folder", "url")),
+        ("CartPole-v1", CANARY, ("render_mode", "max_episode_steps", "entry_point", "xml_file", "__class__")),
+        ("QWOP-v1", -1, ("frames_per_step", "time_limit", "delay", "observation", "reward", "num_envs")),
+    ) for name in names),
+)  # fmt: skip
+
+VALUES = [
+    "1" + "0" * 400, "9" * 5000, "NaN", "1e999", r'"\ud800"', "[" * 150 + "]" * 150, "[" * 3000 + "]" * 3000,
+    *map(json.dumps, (
+        None, True, 0, -1, 1.5, 2**31, 2**63, "", "x" * 100_000, "../../../etc/passwd", f"{CANARY}:CartPole-v1",
+        "\x1b[31mred\x07", "a\nb\r\nc", "[/bold]", "${oc.env:HOME}", [], {}, [None] * 1000, [10**9, 10**9],
+        {"__tensor__": "0"}, {"__array__": "x"}, {"__pairs__": [[[], 1]]}, "0" * 64,
+        *_ENVIRONMENTS,
+    )),
 ]  # fmt: skip
-"""Values that stand in no such file, environments among them."""
+"""Texts of JSON whose values stand in no such file, environments among them."""
 
 PATHS: dict[str, Callable[[Path], object]] = {
     "gone": lambda path: None,
@@ -65,15 +68,12 @@ PATHS: dict[str, Callable[[Path], object]] = {
 
 def any_bytes(data: bytes, draw: random.Random) -> Change:
     """A flipped bit, a cut, a gap, an insertion, other bytes, or another file."""
-    kind = draw.choice(
-        ("bit", "bit", "bit", "cut", "gap", "insertion", "bytes", "doubled", "zeros", "empty", "another")
-    )
+    kind = draw.choice(("bit", "bit", "bit", "cut", "gap", "insertion", "bytes", "doubled", "zeros", "another"))
     # Headers and footers are where it hurts.
     share = draw.choice((draw.random() ** 4, 1 - draw.random() ** 4, draw.random()))
     at, length = int(share * (len(data) - 1)), draw.randrange(1, 64)
     if kind == "another":
-        name = draw.choice([*others()])
-        return name, others()[name]
+        return draw.choice([*others().items()])
     made = {
         "bit": data[:at] + bytes([data[at] ^ (1 << draw.randrange(8))]) + data[at + 1 :],
         "cut": data[:at],
@@ -82,7 +82,6 @@ def any_bytes(data: bytes, draw: random.Random) -> Change:
         "bytes": data[:at] + draw.randbytes(length) + data[at + length :],
         "doubled": data + data,
         "zeros": draw.choice((bytes(8) + data, data + bytes(100_000), bytes(len(data)))),
-        "empty": b"",
     }
     return f"{kind} at {at}", made[kind]
 
@@ -93,32 +92,42 @@ def others() -> dict[str, bytes]:
     torched, arrays = io.BytesIO(), io.BytesIO()
     torch.save({"weights": Payload()}, torched)
     np.savez(arrays, obs=np.array([Payload()], dtype=object))
+    aliases = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    aliases += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
     return {
+        "nothing": b"",
         "a pickle": pickle.dumps(Payload()),
         "a checkpoint of torch": torched.getvalue(),
         "pickled arrays": arrays.getvalue(),
         "a script": f"#!/bin/sh\ntouch {CANARY}\n".encode(),
         "a module": f"open('{CANARY}', 'w')\n".encode(),
+        "a program in YAML": f'out: !!python/object/apply:os.system ["touch {CANARY}"]\n'.encode(),
+        "a module in YAML": f"out: !!python/module:{CANARY} {{}}\n".encode(),
+        "aliases of aliases": aliases.encode(),
+        "a list": b"[1, 2]",
         "html": b"<!doctype html><html><body>404</body></html>",
         "a pointer to a large file": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
         "quotes": b'"' * 1_000_000,
         "brackets": b"[" * 1_000_000,
+        "keys": b"0 Q\n-1 W\n1e9 -\n999999999999 QWOPQ\n" * 300_000,
         "utf-16": "12 Q\n".encode("utf-16"),
     }
 
 
-def a_json(data: bytes, draw: random.Random) -> Change:
-    """A field of a JSON document has another value, or goes."""
-    name, text = _changed(json.loads(data), draw)
-    return name, text.encode(errors="surrogatepass")
-
-
-def json_lines(data: bytes, draw: random.Random) -> Change:
-    """The same in one of many documents, one a line."""
+def document(data: bytes, draw: random.Random) -> Change:
+    """A field of JSON has another value, goes or gets a neighbour; so does one of a line of JSON, or a line of YAML."""
     lines = data.decode().splitlines()
     at = draw.randrange(len(lines))
-    name, lines[at] = _changed(json.loads(lines[at]), draw)
-    return f"line {at}, {name}", "".join(f"{line}\n" for line in lines).encode(errors="surrogatepass")
+    if lines[0] == "{":  # one document
+        name, text = _changed(json.loads(data), draw)
+    elif lines[at].startswith("{"):
+        name, lines[at] = _changed(json.loads(lines[at]), draw)
+        text = "\n".join(lines)
+    else:
+        key, value = lines[at].partition(":")[0], draw.choice(VALUES)
+        name, lines[at] = f"{key}: {value[:30]}", f"{key}: {value}"
+        text = "\n".join(lines)
+    return f"line {at}, {name}", text.encode(errors="surrogatepass")
 
 
 def safetensors(data: bytes, draw: random.Random) -> Change:
@@ -129,11 +138,10 @@ def safetensors(data: bytes, draw: random.Random) -> Change:
     if kind == "length":
         length = draw.choice((0, 1, 2**31, 2**63, 2**64 - 1, 10**6))
         return f"length {length}", struct.pack("<Q", length) + data[8:]
-    if kind in ("weight", "all weights"):
+    if "weight" in kind:
         value = struct.pack("<I", draw.choice((0x7FC00000, 0x7F800000, 0x7F7FFFFF)))  # nan, infinity, the largest
-        return f"{kind} {value.hex()}", data[:-4] + value if kind == "weight" else data[: 8 + length] + value * (
-            len(body) // 4
-        )
+        count = 1 if kind == "weight" else len(body) // 4
+        return f"{kind} {value.hex()}", data[: len(data) - 4 * count] + value * count
     if kind == "header":
         name, text = _changed(header, draw)
     else:
@@ -147,59 +155,23 @@ def safetensors(data: bytes, draw: random.Random) -> Change:
     return f"{kind}, {name}", struct.pack("<Q", len(raw)) + raw + body
 
 
-def yaml(data: bytes, draw: random.Random) -> Change:
-    """A line of settings has another value, or another text comes before it."""
-    aliases = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
-    aliases += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
-    texts = {
-        "aliases of aliases": aliases, "a program": f'out: !!python/object/apply:os.system ["touch {CANARY}"]\n',
-        "a module": f"out: !!python/module:{CANARY} {{}}\n", "an interpolation": "out: ${oc.env:HOME}\n",
-        "deep": "[" * 5000 + "]" * 5000, "a number": "7", "a list": "[1, 2]", "twice": "a: 1\na: 2\n",
-    }  # fmt: skip
-    if draw.random() < 0.2:
-        name = draw.choice([*texts])
-        return name, texts[name].encode() + (b"\n" + data if draw.random() < 0.5 else b"")
-    value, lines = draw.choice(VALUES), data.decode().splitlines()
-    at = draw.randrange(len(lines))
-    lines[at] = f"{lines[at].partition(':')[0]}: {_text(value)}"
-    return f"line {at}: {str(value)[:30]!r}", "\n".join(lines).encode(errors="surrogatepass")
-
-
-def keys_text(data: bytes, draw: random.Random) -> Change:
-    """Another line in a file of keys."""
-    count = draw.choice(
-        ("0", "-1", "999999999999", "300001", "1e9", "0x10", "1_000", "٣", "1.5", "NaN", "", "9" * 10_000)
-    )
-    keys = draw.choice(("Q", "-", "QQQQ", "QWOPQ", "q", "ß", "Ｑ", "\x1b[31m", f"$(touch {CANARY})", "Q\0", ""))
-    many = draw.choice((1, 1, 1, 1_500_000))
-    return f"{count[:12]} {keys!r}, {many} times", data + f"{count} {keys}\n".encode() * many
-
-
 def npz(data: bytes, draw: random.Random) -> Change:
-    """An array of an archive is another one, or no array."""
+    """An array of an archive is another one, or no array; or the names of all are others."""
     arrays: list[Any] = [
         np.zeros(0), np.zeros((0, 71)), np.zeros((3, 71), np.float16), np.full((60, 71), np.nan),
-        np.zeros((60, 71), np.uint8), np.zeros((60, 71), complex),
-        np.array(["x"] * 60), np.zeros((60, 1, 1)), np.array(7), np.full(60, 2**62),
-        np.array([Payload()], dtype=object), np.full((60, 71), 1e308), np.zeros((60, 71)),
+        np.zeros((60, 71), np.uint8), np.zeros((60, 71), complex), np.array(["x"] * 60), np.zeros((60, 1, 1)),
+        np.array(7), np.full(60, 2**62), np.array([Payload()], dtype=object), np.full((60, 71), 1e308),
     ]  # fmt: skip
-    headers = [
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 71), }",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 71), }",
-        "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 5000 + ")" * 5000 + ", }",
-        f"__import__('{CANARY}')", "{}", "",
-        "{'descr': '<U1000000', 'fortran_order': False, 'shape': (1,), }",
-    ]  # fmt: skip
+    shapes = ("(10000000000, 71)", "(-1, 71)", "(" * 5000 + ")" * 5000, f"__import__('{CANARY}')")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     name, kind = draw.choice([*parts]), draw.choice(("array", "header", "bytes", "paths", "twice"))
-    made = io.BytesIO()
     if kind == "array":
+        made = io.BytesIO()
         np.save(made, draw.choice(arrays), allow_pickle=True)
         parts[name] = made.getvalue()
     elif kind == "header":
-        text = draw.choice(headers).encode() + b"\n"
+        text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {draw.choice(shapes)}, }}\n".encode()
         parts[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(568)
     elif kind == "bytes":
         parts[name] = any_bytes(parts[name], draw)[1]
@@ -210,24 +182,20 @@ def npz(data: bytes, draw: random.Random) -> Change:
     return f"{kind} {name}", sink.getvalue()
 
 
-def _changed(document: Any, draw: random.Random) -> tuple[str, str]:
+def _changed(value: Any, draw: random.Random) -> tuple[str, str]:
     """The name of a change of a document, and its text: a field has another value, goes, or gets a neighbour."""
-    path, value = draw.choice([*_fields(document)]), draw.choice(VALUES)
-    name = f"{'.'.join(map(str, path))[:60]}: {str(value)[:30]!r}"
+    path, text = draw.choice([*_fields(value)]), draw.choice(VALUES)
+    name = f"{'.'.join(map(str, path))[:60]}: {text[:30]}"
     if not path:
-        return name, _text(value)
-    changed = copy.deepcopy(document)
-    inside = changed
-    for key in path[:-1]:
-        inside = inside[key]
+        return name, text
+    changed = copy.deepcopy(value)
+    inside = functools.reduce(lambda outer, key: outer[key], path[:-1], changed)
     kind = draw.random() if isinstance(path[-1], str) else 1.0
     if kind < 0.15:
         del inside[path[-1]]
-    elif kind < 0.3:
-        inside[str(value)[:200] or "_"] = value
     else:
-        inside[path[-1]] = value
-    return name, _text(changed)
+        inside["neighbour" if kind < 0.3 else path[-1]] = MARK
+    return name, json.dumps(changed).replace(f'"{MARK}"', text)
 
 
 def _fields(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -235,21 +203,3 @@ def _fields(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
     items = value.items() if isinstance(value, dict) else enumerate(value[:8]) if isinstance(value, list) else ()
     for key, one in items:
         yield from _fields(one, (*before, key))
-
-
-def _text(value: Any) -> str:
-    """JSON in which `Raw` texts stand as they are."""
-    raws: list[str] = []
-
-    def marked(one: Any) -> Any:
-        if isinstance(one, Raw):
-            raws.append(one)
-            return f"@@{len(raws) - 1}@@"
-        if isinstance(one, dict):
-            return {key: marked(item) for key, item in one.items()}
-        return [marked(item) for item in one] if isinstance(one, list) else one
-
-    text = json.dumps(marked(value))
-    for number, raw in enumerate(raws):
-        text = text.replace(f'"@@{number}@@"', raw)
-    return text

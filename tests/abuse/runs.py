@@ -8,6 +8,7 @@ not as in a run without faults. A fault of the disk comes at a call (`disk.py`),
 import hashlib
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -15,16 +16,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qwop.datasets import Episode
+from qwop.datasets.writer import DatasetWriter
+
 from .children import Child, End, command, program
 from .children import run as run_command
-from .disk import CLOCK, DISK_FAULTS, KILL, POWER, TEAR, Disk, Fault
+from .disk import CLOCK, DISK_FAULTS, KILL, POWER, Disk, Fault
 from .works import QUICK, WORK, Work, digest, games, leftovers, prepare, require_clean, require_whole
 
 SIGNALS = ("SIGKILL", "SIGINT", "SIGTERM", "SIGHUP")
 
-FILE_LIMIT, GONE, IN_THE_WAY, TWO = "file limit", "folder gone", "file in its place", "two at once"
+FILE_LIMIT, TORN = "file limit", "tear"
+GONE, IN_THE_WAY, TWO = "folder gone", "file in its place", "two at once"
 
-FAULTS = (*DISK_FAULTS, *SIGNALS, FILE_LIMIT, GONE, IN_THE_WAY, TWO)
+FAULTS = (*DISK_FAULTS, *SIGNALS, FILE_LIMIT, TORN, GONE, IN_THE_WAY, TWO)
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ class Runs:
             end = self._two_at_once(work, run, moment * reference.seconds)
         elif fault in DISK_FAULTS:
             end = self._on_disk(work, run, Fault(fault, int(moment * reference.calls), lasting, seed))
-        elif fault == FILE_LIMIT:
-            end = self._limited(work, run, int(moment * reference.largest))
+        elif fault in (FILE_LIMIT, TORN):
+            end = self._limited(work, run, int(moment * reference.largest), fault == TORN)
         elif fault in SIGNALS:
             end = self._signalled(work, run, moment * reference.seconds, signal.Signals[fault])
         else:
@@ -90,13 +95,17 @@ class Runs:
             assert not (work.resumes and "stopped after" in end.out) or "with resume=true" in end.out, end
         return end
 
-    def _limited(self, work: Work, run: Path, largest: int) -> End:
-        """No file may become larger (ulimit -f), whatever writes it."""
+    def _limited(self, work: Work, run: Path, largest: int, torn: bool) -> End:
+        """No file may become larger (ulimit -f), whatever writes it. torn: the write that would make it so kills."""
 
         def lower() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+            if torn:
+                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+                signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
-        return self._refused(run_command(work.command(run.name), self.folder, lower), work)
+        end = run_command(work.command(run.name), self.folder, lower)
+        return end if torn and end.code == -signal.SIGXFSZ else self._refused(end, work)
 
     def _moved(self, work: Work, run: Path, seconds: float, file_instead: bool) -> End:
         """The folder is moved away while the command runs, and a file may take its name, which stays as it is."""
@@ -144,26 +153,20 @@ class Runs:
         backups = self.folder.with_name(f"{self.folder.name}-backups")
         shutil.rmtree(backups, ignore_errors=True)
         backups.mkdir()
-        log = backups / "log"
-        end = run_command(work.command(run.name), self.folder, lambda: _install(self.folder, fault, backups, log))
+        end = run_command(work.command(run.name), self.folder, lambda: _install(Disk(self.folder, fault, backups)))
         if end.code == -signal.SIGKILL:
             assert fault is not None, end
-            assert fault.kind in (KILL, TEAR, POWER), end
+            assert fault.kind in (KILL, POWER), end
         elif end.code != 0:
             end.require_one_line()
             assert fault is not None, end
-            assert fault.kind not in (KILL, TEAR, POWER, CLOCK), end
+            assert fault.kind not in (KILL, POWER, CLOCK), end
             if fault.kind != "broken":  # which cannot remove anything either
                 for path in (run.parent, *(path for path in run.rglob("*") if path.is_dir())):
                     assert leftovers(path) == []
-        self._calls = 0
-        for line in log.read_text().splitlines() if log.exists() else []:
-            kind, _, rest = line.partition(" ")
-            if kind == "calls":
-                self._calls = int(rest)
-            # A dataset is filled under another name, and appears whole or not at all.
-            elif kind == "wrote" and ".partial" not in rest:
-                written, _, name = rest.partition(" ")
+        self._calls = sum(int(number) for number in re.findall(r"^note: calls (\d+)$", end.err, re.MULTILINE))
+        for written, name in re.findall(r"^note: wrote (\w+) (.*)$", end.err, re.MULTILINE):
+            if ".partial" not in name:  # a dataset is filled under another name, and appears whole or not at all
                 assert Path(name).exists(), f"{name} was written, and is gone"
                 assert _digest(Path(name)) == written, f"{name} has changed"
         return end
@@ -231,39 +234,23 @@ class Runs:
         return {str(path): _digest(path) for path in mine if not leftovers(path)}
 
 
-def _install(folder: Path, fault: Fault | None, backups: Path, path: Path) -> None:
-    """In the child: put the disk in the place of the operating system, and note every episode that is written."""
-    from qwop.datasets.writer import DatasetWriter
+def _install(disk: Disk) -> None:
+    """In the child: put the disk in its place; every episode that is written is a note on stderr, as are the calls."""
+    write, leave = DatasetWriter.write, os._exit
 
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    disk = Disk(folder, fault, backups, log)
-    write, leave, write_past = DatasetWriter.write, os._exit, os.write
-
-    def note(text: str) -> None:
-        write_past(log, f"{text}\n".encode())
-
-    def noted(self: DatasetWriter, episode: object) -> Path:
-        made = write(self, episode)  # type: ignore[arg-type]
-        note(f"wrote {_digest(made)} {made.absolute()}")
+    def noted(self: DatasetWriter, episode: Episode) -> Path:
+        made = write(self, episode)
+        os.write(2, f"note: wrote {_digest(made)} {made.absolute()}\n".encode())
         return made
 
     def leaving(code: int) -> None:
-        note(f"calls {disk.calls}")
+        os.write(2, f"note: calls {disk.calls}\n".encode())
         leave(code)
 
-    DatasetWriter.write = noted  # type: ignore[assignment,method-assign]
+    DatasetWriter.write = noted  # type: ignore[method-assign]
     os._exit = leaving  # type: ignore[assignment]
     disk.install()
 
 
-_OPEN, _READ, _CLOSE = os.open, os.read, os.close
-
-
 def _digest(path: Path) -> str:
-    """Of a file's content, read past the layer."""
-    descriptor = _OPEN(path, os.O_RDONLY)
-    try:
-        content = b"".join(iter(lambda: _READ(descriptor, 2**20), b""))
-    finally:
-        _CLOSE(descriptor)
-    return hashlib.sha256(content).hexdigest()[:16]
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

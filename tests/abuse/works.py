@@ -7,22 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import read_episode
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy
 
+from ..fakes import dataset_of, game_of, untrained
 from ..search.conftest import made_up, runner, searched
 
 SHORT = {"frames_per_step": 3, "reward": "shaped", "observation_lag": 0, "time_limit": 3.0}
@@ -132,10 +129,8 @@ WORK = {
             resumes="history.jsonl",
         ),
         Work("describing", ("describe",), place="dataset", games="", copies="demonstrations"),
-        Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]"), games="",
-             over="dataset.json"),
         Work("splitting", ("copy", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
-        Work("dropping", ("copy", "dataset=demonstrations", "drop_episodes=[1,3]"), over="dataset.json", games=""),
+        Work("merging", ("copy", "dataset=demonstrations", "others=[demonstrations]"), over="dataset.json", games=""),
         Work("relabelling", ("relabel", "dataset=demonstrations", "reward=speed"), over="dataset.json", games=""),
         Work("exporting", ("export", "dataset=demonstrations", "to=minari"), over="data"),
         Work("importing", ("import", "dataset=hub"), over="dataset.json", games=""),
@@ -143,39 +138,32 @@ WORK = {
 }  # fmt: skip
 
 QUICK = (
-    "recording", "searching", "distilling", "describing", "merging", "splitting", "dropping", "relabelling",
+    "recording", "searching", "distilling", "describing", "merging", "splitting", "relabelling",
     "exporting", "importing",
 )  # fmt: skip
 """Works of less than a second."""
 
 
+STUDY = """
+command: qwop-evaluate
+settings: [policy=policy.safetensors, episodes=2, video=false, late=0, num_envs=1]
+space:
+  max_idle_frames: {type: int, low: 0, high: 20}
+objective: {file: evaluation.json, figure: mean_return}
+budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}
+"""
+
+
 def prepare(folder: Path) -> None:
     """Make what the commands read: a policy and demonstrations of short games."""
-    environment = EnvironmentSpec("QWOP-v1", SHORT)
-    observation, actions = environment.interface()
-    network = ActorCritic(observation.size, actions, (32,), torch.Generator().manual_seed(0))
-    save_policy(folder / "policy.safetensors", Policy(network, environment, observation))
-    info = qwop_info(**SHORT)
-    writer = DatasetWriter(folder / "demonstrations", info)
-    random = np.random.default_rng(0)
-    for _ in range(6):
-        keys = np.repeat(random.integers(0, 16, 20), 4).astype(np.uint8)
-        writer.write(episode_from_keys(keys, info, player="tests", source="page", epsilon=0.05))
-
+    save_policy(folder / "policy.safetensors", untrained(EnvironmentSpec("QWOP-v1", SHORT)))
+    info, random = qwop_info(**SHORT), np.random.default_rng(0)
+    games = [game_of(np.repeat(random.integers(0, 16, 20), 4), info) for _ in range(6)]
+    dataset_of(folder / "demonstrations", info, *games)
     searcher = runner(width=8)
     save_policy(folder / "runner.safetensors", searcher)
     searched(folder / "searched", searcher, made_up(0, 20), made_up(1, 20))
-    study = "\n".join(
-        [
-            "command: qwop-evaluate",
-            "settings: [policy=policy.safetensors, episodes=2, video=false, late=0, num_envs=1]",
-            "space:",
-            "  max_idle_frames: {type: int, low: 0, high: 20}",
-            "objective: {file: evaluation.json, figure: mean_return}",
-            "budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}",
-        ]
-    )
-    (folder / "study.yaml").write_text(study + "\n")
+    (folder / "study.yaml").write_text(STUDY)
     export(ExportSettings(str(folder / "demonstrations"), "minari", str(folder / "hub")))
 
 
@@ -235,13 +223,8 @@ def games(folder: Path) -> dict[str, str]:
         return {}
     found = {}
     for episode in open_dataset(folder):
-        arrays = (
-            episode.observations,
-            episode.actions,
-            episode.behaviour_probabilities,
-            episode.rewards,
-            episode.times,
-        )
+        names = ("observations", "actions", "behaviour_probabilities", "rewards", "times")
+        arrays = (getattr(episode, name) for name in names)
         key = f"game {len(found)}" if episode.seed is None else f"seed {episode.seed}"
         assert key not in found, f"{key} was recorded twice"
         found[key] = _sha(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))

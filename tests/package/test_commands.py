@@ -18,6 +18,8 @@ from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.main import VERBS
 from qwop.datasets.verify import command as verify
 
+from ..fakes import python
+
 SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
 
 ASK = """
@@ -38,8 +40,7 @@ HEAVY = ("torch", "gymnasium", "numba", "pandas", "pyarrow", "optuna")
 
 def ask(lines: list[list[str]], heavy: tuple[str, ...], folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run these lines, a program and its arguments each, in one process; it ends by writing what is `heavy` in it."""
-    code = ASK.format(lines=[[SCRIPTS[line[0]], *line] for line in lines], heavy=heavy)
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, encoding="utf-8")
+    return python(ASK.format(lines=[[SCRIPTS[line[0]], *line] for line in lines], heavy=heavy), folder)
 
 
 def test_help_and_a_wrong_setting_import_nothing_heavy(tmp_path: Path) -> None:
@@ -61,9 +62,9 @@ def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
     assert imported == "[]"
 
 
-def test_who_reads_no_episode_waits_for_no_pandas() -> None:
+def test_who_reads_no_episode_waits_for_no_pandas(tmp_path: Path) -> None:
     code = "import sys, qwop.recorder.main, qwop.evaluation.main\nprint(*({'pyarrow', 'pandas'} & set(sys.modules)))"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    process = python(code, tmp_path)
     assert process.stdout == "pyarrow\n", process.stderr
 
 
@@ -74,60 +75,37 @@ def test_the_version_is_this_packages(tmp_path: Path) -> None:
 
 def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
     process = ask([["qwop-dataset", "verfy", "data/me"]], HEAVY, tmp_path)
-    assert process.stderr.startswith(
-        "qwop-dataset: no verb verfy; did you mean verify? The verbs are verify, describe,"
-    )
+    assert process.stderr.startswith("qwop-dataset: no verb verfy; did you mean verify?")
     assert len(process.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record.script()"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-    )
+    process = python(code, tmp_path, PYTHONIOENCODING=encoding)
     assert process.returncode == 0, process.stderr
-    assert b"https://? " in process.stdout or encoding != "ascii"
+    assert "https://? " in process.stdout or encoding != "ascii"
 
 
-def test_ctrl_c_while_a_command_imports_has_no_traceback(tmp_path: Path) -> None:
-    code = """
-import os, signal, sys
-sys.argv = ["qwop-record"]
-from qwop.common import command
-command.find_spec = lambda name: os.kill(os.getpid(), signal.SIGINT)
-from qwop.commands import record
-record.script()
-"""
-    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (process.returncode, process.stderr) == (130, "\nqwop-record: interrupted\n")
+CTRL_C = "import atexit, os, signal, sys; press = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+INTERRUPTED = "\nqwop-record: interrupted\n"
+IN_RUN = "from qwop.common.command import run_script\nrun_script('qwop-record', main, (), '')"
 
 
-@pytest.mark.parametrize("again", ["while it says so", "while it leaves"])
-def test_ctrl_c_again_has_no_traceback(again: str, tmp_path: Path) -> None:
-    code = f"""
-import atexit, os, signal, sys
-sys.argv = ["qwop-record"]
-from qwop.common.command import run_script
-
-def press():
-    os.kill(os.getpid(), signal.SIGINT)
-
-def main():
-    if {again == "while it leaves"}:
-        atexit.register(press)
-        sys.exit(130)
-    press()
-
-run_script("qwop-record", main, (), "")
-"""
-    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    leaves = again == "while it leaves"
-    assert process.returncode == (-signal.SIGINT if leaves else 130)
-    assert process.stderr == ("" if leaves else "\nqwop-record: interrupted\n")
+@pytest.mark.parametrize(
+    ("code", "exit_code", "line"),
+    [
+        # While it imports.
+        ("from qwop.common import command; command.find_spec = lambda name: press()\n"
+         "from qwop.commands import record; sys.argv = ['qwop-record']; record.script()", 130, INTERRUPTED),
+        # Again, while it says so, and while it leaves.
+        (f"def main():\n    press()\n{IN_RUN}", 130, INTERRUPTED),
+        (f"def main():\n    atexit.register(press)\n    sys.exit(130)\n{IN_RUN}", -signal.SIGINT, ""),
+    ],
+)  # fmt: skip
+def test_ctrl_c_has_no_traceback(code: str, exit_code: int, line: str, tmp_path: Path) -> None:
+    process = python(CTRL_C + code, tmp_path)
+    assert (process.returncode, process.stderr) == (exit_code, line)
 
 
 @pytest.mark.parametrize(

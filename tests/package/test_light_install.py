@@ -1,11 +1,12 @@
 """`pip install qwop` without extras: the environments, pictures and datasets work, commands say what is missing."""
 
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from ..fakes import python
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
@@ -17,7 +18,7 @@ for name in ("torch", "hydra", "omegaconf", "safetensors", "tensorboard", "webso
 
 
 def run(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-c", WITHOUT_TRAINING + code], cwd=folder, capture_output=True, text=True)
+    return python(WITHOUT_TRAINING + code, folder)
 
 
 def test_environment_replay_pictures_and_datasets_need_no_extra(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ sys.modules["optuna"], sys.argv = None, ["qwop-study"]
 from qwop.commands import study
 study.script()
 """
-    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    process = python(code, tmp_path)
     assert process.returncode == 2
     (line,) = process.stderr.splitlines()
     assert line.startswith("qwop-study: optuna is not installed; ")

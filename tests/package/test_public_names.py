@@ -1,20 +1,14 @@
 """`import qwop`: light, complete and typed."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import qwop
 
+from ..fakes import python
+
 ROOT = Path(__file__).parents[2]
-
-
-def python(code: str, cwd: Path, *path: Path) -> "subprocess.CompletedProcess[str]":
-    """Run code as `python -c`, from a folder that is first on the path, and then `path`."""
-    environment = {"PYTHONPATH": ":".join(map(str, path)), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
-    return subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
 def test_an_import_brings_nothing_heavy(tmp_path: Path) -> None:
@@ -42,7 +36,7 @@ def test_in_the_checkout_datasets_is_the_installed_package(tmp_path: Path) -> No
     (installed / "__init__.py").write_text("from .arrow import WHOSE\n")
     (installed / "arrow.py").write_text("WHOSE = 'theirs'\n")
     code = "import datasets, sys, qwop.datasets; print(datasets.WHOSE, qwop.datasets.open_dataset.__name__)"
-    assert python(code, ROOT, tmp_path).stdout.split() == ["theirs", "open_dataset"]
+    assert python(code, ROOT, PYTHONPATH=str(tmp_path)).stdout.split() == ["theirs", "open_dataset"]
 
 
 def test_in_the_checkout_datasets_is_missing_where_it_is_not_installed() -> None:
@@ -51,7 +45,7 @@ def test_in_the_checkout_datasets_is_missing_where_it_is_not_installed() -> None
         "import sys\nsys.path = [one for one in sys.path if 'site-packages' not in one]\n"
         "try:\n import datasets\nexcept ModuleNotFoundError as e:\n print(e.name, e)"
     )
-    assert python(code, ROOT).stdout.strip() == "datasets No module named 'datasets'"
+    assert python(code, ROOT, PYTHONPATH="").stdout.strip() == "datasets No module named 'datasets'"
 
 
 @pytest.mark.parametrize("path", ["", " "])

@@ -18,14 +18,18 @@ class RecordingPage(Page):
     """`qwop-record` with these arguments into `folder`, and its page in the browser."""
 
     def __init__(self, browser: Any, folder: Path, *arguments: str) -> None:
-        self.folder = folder
-        command = [str(SCRIPTS / "qwop-record"), *arguments, "source.open=false", f"dataset={folder}"]
+        super().__init__(browser, "")
+        self.folder, self.arguments = folder, arguments
+        self.start_recorder()
+        self.load()
+        browser.get_log("browser")  # of earlier pages, whose recorders have ended
+
+    def start_recorder(self) -> None:
+        command = [str(SCRIPTS / "qwop-record"), *self.arguments, "source.open=false", f"dataset={self.folder}"]
         self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.recorder.stdout is not None
         address = next(filter(None, (re.search(r"http://\S+", line) for line in self.recorder.stdout)))
-        super().__init__(browser, address[0])
-        self.load()
-        browser.get_log("browser")  # of earlier pages, whose recorders have ended
+        self.address = address[0]
 
     def load(self) -> None:
         """Open the page, or open it anew."""
