@@ -12,6 +12,7 @@ from ..common.ends import close_after_use
 from ..common.errors import BadInput
 from ..envs.foreign import OWN_INFO, OwnInfo
 from ..envs.names import keys_of_decisions, outcome_name
+from ..envs.qwop.vector import QWOPVectorEnv
 from ..envs.spec import EnvironmentSpec, Observations, interface_of
 from ..envs.vector import VectorEnv, make_vector, played_values
 from .policy import Policy, choose
@@ -189,7 +190,7 @@ class _Games:
         """Make one decision in every running game. Returns the games that ended."""
         slots = np.array(list(self.running))
         uniforms = None if self.greedy else self._next_uniforms(slots)
-        # A vector environment steps all slots; those without a game take any action.
+        # Slots without a game take any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
@@ -210,6 +211,8 @@ class _Games:
         if games:
             self._start([slot for slot in slots.tolist() if slot not in self.running])
             self.steps.drop(min((game.step for game in self.running.values()), default=self.steps.end))
+            if isinstance(self.vector, QWOPVectorEnv):
+                self.vector.rest(~np.isin(np.arange(self.vector.num_envs), [*self.running]))
         return games
 
     def _next_uniforms(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:

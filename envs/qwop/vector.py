@@ -302,6 +302,11 @@ class QWOPVectorEnv(CompiledVectorEnv):
         observation: NDArray[Any] = self._games.observed()[row]
         return observation
 
+    def rest(self, rows: NDArray[np.bool_]) -> None:
+        """Leave the games of these rows, bool [n], as they are until the next reset: steps play the others alone."""
+        self._do[:] = np.where(rows, batch.NOTHING, batch.DECIDE)
+        self._games.counters[rows, batch.TERMINATED] = self._games.counters[rows, batch.TRUNCATED] = 0
+
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
         """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones; with pictures, all."""

@@ -338,3 +338,20 @@ def test_two_threads_step_two_environments_as_one_thread_does() -> None:
         thread.join()
     for seed in (1, 2):
         np.testing.assert_array_equal(found[seed], play(seed))
+
+
+def test_games_that_rest_stay_as_they_are_until_a_reset_and_the_others_play_on() -> None:
+    games, alone = (QWOPVectorEnv(9, autoreset_mode="SameStep", max_idle_frames=5) for _ in range(2))
+    for one in (games, alone):
+        one.reset(seed=3)
+    resting = np.arange(9) % 4 == 1
+    games.rest(resting)
+    before = games.states
+    for action in range(8):
+        actions = np.full(9, action)
+        games.step(actions), alone.step(actions)
+    assert np.array_equal(games.states[resting], before[resting])
+    assert np.array_equal(games.states[~resting], alone.states[~resting])
+    games.reset(seed=4)
+    games.step(actions)
+    assert (games.states[resting] != before[resting]).any()
