@@ -16,7 +16,7 @@ import numpy as np
 import qwop
 import torch
 from qwop.finetune.agents.acer import losses as acer
-from qwop.finetune.agents.losses import final_values
+from qwop.finetune.agents.updates import final_values
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.experience.policy_snapshot import PolicySnapshot
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, interleave

@@ -160,8 +160,9 @@ def _new_policy(
         spec, observation, actions = dataset.info.environment, dataset.info.observation, dataset.info.actions
     else:
         raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
-    make = settings.chosen_algorithm.new_network(settings.algorithm)
-    return Policy(make(observation, actions, torch.Generator().manual_seed(settings.seed)), spec, observation)
+    generator = torch.Generator().manual_seed(settings.seed)
+    network = settings.chosen_algorithm.new_network(settings.algorithm, observation, actions, generator)
+    return Policy(network, spec, observation)
 
 
 def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:

@@ -83,7 +83,8 @@ class RunningStatistics:
     """Mean and standard deviation of all observations added so far, in float64 (Chan et al. 1979)."""
 
     def __init__(self, size: int) -> None:
-        self._count = 0
+        self.count = 0
+        """Observations so far."""
         self._mean = np.zeros(size)
         self._squares = np.zeros(size)
 
@@ -92,20 +93,20 @@ class RunningStatistics:
         rows = np.asarray(observations)
         mean = rows.mean(axis=0, dtype=np.float64)
         squares = rows.var(axis=0, dtype=np.float64) * len(rows)
-        total = self._count + len(rows)
+        total = self.count + len(rows)
         apart = mean - self._mean
         self._mean = self._mean + apart * (len(rows) / total)
-        self._squares = self._squares + squares + apart**2 * (self._count * len(rows) / total)
-        self._count = total
+        self._squares = self._squares + squares + apart**2 * (self.count * len(rows) / total)
+        self.count = total
 
     def put_into(self, scaler: ObservationScaler) -> None:
         """Set the scaler to the current statistics."""
-        scaler.take(self._mean, np.sqrt(self._squares / self._count))
+        scaler.take(self._mean, np.sqrt(self._squares / self.count))
 
     def get_state(self) -> dict[str, object]:
-        return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
+        return {"count": self.count, "mean": self._mean.copy(), "squares": self._squares.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self._count = int(state["count"])
+        self.count = int(state["count"])
         self._mean = np.array(state["mean"], dtype=np.float64)
         self._squares = np.array(state["squares"], dtype=np.float64)

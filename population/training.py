@@ -190,10 +190,10 @@ class AgentTrainer:
         return network
 
     def _new_network(self, genes: Genes, seed: int = 0) -> Network:
-        make = self._agents.algorithm.new_network(self._agents.settings(genes))
-        return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
+        settings, generator = self._agents.settings(genes), torch.Generator().manual_seed(seed)
+        return self._agents.algorithm.new_network(settings, self.observation, self.actions, generator)
 
-    def _new_learner(self, network: Network, genes: Genes, seed: int = 0) -> LiveLearner[Network, Settings]:
+    def _new_learner(self, network: Network, genes: Genes, seed: int = 0) -> LiveLearner[Any, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(genes), seed, self._device)
 
     def _average(self, network: Network) -> RecentAverage:

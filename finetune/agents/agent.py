@@ -1,9 +1,9 @@
 """The interface between the training loop and a learning agent; learners, and the states of their parts."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -13,44 +13,50 @@ from torch.optim import Optimizer
 
 from ...common.errors import BadInput
 from ...common.settings import Settings
-from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Network, Values
 from ...policies.scaling import ObservationScaler, RunningStatistics
 from ..experience.sequences import Sequences
 from ..log import RunLog, UpdateStats
+from ..replay.demonstrations import Demonstrations
+from ..replay.memory import Memory
 from ..schedules.phase import Phase, PhaseValues
+from .settings import LiveSettings
 
 N = TypeVar("N", bound=Network, covariant=True)
 S = TypeVar("S", bound=Settings, covariant=True)
-
-
-class HasState(Protocol):
-    """Anything with a state of its own."""
-
-    def get_state(self) -> object: ...
-    def set_state(self, state: Any) -> None: ...
-
-
-Part = nn.Module | Optimizer | np.random.Generator | HasState | None
-"""Part of an agent or of a learner whose state is saved."""
+K = TypeVar("K", bound=Network)
 
 
 class HasParts:
     """Base class of objects whose state is the states of their parts."""
 
     @property
-    def parts(self) -> Mapping[str, Part]:
-        """The parts saved in a checkpoint, by name."""
+    def parts(self) -> Mapping[str, Any]:
+        """The parts saved in a checkpoint, by name: networks, optimisers, generators, anything with `get_state` and
+        `set_state`, or None."""
         raise NotImplementedError
 
     def get_state(self) -> dict[str, object]:
         """The full state needed to continue the run. Has no side effects."""
-        return {name: state_of(part) for name, part in self.parts.items()}
+        return {name: _state_of(part) for name, part in self.parts.items()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state returned by `get_state`."""
         for name, part in self.parts.items():
-            to_state(part, state[name])
+            if isinstance(part, nn.Module | Optimizer):
+                part.load_state_dict(state[name])
+            elif isinstance(part, np.random.Generator):
+                part.bit_generator.state = state[name]
+            elif part is not None and state[name] is not None:
+                part.set_state(state[name])
+
+
+def _state_of(part: Any) -> object:
+    if isinstance(part, nn.Module | Optimizer):
+        return copy.deepcopy(part.state_dict())
+    if isinstance(part, np.random.Generator):
+        return part.bit_generator.state
+    return None if part is None else part.get_state()
 
 
 class Learner(HasParts, Generic[N, S]):
@@ -76,30 +82,45 @@ class Learner(HasParts, Generic[N, S]):
         return tensor.to(self._device)
 
 
-class LiveLearner(Learner[N, S]):
-    """Learns from the newest live play, which is then discarded."""
+L = TypeVar("L", bound=LayeredNetwork, covariant=True)
+
+
+class LiveLearner(Learner[L, S]):
+    """Learns from the newest live play, which is then discarded.
+
+    A new network's scaler gets the statistics of all live play; those that a network comes with stay fixed.
+    """
+
+    def __init__(self, network: L, settings: S, device: torch.device) -> None:
+        super().__init__(network, settings, device)
+        self._statistics = RunningStatistics(0 if network.scaler.fitted else network.observation_size)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        return {"network": self.network, "scale": self._statistics}
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        """Learn from live play. Its statistics are added before the first update, but after later ones.
+
+        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. The ratios of
+        later updates must start from the behaviour policy, and so from its scale.
+        """
+        first = not self.network.scaler.fitted
+        if first:
+            self._add(played)
+        stats = self._learn(played, now)
+        if not first and self._statistics.count:
+            self._add(played)
+        return stats
+
+    def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         raise NotImplementedError
 
-
-Layered = TypeVar("Layered", bound=LayeredNetwork)
-
-Makes = Callable[[ObservationSpec | int, int, torch.Generator], Layered]
-MakeNetwork = Makes[LayeredNetwork]
-"""Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
-
-K = TypeVar("K", bound=Network)
-
-
-def of_kind(network: Network, kind: type[K], algorithm: str) -> K:
-    """The policy's network; BadInput if it is of another kind, which the algorithm cannot train."""
-    if not isinstance(network, kind):
-        raise BadInput(
-            f"algorithm={algorithm}: cannot train the policy's network ({network.architecture}); begin with "
-            "policy=scratch or a policy of the same algorithm"
-        )
-    return network
+    def _add(self, played: Sequences) -> None:
+        """Add the observations to the statistics of the scaler."""
+        self._statistics.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+        assert isinstance(self.network.scaler, ObservationScaler)  # no other scaler can lack statistics
+        self._statistics.put_into(self.network.scaler)
 
 
 class Agent(HasParts):
@@ -122,7 +143,7 @@ class Agent(HasParts):
         return self.learner.values
 
     @property
-    def parts(self) -> Mapping[str, Part]:
+    def parts(self) -> Mapping[str, Any]:
         return {"learner": self.learner}
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
@@ -156,9 +177,9 @@ class LiveAgent(Agent):
     policy.
     """
 
-    learner: LiveLearner[Network, Settings]
+    learner: LiveLearner[LayeredNetwork, Settings]
 
-    def __init__(self, learner: LiveLearner[Network, Settings], log: RunLog) -> None:
+    def __init__(self, learner: LiveLearner[LayeredNetwork, Settings], log: RunLog) -> None:
         self.learner = learner
         self._log = log
 
@@ -189,60 +210,55 @@ class FractionalCounter:
         self._rest = float(state)
 
 
-class RunningScale:
-    """Updates a new network's scaler with the statistics of all live play. A scaler that already has statistics stays
-    fixed."""
+@dataclass(eq=False)
+class ReplayAgent(Agent):
+    """Learns from a memory of live play, and from demonstrations. generator: of samples and of their number."""
 
-    def __init__(self, network: LayeredNetwork) -> None:
-        self._network = network
-        self._statistics = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+    learner: Learner[Network, Settings]
+    memory: Memory[Any]
+    demonstrations: Demonstrations[Any] | None
+    settings: LiveSettings
+    log: RunLog
+    generator: np.random.Generator
+    demonstrations_due: FractionalCounter = field(default_factory=FractionalCounter, init=False)
 
-    @contextmanager
-    def learning_from(self, played: Sequences) -> Iterator[None]:
-        """Context manager around an update on this live play. Its statistics are added before the first update, but
-        after later ones.
+    def begin_phase(self, phase: Phase) -> None:
+        if not phase.live:
+            self.drop_partial_episodes()
 
-        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. The ratios of
-        later updates must start from the behaviour policy, and so from its scale.
-        """
-        first = not self._network.scaler.fitted
-        if first:
-            self._add(played)
-        yield
-        if not first:
-            self._add(played)
+    def change_environment(self) -> None:
+        self.drop_partial_episodes()
+        self.memory.clear()
 
-    def get_state(self) -> dict[str, object]:
-        return {} if self._statistics is None else self._statistics.get_state()
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        names = ("generator", "demonstrations_due", "demonstrations", "learner", "memory")
+        return {name: getattr(self, name) for name in names}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._statistics = None
-        if state:
-            self._statistics = RunningStatistics(self._network.observation_size)
-            self._statistics.set_state(state)
-
-    def _add(self, sequences: Sequences) -> None:
-        """Add the observations to the running statistics, if kept, and update the scaler."""
-        if self._statistics is not None:
-            self._statistics.add(sequences.observations[:, :-1].reshape(sequences.actions.size, -1))
-            assert isinstance(self._network.scaler, ObservationScaler)  # no other scaler can lack statistics
-            self._statistics.put_into(self._network.scaler)
+    def _next_demonstrations(self, now: PhaseValues, live: int) -> Any:
+        """Demonstrations to store with `live` items of live play; None in a phase without demonstrations."""
+        if self.demonstrations is None or not now.uses_demonstrations:
+            return None
+        return self.demonstrations.next(self.demonstrations_due.take(now.demonstrations * live))
 
 
-def state_of(part: Part) -> object:
-    """The state of a network, an optimiser, a generator or anything with `get_state`; None of None."""
-    if isinstance(part, nn.Module | Optimizer):
-        return copy.deepcopy(part.state_dict())
-    if isinstance(part, np.random.Generator):
-        return part.bit_generator.state
-    return None if part is None else part.get_state()
+def require_capacity(loop: Any, most: float) -> None:
+    """Raise BadInput unless the memory can hold `loop.start` items, and `most`, the maximum of one iteration."""
+    if loop.capacity < max(most, loop.start):
+        raise BadInput(
+            f"loop.capacity={loop.capacity}: fewer than loop.start={loop.start}, or than one iteration can bring "
+            f"({most:g})"
+        )
 
 
-def to_state(part: Part, state: Any) -> None:
-    """Restore a part from a state returned by `state_of`."""
-    if isinstance(part, nn.Module | Optimizer):
-        part.load_state_dict(state)
-    elif isinstance(part, np.random.Generator):
-        part.bit_generator.state = state
-    elif part is not None and state is not None:
-        part.set_state(state)
+def network_of(run: Any, kind: type[K], reason: str = "", refused: Callable[[Phase], bool] = lambda phase: False) -> K:
+    """The policy's network; BadInput if it is of another kind, or for a `refused` phase, with the reason."""
+    name, network = run.algorithm.name, run.policy.network
+    for phase in filter(refused, run.settings.phases):
+        raise BadInput(f"schedule.phases.{phase.name}: algorithm={name} {reason}")
+    if not isinstance(network, kind):
+        raise BadInput(
+            f"algorithm={name}: cannot train the policy's network ({network.architecture}); begin with policy=scratch "
+            "or a policy of the same algorithm"
+        )
+    return network

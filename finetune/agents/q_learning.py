@@ -1,24 +1,20 @@
 """Common parts of agents that learn Q from transitions in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import torch
 
-from ...common.errors import BadInput
 from ...policies.q_networks import EpsilonGreedy
-from ..experience.transitions import NStep, Transitions
-from ..log import RunLog
-from ..replay.demonstrations import Demonstrations
+from ..experience.transitions import NStep
 from ..replay.transition_memory import TransitionMemory
-from ..schedules.phase import Phase
-from .agent import Agent, FractionalCounter, Learner, Part
-from .settings import LiveSettings, QSettings
+from .agent import FractionalCounter, K, Learner, ReplayAgent, network_of
+from .settings import QSettings
 
 
 @dataclass(eq=False)
-class QAgent(Agent):
+class QAgent(ReplayAgent):
     """Learns Q from transitions in memory.
 
     ε follows the schedule and is part of the network, so the behaviour policy is exactly
@@ -27,14 +23,9 @@ class QAgent(Agent):
 
     learner: Learner[EpsilonGreedy, QSettings]
     memory: TransitionMemory
-    demonstrations: Demonstrations[Transitions] | None
-    settings: LiveSettings
-    log: RunLog
-    generator: np.random.Generator
 
     def __post_init__(self) -> None:
-        self.n_step = NStep(self.learner.settings.n_steps)
-        self.demonstrations_due, self.updates_due = FractionalCounter(), FractionalCounter()
+        self.n_step, self.updates_due = NStep(self.learner.settings.n_steps), FractionalCounter()
 
     @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
@@ -44,14 +35,6 @@ class QAgent(Agent):
             linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
         )
 
-    def begin_phase(self, phase: Phase) -> None:
-        if not phase.live:
-            self.n_step.restart()
-
-    def change_environment(self) -> None:
-        self.n_step.restart()
-        self.memory.clear()
-
     def drop_partial_episodes(self) -> None:
         self.n_step.restart()
 
@@ -59,34 +42,14 @@ class QAgent(Agent):
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
 
     @property
-    def parts(self) -> Mapping[str, Part]:
-        return {
-            "generator": self.generator,
-            "updates_due": self.updates_due,
-            "demonstrations_due": self.demonstrations_due,
-            "demonstrations": self.demonstrations,
-            "learner": self.learner,
-            "memory": self.memory,
-            "n_step": self.n_step,
-        }
+    def parts(self) -> Mapping[str, Any]:
+        return {**super().parts, "updates_due": self.updates_due, "n_step": self.n_step}
 
 
-def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
-    """Raise BadInput for critic-only phases: here the Q values define the policy."""
-    for phase in phases:
-        if phase.critic_only:
-            raise BadInput(
-                f"schedule.phases.{phase.name}.critic_only: algorithm={algorithm} has no policy apart from its values"
-            )
-
-
-def require_capacity(capacity: int, start: int, most: int) -> None:
-    """Raise BadInput unless the memory can hold `start` transitions, and `most`, the maximum of one iteration."""
-    if capacity < max(most, start):
-        raise BadInput(
-            f"loop.capacity={capacity}: fewer transitions than loop.start={start}, or than one iteration can bring "
-            f"({most})"
-        )
+def critic_of(run: Any, kind: type[K]) -> K:
+    """The policy's network, whose Q values define the policy; BadInput if it is of another kind, or for phases with
+    critic_only."""
+    return network_of(run, kind, "has no policy apart from its values (critic_only)", lambda phase: phase.critic_only)
 
 
 def linear(start: float, end: float, share: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import Field, create_model
 
@@ -23,11 +23,9 @@ from .settings import Discounted, LiveSettings
 from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
-    import torch
-
-    from ...policies.networks import Network
+    from ...policies.networks import LayeredNetwork, Network
     from ..run import Run
-    from .agent import Agent, LiveLearner, MakeNetwork
+    from .agent import Agent, LiveLearner
 
 
 @dataclass(frozen=True)
@@ -49,28 +47,24 @@ class Algorithm:
 
     def build(self, run: "Run[Discounted, LiveSettings]") -> "Agent":
         """Make the agent of a run, which trains the policy's network in place."""
-        agent: Agent = self._loaded.build(run)
-        return agent
+        return cast("Agent", self._code.build(run))
 
-    def new_network(self, settings: Settings) -> "MakeNetwork":
-        """The untrained network of these settings, for policy=scratch."""
-        make: MakeNetwork = self._loaded.new_network(settings)
-        return make
+    def new_network(self, settings: Settings, *interface: Any) -> "Network":
+        """The untrained network of these settings, for policy=scratch. interface: the observation, or its size; the
+        number of actions; and a generator of weights."""
+        return cast("Network", self._code.new_network(settings, *interface))
 
-    def new_learner(
-        self, network: "Network", settings: Settings, seed: int, device: "torch.device"
-    ) -> "LiveLearner[Network, Settings]":
-        """Make a standalone learner; the seed determines all randomness."""
-        learner: LiveLearner[Network, Settings] = self._loaded.new_learner(network, settings, seed, device)
-        return learner
+    def new_learner(self, *parts: Any) -> "LiveLearner[LayeredNetwork, Settings]":
+        """Make a standalone learner of a network, settings, a seed that decides everything random, and a device."""
+        return cast("LiveLearner[LayeredNetwork, Settings]", self._code.new_learner(*parts))
 
     @property
-    def _loaded(self) -> Any:
+    def _code(self) -> Any:
         return import_module(self.module, __package__) if isinstance(self.module, str) else self.module
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "acer": Algorithm(AcerSettings, AcerLoopSettings, ".acer.agent", asynchronous=True),
+    "acer": Algorithm(AcerSettings, AcerLoopSettings, ".acer.learner", asynchronous=True),
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.learner", kickstarts=True),
     "dqn": Algorithm(DqnSettings, DqnLoopSettings, ".dqn.learner", starts_from_scratch=True),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, ".dqn.learner", starts_from_scratch=True),
@@ -95,17 +89,17 @@ def register_algorithm(
     settings: type[Discounted],
     agent: "Callable[[Run[Any, Any]], Agent]",
     loop: type[LiveSettings] = LiveSettings,
-    network: "Callable[[Any], MakeNetwork] | None" = None,
+    network: "Callable[..., Network] | None" = None,
     starts_from_scratch: bool = False,
     kickstarts: bool = False,
 ) -> None:
     """Make an algorithm of one's own available as `algorithm=<name>`, in every command and in Python.
 
     settings, loop: classes of the algorithm's settings, and of those of live play and memory. agent: makes the agent of
-    a run, which trains `run.policy.network` in place. network: makes the untrained network of policy=scratch from the
-    settings; None: an `ActorCritic` with the widths `settings.hidden`, or two layers of 64. starts_from_scratch:
-    policy=null means such a network, not a clone. kickstarts: the agent imitates the teacher of a phase. BadInput for a
-    name that is none, or that an algorithm of this package has.
+    a run, which trains `run.policy.network` in place. network: makes the untrained network of policy=scratch, as
+    `Algorithm.new_network` does; None: an `ActorCritic` with the widths `settings.hidden`, or two layers of 64.
+    starts_from_scratch: policy=null means such a network, not a clone. kickstarts: the agent imitates the teacher of a
+    phase. BadInput for a name that is none, or that an algorithm of this package has.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or name in BUILT_IN:
         raise BadInput(f"register_algorithm: name={quoted(name)}, expected another, of small letters and digits")
@@ -137,8 +131,8 @@ def _named(settings: type[C], name: str, *, visible: bool) -> type[C]:
     return create_model(settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=about, name=field)
 
 
-def _actor_critic(settings: Any) -> "MakeNetwork":
+def _actor_critic(settings: Any, *interface: Any) -> "Network":
     from ...policies.networks import ActorCritic
 
-    hidden = getattr(settings, "hidden", (64, 64))
-    return lambda observation, actions, generator: ActorCritic(observation, actions, hidden, generator)
+    observation, actions, generator = interface
+    return ActorCritic(observation, actions, getattr(settings, "hidden", (64, 64)), generator)

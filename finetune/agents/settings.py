@@ -1,14 +1,10 @@
 """Settings that several algorithms share."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ...common.settings import Count, NotNegative, Positive, Settings, Several, Share, Width
-
-if TYPE_CHECKING:
-    from ..experience.sequences import Sequences
 
 
 class LiveSettings(Settings):
@@ -53,20 +49,6 @@ class Discounted(Settings):
         if decisions_per_second is None:
             return self.gamma
         return float(self.gamma ** (self.gamma_rate / decisions_per_second))
-
-
-class ClipsRewards(Settings):
-    """Settings of an algorithm that may clip rewards before it learns from them, as for Atari (Mnih et al. 2015).
-
-    The log and evaluations always have the environment's own.
-    """
-
-    clip_rewards: bool = False
-    """Clip the reward of each decision to between -1 and 1 before learning (published, for Atari: true)."""
-
-    def with_clipped_rewards(self, played: "Sequences") -> "Sequences":
-        """Return the sequences, with clipped rewards if `clip_rewards` is set."""
-        return replace(played, rewards=played.rewards.clip(-1.0, 1.0)) if self.clip_rewards else played
 
 
 class QSettings(Discounted):

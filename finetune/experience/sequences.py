@@ -1,7 +1,7 @@
 """Sequences of k steps: the unit of collecting, storing, sampling and learning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -71,6 +71,10 @@ class Sequences:
     def steps(self) -> int:
         """k."""
         return int(self.actions.shape[1])
+
+    def with_clipped_rewards(self) -> "Sequences":
+        """The same with rewards between −1 and 1, as for Atari (Mnih et al. 2015)."""
+        return replace(self, rewards=self.rewards.clip(-1.0, 1.0))
 
 
 _TUPLES = ("finals", "state")

@@ -161,8 +161,8 @@ def recorded_transitions(episodes: Sequence[Episode], settings: Any, gamma: floa
     """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
     recorded = RecordedSequences(episodes, sum(len(episode) for episode in episodes), gamma)
     whole = recorded[np.zeros(1, dtype=np.int64)]
-    if hasattr(settings, "with_clipped_rewards"):
-        whole = settings.with_clipped_rewards(whole)
+    if getattr(settings, "clip_rewards", False):
+        whole = whole.with_clipped_rewards()
     return NStep(settings.n_steps).push(whole, gamma)
 
 

@@ -90,7 +90,7 @@ def small_run(
     settings = algorithm.settings(**own)
     if policy is None:
         observation, actions = spec.interface()
-        network = algorithm.new_network(settings)(observation, actions, torch.Generator().manual_seed(0))
+        network = algorithm.new_network(settings, observation, actions, torch.Generator().manual_seed(0))
         policy = Policy(network, spec, observation)
     state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
     log = RunLog(folder)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from gymnasium.vector import SyncVectorEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
-from qwop.finetune.agents.acer.agent import ReturnRange
+from qwop.finetune.agents.acer.learner import ReturnRange
 from qwop.finetune.agents.agent import FractionalCounter
 from qwop.finetune.agents.ftw.learner import RewardStores
 from qwop.finetune.checkpoint import load_checkpoint, save_checkpoint

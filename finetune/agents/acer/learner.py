@@ -1,59 +1,61 @@
-"""The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
+"""ACER: network, average network, optimiser, one update on a batch of sequences, and the agent with its memory."""
 
 import copy
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....envs.spec import Observations
+from ....envs.spec import Observations, ObservationSpec
 from ....policies.dense_layers import DenseLayers, LeafGradients
 from ....policies.devices import autocast
-from ....policies.networks import ActorCritic
-from ...experience.sequences import DEMONSTRATIONS, Sequences
+from ....policies.networks import Actor, ActorCritic, with_q_head
+from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate, discounted_returns, interleave
 from ...log import UpdateStats, means_by_source
-from ...schedules.phase import PhaseValues
-from ..agent import Learner, Part
-from ..losses import final_values
-from ..optimisers import RMSprop, move_towards, set_gradients
+from ...replay.behaviour import Behaviour, is_uniform
+from ...replay.demonstrations import RecordedSequences, sequences_for
+from ...replay.sequence_memory import SequenceMemory
+from ...schedules.environments import rewarded_alike
+from ...schedules.phase import Phase, PhaseValues
+from ..agent import Learner, ReplayAgent, network_of, require_capacity
+from ..updates import RMSprop, final_values, move_towards, of_actions, set_gradients, take_step
 from . import losses as acer
-from .settings import AcerSettings
+from .settings import AcerLoopSettings, AcerSettings
 
+if TYPE_CHECKING:
+    from ...run import Run
+
+MARGIN = 0.25
+"""Margin for a better policy, beyond the returns so far: a fraction of their range."""
+
+Achieved = Sequence[tuple[NDArray[np.floating], float]]
 AveragePolicy = Callable[[Tensor, Tensor], Tensor]
 """π_avg, [m, A], of m states: step t of sequence i, by tensors of t and i, int64 [m]."""
 
 
-class Played(NamedTuple):
-    """A batch of n sequences of k steps as tensors, rewards and returns scaled.
+class Steps(NamedTuple):
+    """Numbers of n sequences of k steps, without gradients, rewards scaled.
 
-    mu, player: [k, n, A]; demonstrated, True for demonstrations: [n]; the others: [k, n]. achieved: returns of
-    demonstrations, and True where they are known.
+    Of each action, [k, n, A]: mu, player (the probabilities to imitate, if there are any) and pi. Of each step, [k, n]:
+    actions; rho and q_taken of these; q_ret, their target; values; weights of imitation; outside, True where V was
+    clipped; limited, True where the trust region shortened the policy's gradient. demonstrated: [n].
     """
 
     actions: Tensor
-    rewards: Tensor
-    terminated: Tensor
-    truncated: Tensor
     mu: Tensor
-    final_values: Tensor
-    demonstrated: Tensor
     player: Tensor | None
-    achieved: tuple[Tensor, Tensor] | None
-
-
-class Steps(NamedTuple):
-    """Numbers of every step: π, [k, n, A]; ρ and Q of the action taken, its target, V, [k, n]; outside: True where V
-    was clipped; limited: True where the trust region shortened the policy's gradient."""
-
+    demonstrated: Tensor
     pi: Tensor
     rho: Tensor
     q_taken: Tensor
     q_ret: Tensor
     values: Tensor
+    weights: Tensor
     outside: Tensor
     limited: Tensor
 
@@ -68,7 +70,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         super().__init__(network, settings, device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.bounds: tuple[float, float] | None = None
-        """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
+        """Range that bootstrap values are clipped to, in unscaled rewards; None: not clipped."""
         self.tolerance = 1.0
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
         self._dense, self._dense_average = map(self._layers, (self.network, self.average))
@@ -78,15 +80,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser = RMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> Mapping[str, Any]:
         return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
-
-    def clip_bootstrap(self, returns: tuple[float, float] | None) -> None:
-        """Clip bootstrap values to the range of these returns of unscaled rewards."""
-        scale = self.settings.reward_scale
-        self.bounds = None
-        if returns is not None and self.settings.bound_values:
-            self.bounds = returns[0] * scale, returns[1] * scale
 
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
@@ -102,9 +97,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         cross-entropy with the demonstrator's policy.
         """
         n, k = batch.actions.shape
-        tensors = self._played(batch)
+        finals = final_values(batch, self._value, self._device)  # before the outputs, which hold until the next ones
         # Rows in the order of steps, so those of the last observations, without gradient, are the last ones.
-        inputs = self.network.trunk_input(self._tensor(batch.observations).transpose(0, 1).flatten(0, 1).flatten(1))
+        inputs = self.network.trunk_input(self._by_step(batch.observations).flatten(0, 1).flatten(1))
 
         def average(step: Tensor, sequence: Tensor) -> Tensor:
             heads = self._without_gradient(self.average, self._dense_average, inputs[step * n + sequence])
@@ -113,19 +108,16 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         dense = self._dense
         outputs = self._forward(self.network, inputs) if dense is None else dense.outputs(inputs)[0]
         logits, q = outputs.unflatten(0, (k + 1, n)).chunk(2, -1)
-        steps = self._steps(torch.softmax(logits.detach(), -1), q.detach(), tensors, now.gamma)
-        loss = self.loss(logits[:-1], q[:-1], steps, tensors, average, now)
+        steps = self._steps(batch, torch.softmax(logits.detach(), -1), q.detach(), finals.t(), now.gamma)
+        loss = self.loss(logits[:-1], q[:-1], steps, average, now)
         fixed = self._below_q if now.critic_only else ()
         norm = set_gradients(loss, self._parameters, self.settings.max_gradient_norm, dense, n * k, fixed)
-        stats = self._stats(batch, tensors, steps, norm, now) if diagnose else None
-        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-        self._optimiser.step()
+        stats = self._stats(batch, steps, norm) if diagnose else None
+        take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
         move_towards(self._averages, self._parameters, 1.0 - self.settings.alpha)
         return stats
 
-    def loss(
-        self, logits: Tensor, q: Tensor, steps: Steps, played: Played, average: AveragePolicy, now: PhaseValues
-    ) -> Tensor:
+    def loss(self, logits: Tensor, q: Tensor, steps: Steps, average: AveragePolicy, now: PhaseValues) -> Tensor:
         """The mean over all steps, to be minimised, of
 
             c_Q·½(Qret − Q(s, a))² − z*·logits − imitation·w·Σ_a p(a|s)·log π(a|s),
@@ -137,57 +129,53 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         logits, q: [k, n, A]. steps: those that the trust region limits are marked. average: called only for states
         that it may limit.
         """
-        settings = self.settings
-        q_taken = q.gather(-1, played.actions.unsqueeze(-1)).squeeze(-1)
-        loss = acer.CRITIC * acer.critic_loss(q_taken, steps.q_ret)
+        loss = acer.CRITIC * acer.critic_loss(of_actions(q, steps.actions), steps.q_ret)
         if now.critic_only:
             return loss
-        z = self._limited_gradient(q.detach(), steps, played, average, now.entropy * settings.entropy_coefficient)
-        if settings.achieved_returns:
-            z = z.masked_fill(played.demonstrated.unsqueeze(-1), 0.0)
+        z = self._limited_gradient(q.detach(), steps, average, now.entropy * self.settings.entropy_coefficient)
+        if self.settings.achieved_returns:
+            z = z.masked_fill(steps.demonstrated.unsqueeze(-1), 0.0)
         loss = loss - (z * logits).sum() / steps.rho.numel()
-        if now.imitation and played.player is not None:
-            weights = now.imitation * played.demonstrated.to(q.dtype)
-            if settings.achieved_returns and played.achieved is not None:
-                returns, mask = played.achieved
-                w = acer.imitation_weight(returns, steps.values, self.tolerance * settings.reward_scale)
-                weights = weights * torch.where(mask, w, 1.0)
-            loss = loss + acer.imitation_loss(logits, played.player, weights)
+        if now.imitation and steps.player is not None:
+            loss = loss + acer.imitation_loss(logits, steps.player, now.imitation * steps.weights)
         return loss
 
     @torch.no_grad()
-    def _steps(self, pi: Tensor, q: Tensor, tensors: Played, gamma: float) -> Steps:
-        """Numbers of every step, of π and Q of all actions, [k + 1, n, A]."""
-        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds
-        index = tensors.actions.unsqueeze(-1)
+    def _steps(self, batch: Sequences, pi: Tensor, q: Tensor, finals: Tensor, gamma: float) -> Steps:
+        """Numbers of every step, of π and Q of all actions, [k + 1, n, A], and V of final observations, [k, n]."""
+        scale, kind = self.settings.reward_scale, q.dtype
+        low, high = (-math.inf, math.inf) if self.bounds is None else (scale * one for one in self.bounds)
+        actions, mu = self._by_step(batch.actions), self._by_step(batch.behaviour_probabilities).to(kind)
+        rewards = self._by_step(batch.rewards).to(kind) * scale
+        ends = self._by_step(batch.terminated), self._by_step(batch.truncated)
         exact = (pi * q).sum(-1)
         values = exact.clamp(low, high)
         outside = (exact != values)[:-1]
-        pi, q_taken = pi[:-1], q[:-1].gather(-1, index).squeeze(-1)
-        rho = acer.importance_weights(pi.gather(-1, index), tensors.mu.gather(-1, index)).squeeze(-1)
-        q_ret = acer.retrace(
-            tensors.rewards, tensors.terminated, tensors.truncated, q_taken, values,
-            tensors.final_values.clamp(low, high), rho, gamma,
-        )  # fmt: skip
-        if self.settings.achieved_returns and tensors.achieved is not None:
-            returns, mask = tensors.achieved
-            q_ret = torch.where(mask, returns, q_ret)
-        return Steps(pi, rho, q_taken, q_ret.clamp(low, high), values[:-1], outside, torch.zeros_like(outside))
+        pi, q_taken = pi[:-1], of_actions(q[:-1], actions)
+        rho = acer.importance_weights(of_actions(pi, actions), of_actions(mu, actions))
+        q_ret = acer.retrace(rewards, *ends, q_taken, values, finals.clamp(low, high), rho, gamma)
+        demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
+        weights = demonstrated.to(kind).expand_as(rho)
+        if self.settings.achieved_returns and batch.known is not None and batch.returns is not None:
+            known, returns = self._by_step(batch.known), self._by_step(batch.returns).to(kind) * scale
+            q_ret = torch.where(known, returns, q_ret)
+            w = acer.imitation_weight(returns, values[:-1], self.tolerance * scale)
+            weights = weights * torch.where(known, w, 1.0)
+        player = None if batch.player is None else self._by_step(batch.player).to(kind)
+        limited = torch.zeros_like(outside)
+        q_ret = q_ret.clamp(low, high)
+        return Steps(actions, mu, player, demonstrated, pi, rho, q_taken, q_ret, values[:-1], weights, outside, limited)
 
     @torch.no_grad()
-    def _limited_gradient(
-        self, q: Tensor, steps: Steps, tensors: Played, average: AveragePolicy, entropy_weight: float
-    ) -> Tensor:
+    def _limited_gradient(self, q: Tensor, steps: Steps, average: AveragePolicy, entropy_weight: float) -> Tensor:
         """z*, [k, n, A], of Q of all actions; marks the steps that are limited."""
-        settings, pi = self.settings, steps.pi
+        delta, pi = self.settings.delta, steps.pi
         g = acer.policy_gradient(
-            pi, tensors.mu, tensors.actions, q, steps.values, steps.q_ret, acer.TRUNCATION, entropy_weight
+            pi, steps.mu, steps.actions, q, steps.values, steps.q_ret, acer.TRUNCATION, entropy_weight
         )
-        reached = acer.within_reach(g, settings.delta).nonzero(as_tuple=True)
+        reached = acer.within_reach(g, delta).nonzero(as_tuple=True)
         if len(reached[0]):
-            g[reached], steps.limited[reached] = acer.to_trust_region(
-                g[reached], pi[reached], average(*reached), settings.delta
-            )
+            g[reached], steps.limited[reached] = acer.to_trust_region(g[reached], pi[reached], average(*reached), delta)
         return g
 
     @torch.no_grad()
@@ -210,55 +198,26 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
-    def _played(self, batch: Sequences) -> Played:
-        kind, scale = self.network.q_head.weight.dtype, self.settings.reward_scale
-
-        def by_step(array: NDArray[np.generic]) -> Tensor:
-            return self._tensor(array).transpose(0, 1)
-
-        achieved = None
-        if batch.known is not None and batch.returns is not None:
-            achieved = by_step(batch.returns).to(kind) * scale, by_step(batch.known)
-        return Played(
-            by_step(batch.actions),
-            by_step(batch.rewards).to(kind) * scale,
-            by_step(batch.terminated),
-            by_step(batch.truncated),
-            by_step(batch.behaviour_probabilities).to(kind),
-            # Before the outputs, which hold until the next ones.
-            final_values(batch, self._value, self._device).t(),
-            self._tensor(batch.source == DEMONSTRATIONS),
-            None if batch.player is None else by_step(batch.player).to(kind),
-            achieved,
-        )
-
     @torch.no_grad()
-    def _stats(self, batch: Sequences, tensors: Played, steps: Steps, norm: Tensor, now: PhaseValues) -> UpdateStats:
-        """Statistics of an update, before its step. Of demonstrations also V of their states, the return achieved from
-        there (scaled), and −log π of their actions."""
+    def _stats(self, batch: Sequences, steps: Steps, norm: Tensor) -> UpdateStats:
+        """Statistics of an update, before its step."""
         pi, rho = steps.pi, steps.rho
         scalars = {
             "q_error": (steps.q_ret - steps.q_taken).square().mean().sqrt(),
             "value": steps.values.mean(),
             "entropy": -(pi * (pi + acer.EPSILON).log()).sum(-1).mean(),
             "gradient_norm": norm,
+            "values_outside": steps.outside.float().mean(),
+            "trust_region_active": steps.limited.float().mean(),
         }
-        if self.bounds is not None:
-            scalars["values_outside"] = steps.outside.float().mean()
-        if not now.critic_only:
-            scalars["trust_region_active"] = steps.limited.float().mean()
-        by_source = means_by_source(
-            batch.source,
-            importance_weight=rho.t().cpu(),
-            truncated_share=(rho > acer.TRUNCATION).float().t().cpu(),
-        )
-        if (demonstrations := by_source.get("demonstrations")) is not None:
-            mine, index = tensors.demonstrated, tensors.actions.unsqueeze(-1)
-            demonstrations["nats"] = float(-(pi.gather(-1, index)[:, mine] + acer.EPSILON).log().mean())
-            if tensors.achieved is not None and tensors.achieved[1].any():
-                returns, mask = tensors.achieved
-                demonstrations |= {"value": float(steps.values[mask].mean()), "achieved": float(returns[mask].mean())}
+        truncated = (rho > acer.TRUNCATION).float()
+        weights = {"importance_weight": rho.t().cpu(), "truncated_share": truncated.t().cpu()}
+        by_source = means_by_source(batch.source, **weights)
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
+
+    def _by_step(self, array: NDArray[np.generic]) -> Tensor:
+        """A tensor [k, n, ...] of an array [n, k, ...]."""
+        return self._tensor(array).transpose(0, 1)
 
     def _layers(self, network: ActorCritic) -> LeafGradients | None:
         """The trunk and both heads, side by side, as dense layers; None with convolutions."""
@@ -290,3 +249,162 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         heads = self._without_gradient(self.network, self._dense, self.network.trunk_input(observations))
         logits, q = heads.t().chunk(2)
         return (torch.softmax(logits, dim=0) * q).sum(0)
+
+
+class ReturnRange:
+    """The smallest and largest discounted return of any step of the episodes so far.
+
+    A critic that bootstraps from actions absent from the data can diverge; the returns so far bound the plausible
+    values. Live play arrives as sequences of `streams` games that continue from one sequence to the next.
+    """
+
+    def __init__(self, streams: int) -> None:
+        self._open: list[list[float]] = [[] for _ in range(streams)]
+        self._low, self._high = np.inf, -np.inf
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The value bounds: the return range, widened by `MARGIN` and including 0; None until an episode has ended."""
+        if self._low > self._high:
+            return None
+        low, high = min(self._low, 0.0), max(self._high, 0.0)
+        more = MARGIN * (high - low)
+        return low - more, high + more
+
+    def add_episode(self, rewards: NDArray[np.floating], gamma: float) -> None:
+        """Add a complete episode by its rewards [T]."""
+        returns = discounted_returns(rewards, gamma)
+        self._low, self._high = min(self._low, float(returns.min())), max(self._high, float(returns.max()))
+
+    def add_live(self, live: Sequences, gamma: float) -> None:
+        """Add the episodes that end in these sequences."""
+        for stream, (rewards, over) in enumerate(zip(live.rewards, live.terminated | live.truncated, strict=True)):
+            start = 0
+            for end in (np.flatnonzero(over) + 1).tolist():
+                self.add_episode(np.array([*self._open[stream], *rewards[start:end].tolist()]), gamma)
+                self._open[stream], start = [], end
+            self._open[stream] += rewards[start:].tolist()
+
+    def drop_partial_episodes(self) -> None:
+        """Discard unfinished episodes, which will not be continued."""
+        self._open = [[] for _ in self._open]
+
+    def get_state(self) -> dict[str, object]:
+        return {"open": [list(one) for one in self._open], "low": self._low, "high": self._high}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._open = [list(one) for one in state["open"]]
+        self._low, self._high = float(state["low"]), float(state["high"])
+
+
+@dataclass(eq=False)
+class AcerAgent(ReplayAgent):
+    """Learns from live play and from memory.
+
+    Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
+    then Poisson(`replay_ratio`) times on samples from memory. achieved: for each phase, by its name, in which the
+    rewards of the demonstrations are those of play, these rewards of every episode, [T], and their discount.
+    """
+
+    learner: AcerLearner
+    memory: SequenceMemory
+    settings: AcerLoopSettings
+    behaviour: Behaviour
+    achieved: Mapping[str, Achieved] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.returns = ReturnRange(self.settings.num_envs)
+
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
+        """Fit the critic to the initial policy. Skipped for an untrained, uniform policy, which is learned together
+        with its critic."""
+        if not self.settings.value_decisions:
+            return
+        with self.log.timer.section("fitting values"):
+            rounds = math.ceil(self.settings.value_decisions / self.settings.decisions)
+            rollouts = [play() for _ in range(rounds)]
+            together = concatenate(rollouts)
+            if not is_uniform(together.behaviour_probabilities):
+                self.learner.fit_values(together, now.gamma)
+            for sequences in rollouts:
+                self.memory.push(sequences)
+                self.returns.add_live(sequences, now.gamma)
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        timer = self.log.timer
+        with timer.section("memory"):
+            new = self._next_demonstrations(now, self.settings.num_envs)
+            demonstrations = None if new is None else self.behaviour.at_insertion(new, self.learner.probabilities)
+            parts = [part for part in (live, demonstrations) if part is not None]
+            self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
+            if live is not None:
+                self.returns.add_live(live, now.gamma)
+            self.learner.bounds = self.returns.bounds
+        if live is not None:
+            with timer.section("learning"):
+                self.learner.update(live, now)
+        if len(self.memory) < self.settings.start:
+            return
+        for number in range(int(self.generator.poisson(self.settings.replay_ratio))):
+            with timer.section("memory"):
+                batch = self.memory.sample(self.settings.num_envs, self.generator)
+                batch = self.behaviour.at_sampling(batch, self.learner.probabilities)
+            with timer.section("learning"):
+                stats = self.learner.update(batch, now, diagnose=number == 0)
+            self.log.add_batch(batch.source, stats)
+
+    def begin_phase(self, phase: Phase) -> None:
+        super().begin_phase(phase)
+        if not phase.uses_demonstrations:
+            self.memory.remove(DEMONSTRATIONS)
+        if not phase.live:
+            self.memory.remove(LIVE)
+        for rewards, gamma in self.achieved.get(phase.name, ()):
+            self.returns.add_episode(rewards, gamma)
+
+    def change_environment(self) -> None:
+        self.returns = ReturnRange(self.settings.num_envs)
+        self.memory.clear()
+
+    def drop_partial_episodes(self) -> None:
+        self.returns.drop_partial_episodes()
+
+    def measurements(self) -> dict[str, float]:
+        row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
+        row["memory/sequences"] = float(len(self.memory))
+        if self.learner.bounds is not None:
+            scale = self.learner.settings.reward_scale
+            row["learner/value_low"], row["learner/value_high"] = (scale * one for one in self.learner.bounds)
+        return row
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        return {**super().parts, "returns": self.returns}
+
+
+def new_network(
+    settings: AcerSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+) -> ActorCritic:
+    """The untrained network of these settings."""
+    return ActorCritic(observation, actions, settings.hidden, generator)
+
+
+def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
+    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first."""
+    policy, loop, phases = run.policy, run.loop, run.settings.phases
+    if isinstance(policy.network, Actor):
+        network = with_q_head(policy.network, torch.Generator().manual_seed(run.settings.seed))
+    else:
+        network = network_of(run, ActorCritic)
+    require_capacity(loop, loop.num_envs * (1 + max(phase.demonstrations.largest for phase in phases)))
+    demonstrations, behaviour = sequences_for(run), Behaviour(run.settings.behaviour)
+    learner, achieved = AcerLearner(network, run.algorithm, run.device), dict[str, Achieved]()
+    if demonstrations is not None and run.demonstrations is not None:
+        recorded = demonstrations.items
+        assert isinstance(recorded, RecordedSequences)
+        behaviour.prepare(recorded, policy.probabilities, str(run.demonstrations.folder))
+        learner.tolerance = recorded.spread
+        alike = zip(phases, run.gammas, rewarded_alike(phases, policy.environment), strict=True)
+        achieved = {phase.name: [(one, gamma) for one in recorded.rewards] for phase, gamma, same in alike if same}
+    memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
+    return AcerAgent(learner, memory, demonstrations, loop, run.log, run.for_agent, behaviour, achieved)

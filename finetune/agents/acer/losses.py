@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ....policies.devices import in_float64
-from ..losses import backward_sums
+from ..updates import backward_sums
 
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""

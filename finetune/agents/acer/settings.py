@@ -33,9 +33,6 @@ class AcerSettings(Discounted):
     """Gradients longer than this are scaled down."""
     reward_scale: Positive = 0.1
     """Factor of every reward, so that Q stays in a range that a network learns quickly (published: 1)."""
-    bound_values: bool = True
-    """Clip bootstrap values to the discounted returns of the episodes seen so far, plus a quarter of their range for
-    improvement (published: no clipping)."""
     achieved_returns: bool = False
     """Learn demonstrated decisions by what their player achieved: the discounted return of the rest of the game is the
     target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need no

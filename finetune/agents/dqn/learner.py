@@ -2,13 +2,14 @@
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ....envs.spec import ObservationSpec
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import LeafGradients
 from ....policies.q_networks import QNetwork
@@ -18,15 +19,14 @@ from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import FractionalCounter, Learner, Makes, Part, of_kind
-from ..optimisers import FusedAdam, RMSprop
-from ..q_learning import QAgent, linear, refuse_critic_only, require_capacity
+from ..agent import FractionalCounter, Learner, require_capacity
+from ..q_learning import QAgent, critic_of, linear
+from ..updates import RMSprop, of_actions, take_step
 from . import losses as dqn
 from .settings import DqnLoopSettings, DqnSettings
 
 if TYPE_CHECKING:
     from ...run import Run
-
 
 RMSPROP_EPSILON = 0.01 / 32**2
 """Mnih et al. 2015 sum the gradients of 32 samples, with ε = 0.01; here they are averaged."""
@@ -53,12 +53,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._graphs = CudaGraphs(self._set_gradients, self._parameters)
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == "adam":
-            self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
+            self._optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
         else:
             self._optimiser = RMSprop(self._parameters, settings.learning_rate, 0.95, RMSPROP_EPSILON, centred=True)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Any]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(
@@ -73,8 +73,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         arrays = (batch.observations, batch.next_observations, batch.actions, batch.rewards, batch.discounts, weights)
         margin_weights = None if imitation is None else self._tensor(imitation)
         result = self._graphs(None, *map(self._tensor, arrays), margin_weights)
-        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-        self._optimiser.step()
+        take_step(self._optimiser, self.settings.learning_rate * now.learning_rate)
         return result.errors, self._stats(batch, weights, result) if diagnose else None
 
     @torch.enable_grad()
@@ -118,7 +117,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
         q: Q(s, ·), next_target: Q⁻(s', ·), choosing: Q(s', ·) of the network that selects a*, [B, A]. rewards: scaled.
         """
-        q_taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+        q_taken = of_actions(q, actions)
         errors = dqn.double_target(rewards, discounts, choosing, next_target) - q_taken
         losses = dqn.huber(errors)
         if imitation is not None:
@@ -183,10 +182,10 @@ class DqnAgent(QAgent):
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         with self.log.timer.section("memory"):
-            new = None
-            if live is not None:
-                new = self.n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
-            parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
+            if live is not None and self.learner.settings.clip_rewards:
+                live = live.with_clipped_rewards()
+            new = None if live is None else self.n_step.push(live, now.gamma)
+            parts = [one for one in (new, self._next_demonstrations(now, self.settings.decisions)) if one is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
         if len(self.memory) < self.settings.start:
             return
@@ -209,7 +208,7 @@ class DqnAgent(QAgent):
         return row | super().measurements() | beta
 
     @property
-    def parts(self) -> Mapping[str, Part]:
+    def parts(self) -> Mapping[str, Any]:
         return {**super().parts, "copies_due": self._copies_due}
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
@@ -224,30 +223,24 @@ class DqnAgent(QAgent):
             self.memory.update(sample.slots, errors.cpu().numpy())
         self.log.add_batch(sample.transitions.source, stats)
 
-    def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
-        """Demonstrations to store in this iteration; None in a phase without demonstrations."""
-        if self.demonstrations is None or not now.uses_demonstrations:
-            return None
-        return self.demonstrations.next(self.demonstrations_due.take(now.demonstrations * self.settings.decisions))
 
-
-def new_network(settings: DqnSettings) -> Makes[QNetwork]:
+def new_network(
+    settings: DqnSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+) -> QNetwork:
     """The untrained network of these settings."""
     options = {name: getattr(settings, name) for name in ("dueling", "layer_norm", "convolutions")}
-    return lambda observation, actions, generator: QNetwork(observation, actions, settings.hidden, generator, **options)
+    return QNetwork(observation, actions, settings.hidden, generator, **options)
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     """Make the agent, which trains the policy's network in place."""
-    policy, loop, algorithm, phases = run.policy, run.loop, run.algorithm, run.settings.phases
-    refuse_critic_only(phases, "dqn or ddqn")
-    live = loop.num_envs * (loop.steps + algorithm.n_steps)
-    most_demonstrated = max(phase.demonstrations.largest for phase in phases)
-    require_capacity(loop.capacity, loop.start, live + round(loop.decisions * most_demonstrated))
-    network = of_kind(policy.network, QNetwork, "dqn or ddqn")
+    observation, loop, algorithm = run.policy.observation, run.loop, run.algorithm
+    network = critic_of(run, QNetwork)
+    most_demonstrated = max(phase.demonstrations.largest for phase in run.settings.phases)
+    most = loop.num_envs * (loop.steps + algorithm.n_steps) + round(loop.decisions * most_demonstrated)
+    require_capacity(loop, most)
+    memory = TransitionMemory(loop.capacity, observation)
     if algorithm.prioritised:
-        memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, algorithm.alpha)
-    else:
-        memory = TransitionMemory(loop.capacity, policy.observation)
+        memory = PrioritisedMemory(loop.capacity, observation, algorithm.alpha)
     learner = DqnLearner(network, algorithm, run.device)
     return DqnAgent(learner, memory, transitions_for(run), loop, run.log, run.for_agent)

@@ -6,15 +6,18 @@ from pydantic import Field
 
 from ....common.settings import Count, NotNegative, Positive, Several, Share, Width
 from ....policies.sizes import Convolutions
-from ..settings import ClipsRewards, LiveSettings, QSettings
+from ..settings import LiveSettings, QSettings
 
 
-class DqnSettings(ClipsRewards, QSettings):
+class DqnSettings(QSettings):
     """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted. With
     n_steps, the n-step term stands in place of DQfD's sum of both; prioritised samples are drawn without strata."""
 
     name: Literal["dqn"] = "dqn"
 
+    clip_rewards: bool = False
+    """Clip the reward of each decision to between -1 and 1 before learning (published, for Atari: true). The log and
+    evaluations have the environment's own."""
     double: bool = False
     """Let the learned network choose the action that the target network values (van Hasselt et al. 2016)."""
     dueling: bool = False

@@ -1,6 +1,6 @@
 """The two-timescale agent: networks of the auxiliary tasks, observations to predict rewards from, and the learner."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,8 @@ from ...experience.sequences import Sequences
 from ...log import UpdateStats
 from ...replay.memory import Ring
 from ...schedules.phase import PhaseValues
-from ..agent import LiveAgent, Makes, Part
-from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, network_of, unroll_network
+from ..agent import LiveAgent
+from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, live_network, unroll_network
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
 from .settings import FtwSettings
@@ -229,7 +229,7 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         self._stores = RewardStores(CAPACITY, generator)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> Mapping[str, Any]:
         return {
             **super().parts,
             "auxiliary": self.auxiliary,
@@ -237,10 +237,10 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
             "generator": self._generator,
         }
 
-    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+    def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Reward prediction uses `played.signals` if present."""
         self._stores.add(played, played.rewards if played.signals is None else played.signals)
-        return super().update(played, now)
+        return super()._learn(played, now)
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         result = unroll(
@@ -320,12 +320,12 @@ def _stacked(gaussians: list[Gaussian]) -> Gaussian:
     return Gaussian(*(torch.stack(parts, dim=1) for parts in zip(*gaussians, strict=True)))
 
 
-def new_network(settings: FtwSettings) -> Makes[TwoTimescaleActorCritic]:
+def new_network(
+    settings: FtwSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+) -> TwoTimescaleActorCritic:
     """The untrained network of these settings."""
     sizes = (settings.hidden, settings.memory, settings.latent, settings.period)
-    return lambda observation, actions, generator: TwoTimescaleActorCritic(
-        observation, actions, *sizes, generator, settings.memory_slots
-    )
+    return TwoTimescaleActorCritic(observation, actions, *sizes, generator, settings.memory_slots)
 
 
 def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
@@ -335,5 +335,5 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
 
 def build(run: "Run[FtwSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
-    network = network_of(run, TwoTimescaleActorCritic, "ftw")
+    network = live_network(run, TwoTimescaleActorCritic)
     return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log)

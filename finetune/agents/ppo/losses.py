@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..losses import backward_sums
-from ..losses import entropy as entropy
+from ..updates import backward_sums
+from ..updates import entropy as entropy
 
 
 def advantages(

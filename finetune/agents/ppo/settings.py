@@ -7,10 +7,10 @@ from pydantic import Field
 from ....common.errors import BadInput
 from ....common.settings import Count, NotNegative, Positive, Several, Share, Width
 from ....policies.sizes import HIDDEN, Convolutions
-from ..settings import ClipsRewards, Discounted, LiveSettings, Precision
+from ..settings import Discounted, LiveSettings, Precision
 
 
-class PpoSettings(ClipsRewards, Discounted):
+class PpoSettings(Discounted):
     """Proximal policy optimisation (Schulman et al. 2017) on live play, with an imitation loss on demonstrations where
     a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε are those of "The 37
     implementation details of PPO" (Huang et al. 2022), with three differences: the value loss is (V − R)² as in
@@ -21,6 +21,9 @@ class PpoSettings(ClipsRewards, Discounted):
 
     gamma: Share = 0.985
     gamma_rate: Positive = 10.0
+    clip_rewards: bool = False
+    """Clip the reward of each decision to between -1 and 1 before learning, as for Atari. The log and evaluations have
+    the environment's own."""
     gae_lambda: Share = 0.95
     """Trace decay λ of the generalised advantage estimates."""
     clip: Positive = 0.2

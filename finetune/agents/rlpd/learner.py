@@ -1,13 +1,14 @@
 """RLPD: ensemble, target ensemble, optimiser, one update on transitions, and the agent with its memory."""
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ....common.errors import BadInput
+from ....envs.spec import ObservationSpec
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import Transitions, joined
@@ -15,10 +16,10 @@ from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import PhaseValues
-from ..agent import Learner, Makes, Part, of_kind
+from ..agent import Learner, require_capacity
 from ..dqn.losses import margin_loss
-from ..optimisers import FusedAdam, descend, move_towards
-from ..q_learning import QAgent, refuse_critic_only, require_capacity
+from ..q_learning import QAgent, critic_of
+from ..updates import descend, move_towards, of_actions
 from . import losses as rlpd
 from .settings import RlpdLoopSettings, RlpdSettings
 
@@ -40,10 +41,10 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         self._generator = generator
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._targets: list[Tensor] = list(self.target.parameters())
-        self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
+        self._optimiser = torch.optim.Adam(self._parameters, eps=settings.adam_epsilon, fused=True)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, Any]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
@@ -62,7 +63,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
                 self._tensor(subset),
             )
         index = actions.expand(self.network.members, -1)
-        q_taken = q.gather(-1, index.unsqueeze(-1)).squeeze(-1)
+        q_taken = of_actions(q, index)
         loss = rlpd.ensemble_loss(q_taken, target)
         if now.imitation:
             demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
@@ -124,18 +125,17 @@ class RlpdAgent(QAgent):
         return joined(parts)
 
 
-def new_network(settings: RlpdSettings) -> Makes[EnsembleQ]:
+def new_network(
+    settings: RlpdSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+) -> EnsembleQ:
     """The untrained network of these settings."""
-    return lambda observation, actions, generator: EnsembleQ(
-        observation, actions, settings.hidden, generator, settings.members
-    )
+    return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
     """Make the agent, which trains the policy's network in place."""
-    network, loop, algorithm = of_kind(run.policy.network, EnsembleQ, "rlpd"), run.loop, run.algorithm
-    refuse_critic_only(run.settings.phases, "rlpd")
-    require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
+    network, loop, algorithm = critic_of(run, EnsembleQ), run.loop, run.algorithm
+    require_capacity(loop, loop.num_envs * (loop.steps + algorithm.n_steps))
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     memory = TransitionMemory(loop.capacity, run.policy.observation)

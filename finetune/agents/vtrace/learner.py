@@ -1,13 +1,13 @@
 """V-trace: unrolls of a recurrent network, the loss of a batch of them, the learner, and the agent made of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ....common.errors import BadInput
+from ....envs.spec import ObservationSpec
 from ....policies.networks import LayeredNetwork
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State, reset_rows, select_rows, to_tensors
@@ -15,10 +15,9 @@ from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...log import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
-from ..agent import K, LiveAgent, LiveLearner, Makes, Part, RunningScale, of_kind
-from ..losses import entropy as entropy_of
-from ..losses import kickstarting_loss
-from ..optimisers import descend
+from ..agent import LiveAgent, LiveLearner, network_of
+from ..updates import descend, kickstarting_loss, of_actions
+from ..updates import entropy as entropy_of
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceLoopSettings, VtraceSettings
 
@@ -118,7 +117,7 @@ def actor_critic(
         )
     )  # fmt: skip
     values, log_policy = unrolled.values, torch.log_softmax(unrolled.logits, dim=-1)
-    log_pi, log_mu = _of(log_policy, actions), _of(mu, actions).log()
+    log_pi, log_mu = of_actions(log_policy, actions), of_actions(mu, actions).log()
     rho = (log_pi.detach() - log_mu).exp()
     targets, advantages = vtrace(
         rewards, terminated, truncated, values, unrolled.final_values, rho, now.gamma, settings.rho_bar, settings.c_bar
@@ -142,29 +141,21 @@ def actor_critic(
     return loss, scalars
 
 
-def _of(rows: Tensor, actions: Tensor) -> Tensor:
-    """The entries of the actions, [n, k], of rows [n, k, A]."""
-    return rows.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-
-
 class UnrollLearner(LiveLearner[N, S]):
     """Takes `passes` steps on each batch of unrolls, with the loss of a subclass."""
 
     def __init__(self, network: N, settings: S, device: torch.device, more: Sequence[nn.Parameter] = ()) -> None:
         """more: parameters to train in addition to the network's."""
         super().__init__(network, settings, device)
-        self._scale = RunningScale(network)
         parameters = [*network.parameters(), *more]
-        self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
+        self._optimiser = torch.optim.Adam(parameters, eps=settings.epsilon)
 
     @property
-    def parts(self) -> dict[str, Part]:
-        return {"network": self.network, "optimiser": self._optimiser, "scale": self._scale}
+    def parts(self) -> Mapping[str, Any]:
+        return {**super().parts, "optimiser": self._optimiser}
 
-    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
-        with self._scale.learning_from(played):
-            steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return UpdateStats(mean_figures(steps), {})
+    def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        return UpdateStats(mean_figures([self._step(played, now) for _ in range(self.settings.passes)]), {})
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
         """The loss of one step, and statistics for the log."""
@@ -185,23 +176,17 @@ class VtraceLearner(UnrollLearner[RecurrentActorCritic, VtraceSettings]):
         return actor_critic(played, result, self.settings, now)
 
 
-def new_network(settings: VtraceSettings) -> Makes[RecurrentActorCritic]:
+def new_network(
+    settings: VtraceSettings, observation: ObservationSpec | int, actions: int, generator: torch.Generator
+) -> RecurrentActorCritic:
     """The untrained network of these settings."""
-    return lambda size, actions, generator: RecurrentActorCritic(
-        size, actions, settings.hidden, settings.memory, generator
-    )
+    return RecurrentActorCritic(observation, actions, settings.hidden, settings.memory, generator)
 
 
-def network_of(run: "Run[VtraceSettings, VtraceLoopSettings]", kind: type[K], algorithm: str) -> K:
-    """The policy's network; BadInput if it is of another kind, or for phases with demonstrations or without live
-    play."""
-    for phase in run.settings.phases:
-        if phase.uses_demonstrations or phase.imitates or not phase.live:
-            raise BadInput(
-                f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
-                "demonstrations, imitation and live"
-            )
-    return of_kind(run.policy.network, kind, algorithm)
+def live_network(run: Any, kind: type[N]) -> N:
+    """The policy's network; BadInput if it is of another kind, or for a phase that needs more than live play."""
+    reason = "learns from live play alone; leave out demonstrations, imitation and live"
+    return network_of(run, kind, reason, lambda one: one.uses_demonstrations or one.imitates or not one.live)
 
 
 def new_learner(
@@ -213,5 +198,5 @@ def new_learner(
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent, which trains the policy's network in place."""
-    network = network_of(run, RecurrentActorCritic, "vtrace")
+    network = live_network(run, RecurrentActorCritic)
     return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..losses import backward_sums
+from ..updates import backward_sums
 
 
 class VTrace(NamedTuple):

@@ -51,7 +51,7 @@ def test_it_learns_to_balance_a_pole(name: str, seed: int, tmp_path: Path) -> No
     settings, log = algorithm.settings(**own), RunLog(tmp_path)
     log.open()
     observation, actions = CARTPOLE.interface()
-    network = algorithm.new_network(settings)(observation, actions, torch.Generator().manual_seed(seed))
+    network = algorithm.new_network(settings, observation, actions, torch.Generator().manual_seed(seed))
     phases = (Phase("alone", decisions=decisions, learning_rate=Ramp(1.0, 0.1 if name == "ppo" else 1.0)),)
     policy = Policy(network, CARTPOLE, observation)
     build(make_run(phases, settings, algorithm.loop(**live), policy, None, log, tmp_path, seed=seed)).run()

@@ -75,7 +75,7 @@ def test_it_may_be_registered_again_with_other_settings_whose_widths_a_new_netwo
     for settings, widths in ((OwnSettings, (64, 64)), (Wide, (5, 3))):
         own(settings=settings)
         chosen = finetune.read([*LINE])
-        network = chosen.chosen_algorithm.new_network(chosen.algorithm)(4, 2, torch.Generator())
+        network = chosen.chosen_algorithm.new_network(chosen.algorithm, 4, 2, torch.Generator())
         assert isinstance(network, ActorCritic)
         assert network.hidden == widths
 

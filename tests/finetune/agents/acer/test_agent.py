@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from qwop.datasets.embedded import embedded_dataset
 from qwop.datasets.reader import open_dataset
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.acer.agent import MARGIN, AcerAgent, ReturnRange, build, discounted_returns
-from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.learner import MARGIN, AcerAgent, AcerLearner, ReturnRange, build, discounted_returns
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
 from qwop.finetune.log import Progress, RunLog, UpdateStats
@@ -62,9 +61,8 @@ class Recording(AcerLearner):
 def make_agent(mode: str = "current", loop: AcerLoopSettings = LOOP) -> tuple[AcerAgent, Recording]:
     learner, memory = Recording(), SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
     demonstrations = Demonstrations(RecordedSequences([make_episode(60, first=1e6)], 4, 0.9), streams=4, stride=4)
-    behaviour, returns = Behaviour(BehaviourSettings(mode=mode)), ReturnRange(loop.num_envs)
-    generator = np.random.default_rng(0)
-    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, RunLog(Path()), generator), learner
+    behaviour, generator = Behaviour(BehaviourSettings(mode=mode)), np.random.default_rng(0)
+    return AcerAgent(learner, memory, demonstrations, loop, RunLog(Path()), generator, behaviour), learner
 
 
 @pytest.mark.parametrize("critic_only", [False, True])
@@ -192,7 +190,7 @@ def test_the_values_of_an_untrained_policy_are_not_fitted_and_play_before_the_sc
         assert len(agent.memory) == 12  # three times what 40 decisions need, rounded up
         agent.learn(make_sequences(4), NOW._replace(gamma=0.5))
         whole = 1 + 0.5 + 0.25 + 0.125  # two steps after the end in a round, two of the next one
-        assert learner.bounds == pytest.approx((-MARGIN * whole * 0.1, (1 + MARGIN) * whole * 0.1))
+        assert learner.bounds == pytest.approx((-MARGIN * whole, (1 + MARGIN) * whole))
 
 
 # Bounds of values from the returns of episodes.
@@ -225,9 +223,9 @@ def test_values_are_bounded_by_the_returns_of_episodes_which_go_on_from_one_sequ
     agent.learn(paid(), NOW)
     assert learner.bounds is None  # no episode has ended
     agent.learn(paid((1, 0), (1, 3), (0, 2)), NOW)
-    whole = sum(NOW.gamma**t for t in range(7)) * 0.1  # of game 0: four steps of the sequence before, three of this one
+    whole = sum(NOW.gamma**t for t in range(7))  # of game 0: four steps of the sequence before, three of this one
     assert learner.bounds == pytest.approx((-MARGIN * whole, (1 + MARGIN) * whole))
-    assert agent.measurements()["learner/value_high"] == pytest.approx((1 + MARGIN) * whole)
+    assert agent.measurements()["learner/value_high"] == pytest.approx((1 + MARGIN) * whole * 0.1)
     agent.change_environment()
     agent.learn(paid(), NOW)
     assert learner.bounds is None
@@ -243,19 +241,7 @@ def test_the_return_of_a_game_that_was_dropped_does_not_count(pause: Callable[[A
     agent.learn(paid(), NOW)
     pause(agent)
     agent.learn(paid((0, 0)), NOW)
-    assert learner.bounds == pytest.approx((-MARGIN * 0.1, (1 + MARGIN) * 0.1))
-
-
-@pytest.mark.parametrize(("more", "bounds"), [({}, (-0.25 * 0.35, 1.25 * 0.35)), ({"bound_values": False}, None)])
-def test_demonstrations_of_the_first_phases_rewards_bound_values_from_the_start(
-    more: dict[str, Any], bounds: tuple[float, float] | None, tmp_path: Path
-) -> None:
-    shown = write_games(tmp_path, CARTPOLE, [make_episode(3, first=1.0, actions=2, shape=(4,))])
-    policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
-    settings = AcerSettings(gamma=0.5, reward_scale=0.1, **more)
-    agent = build(make_run((Phase("mixed", 1.0, demonstrations=FULL),), settings, LOOP, policy, shown))
-    agent.learn(None, NOW)
-    assert agent.learner.bounds == (bounds and pytest.approx(bounds))
+    assert learner.bounds == pytest.approx((-MARGIN, 1 + MARGIN))
 
 
 def test_what_the_player_achieved_bounds_values_wherever_its_rewards_hold() -> None:

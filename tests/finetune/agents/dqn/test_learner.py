@@ -192,7 +192,7 @@ def demonstrations() -> Transitions:
 def test_iterations_are_those_of_the_papers(case: str) -> None:
     settings, more, now = CASES[case]
     loop = DdqnLoopSettings(**{**LOOP, **more})
-    network = new_network(settings)(SEEN, ACTIONS, torch.Generator().manual_seed(0))
+    network = new_network(settings, SEEN, ACTIONS, torch.Generator().manual_seed(0))
     reference = Reference(network, settings, loop, now)
     kind = (
         (PrioritisedMemory, loop.capacity, SEEN, settings.alpha)

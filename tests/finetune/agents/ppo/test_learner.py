@@ -281,7 +281,7 @@ def test_a_new_policy_and_its_values_are_those_of_the_settings(
     shared: bool, seen: ObservationSpec, layers: int
 ) -> None:
     settings = SMALL.with_(shared=shared, convolutions="nips")
-    network = new_network(settings)(seen, 2, torch.Generator().manual_seed(0))
+    network = new_network(settings, seen, 2, torch.Generator().manual_seed(0))
     agent = agent_of(network, seen, settings)
     assert (isinstance(network, ValuedActor), agent.values is None) == (shared, shared)
     for module in (network, *(() if agent.values is None else (agent.values,))):
