@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -42,7 +43,11 @@ SEPARATORS = (",", ";", "\t", "|")
 UNNAMED = re.compile(r"(Unnamed: .*|__index_level_.*|)")
 """Names of the index that pandas and R write without a name."""
 
-Columns = dict[str, pa.ChunkedArray]
+Column: TypeAlias = "pa.StringArray | NDArray[Any]"
+"""Texts, null where missing; or numbers [rows, …], NaN where missing."""
+
+Choose = Callable[[Sequence[str], frozenset[str]], Sequence[str]]
+"""Gives the columns to read, of the names that a file has, and of those that are its index."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class TableFiles:
     """The files of a table, as columns. columns: a row each, by name; an array of `.npz` may have other lengths.
     starts: first row of each file. files: their names. notes: to be printed. separator: that of a `.csv`."""
 
-    columns: Columns
+    columns: dict[str, Column]
     starts: Sequence[int]
     files: Sequence[Path]
     notes: Sequence[str] = ()
@@ -60,10 +65,11 @@ class TableFiles:
 def kind_of(path: Path) -> str | None:
     """The ending of a table's file that says what it is, without that of a packer; None for any other file."""
     suffixes = [one.lower() for one in path.suffixes]
+    kinds: tuple[str, ...] = (*TEXTS, *PARQUETS, *ARRAYS)
     if suffixes and suffixes[-1] in PACKERS:
+        kinds = TEXTS
         suffixes.pop()
-        return suffixes[-1] if suffixes and suffixes[-1] in TEXTS else None
-    return suffixes[-1] if suffixes and suffixes[-1] in (*TEXTS, *PARQUETS, *ARRAYS) else None
+    return suffixes[-1] if suffixes and suffixes[-1] in kinds else None
 
 
 def files_of(path: Path) -> list[Path]:
@@ -71,7 +77,7 @@ def files_of(path: Path) -> list[Path]:
     numbers, but for hidden ones and Spark's marks (`_SUCCESS`)."""
     if not path.is_dir():
         return [path] if kind_of(path) else []
-    folder = path / "data" if _is_lerobot(path) else path
+    folder = path / "data" if is_lerobot(path) else path
     files = [one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((".", "_"))]
     if not all(map(kind_of, files)):
         return []
@@ -79,13 +85,12 @@ def files_of(path: Path) -> list[Path]:
     return sorted(files, key=lambda one: [int(text) if text.isdigit() else text for text in parts[one]])
 
 
-def read_files(path: Path, choose: Callable[[Sequence[str], frozenset[str]], Sequence[str]]) -> TableFiles:
-    """The columns of the table at `path`. choose: gives those to read, of the names that a file has, and of those
-    that are its index. BadInput for a file that cannot be read, and for files of other columns."""
+def read_files(path: Path, choose: Choose) -> TableFiles:
+    """The columns of the table at `path`. BadInput for a file that cannot be read, and for files of other columns."""
     files = files_of(path)
     if not files:
         raise BadInput(f"{path}: has no files of rows; {EXPECTED}")
-    tables: list[Columns] = []
+    tables: list[dict[str, pa.ChunkedArray]] = []
     notes: dict[str, None] = {}
     separator = ""
     for file in files:
@@ -101,17 +106,19 @@ def read_files(path: Path, choose: Callable[[Sequence[str], frozenset[str]], Seq
             if tables and (differ := sorted({*columns} ^ {*tables[0]})):
                 raise BadInput(f"{quoted(differ[0])} is a column of {file.name} or of {files[0].name}, not of both")
             tables.append(columns)
-    lengths = [len(next(iter(one.values()))) if one else 0 for one in tables]
-    starts = [0, *np.cumsum(lengths)[:-1].tolist()]
+    starts = [0, *np.cumsum([len(next(iter(one.values()))) for one in tables])[:-1].tolist()]
     with naming(path), _foreign():
-        joined = {name: _joined([one[name] for one in tables]) for name in tables[0]}
-    return TableFiles(joined, starts, files, [*notes], separator)
+        whole = pa.concat_tables(map(pa.table, tables), promote_options="permissive")  # numbers of the widest type
+        return TableFiles(
+            {name: _column(name, whole.column(name).combine_chunks()) for name in tables[0]},
+            starts, files, [*notes], separator,
+        )  # fmt: skip
 
 
 def lerobot_info(path: Path) -> dict[str, Any]:
     """LeRobot's `meta/info.json`, which has the type of each of `features`; empty for any other path."""
     file = path / "meta" / "info.json"
-    if not _is_lerobot(path):
+    if not is_lerobot(path):
         return {}
     try:
         document = parse_json(read_bytes(file, MEGABYTE, "expected the description of a LeRobot dataset"))
@@ -123,7 +130,7 @@ def lerobot_info(path: Path) -> dict[str, Any]:
         raise BadInput(f"{file}: its features cannot be read ({quoted(error, 80)}); expected LeRobot's") from None
 
 
-def _is_lerobot(path: Path) -> bool:
+def is_lerobot(path: Path) -> bool:
     return (path / "meta" / "info.json").is_file()
 
 
@@ -139,47 +146,47 @@ def _foreign() -> Iterator[None]:
         raise BadInput(f"cannot be read ({reason}); {EXPECTED}") from None
 
 
-def _joined(parts: Sequence[Any]) -> Any:
-    """A column of several files; numbers of the widest type."""
-    if len({part.type for part in parts}) == 1:
-        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
-    return pa.concat_tables([pa.table({"x": part}) for part in parts], promote_options="permissive").column("x")
-
-
-def _csv(path: Path, choose: Callable[..., Sequence[str]], notes: dict[str, None]) -> tuple[Columns, str]:
+def _csv(path: Path, choose: Choose, notes: dict[str, None]) -> tuple[dict[str, pa.ChunkedArray], str]:
     """Columns of a `.csv`, as texts, and its separator; an empty cell is null."""
     text = _text(path, notes).lstrip("\r\n")
     marked = re.match(r'"?sep=(.)"?(\r?\n|\r|$)', text)  # Excel's
     if marked:
         text = text[marked.end() :]
-    head, separator = _names(text, [marked[1]] if marked else SEPARATORS)
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(head)]
+    line = re.match(r"(# )?([^\r\n]*)", text)[2]  # type: ignore[index]  # NumPy writes `# ` before the names
+    heads = {one: next(csv.reader([line], delimiter=one, skipinitialspace=True), []) for one in SEPARATORS}
+    separator = marked[1] if marked else max(heads, key=lambda one: len(heads[one]))
+    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(heads[separator])]
     if twice := sorted(name for name in {*names} if names.count(name) > 1):
         raise BadInput(f"its first line has {quoted(twice[0])} twice, expected the names of the columns, each once")
     choice = [*dict.fromkeys(choose(names, frozenset()))]
+    odd: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        odd.append(row)
+        return "error"
+
     try:
         table = pacsv.read_csv(
             io.BytesIO(text.encode()),
             read_options=pacsv.ReadOptions(
                 column_names=names, skip_rows=1, block_size=64 * MEGABYTE, use_threads=False
             ),
-            parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=refuse),
             convert_options=pacsv.ConvertOptions(
-                include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True,
-                null_values=[""], quoted_strings_can_be_null=True,
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
             ),
-        )  # fmt: skip
-    except pa.ArrowInvalid as error:
-        odd = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", str(error))
-        if odd is None:
+        )
+    except pa.ArrowInvalid:
+        if not odd:
             raise
-        line = f"line {int(odd[1]) + bool(marked)}" if odd[1] else "a line"
+        row = odd[0]
         raise BadInput(
-            f"{line} has {odd[3]} values for {odd[2]} columns; put quotes around a value with {separator!r} in it, or "
-            "write decimals with a point"
+            f"line {row.number + bool(marked)} has {row.actual_columns} values for {row.expected_columns} columns; "
+            f"put quotes around a value with {separator!r} in it, or write decimals with a point"
         ) from None
-    table = _without_empty_rows(table)
-    return {name: table.column(name) for name in choice}, separator
+    empty = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
+    rows = len(table) - int((empty[::-1].cumprod()).sum())  # without those that spreadsheets write at the end
+    return {name: table.column(name).slice(0, rows) for name in choice}, separator
 
 
 def _text(path: Path, notes: dict[str, None]) -> str:
@@ -202,29 +209,11 @@ def _text(path: Path, notes: dict[str, None]) -> str:
         return data.decode("cp1252", errors="replace")
 
 
-def _names(text: str, separators: Sequence[str]) -> tuple[list[str], str]:
-    """The names in the first line, before which NumPy writes `# `, and the separator: the one that gives the most."""
-    line = re.match(r"(# )?([^\r\n]*)", text)[2]  # type: ignore[index]
-    read = {one: next(csv.reader([line], delimiter=one, skipinitialspace=True), []) for one in separators}
-    best = max(read, key=lambda one: len(read[one]))
-    return [name.strip() for name in read[best]], best
-
-
-def _without_empty_rows(table: pa.Table) -> pa.Table:
-    """A table without the empty rows at its end that spreadsheets write."""
-    last = 0
-    for column in table.columns:
-        if column.null_count < len(column):
-            there = np.flatnonzero(~column.is_null().to_numpy())
-            last = max(last, int(there[-1]) + 1)
-    return table.slice(0, last)
-
-
 def _most_unpacked(size: int) -> int:
     return min(max(PACKED * size, SMALL), LARGEST)
 
 
-def _parquet(path: Path, choose: Callable[..., Sequence[str]]) -> Columns:
+def _parquet(path: Path, choose: Choose) -> dict[str, pa.ChunkedArray]:
     """Columns of a Parquet file."""
     with pq.ParquetFile(pa.BufferReader(read_bytes(path, LARGEST, EXPECTED))) as parquet:
         schema = parquet.schema_arrow
@@ -239,19 +228,60 @@ def _parquet(path: Path, choose: Callable[..., Sequence[str]]) -> Columns:
     return {name: table.column(name) for name in choice}
 
 
-def _arrays(path: Path, choose: Callable[..., Sequence[str]]) -> Columns:
-    """Arrays of an `.npz`, as lists where they have several numbers a row. Never unpickles anything."""
+def _arrays(path: Path, choose: Choose) -> dict[str, Column]:
+    """Arrays of an `.npz`. Never unpickles anything."""
     names = choose(array_names(path, LARGEST, EXPECTED), frozenset())
     arrays = read_arrays(path, [*dict.fromkeys(names)], _most_unpacked(path.stat().st_size), EXPECTED)
-    return {name: pa.chunked_array([_lists(name, array)]) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if not array.ndim:
+            raise BadInput(f"{name} are a single value, expected a row for each decision")
+        if array.dtype.kind not in "fiubU" or not array.size:
+            raise BadInput(f"{name} are {array.dtype} {[*array.shape]}, expected numbers")
+    return {name: pa.array(array) if array.dtype.kind == "U" else array for name, array in arrays.items()}
 
 
-def _lists(name: str, array: NDArray[Any]) -> pa.Array:
-    if not array.ndim:
-        raise BadInput(f"{name} are a single value, expected a row for each decision")
-    if array.dtype.kind not in "fiubU" or not array.size:
-        raise BadInput(f"{name} are {array.dtype} {[*array.shape]}, expected numbers")
-    column = pa.array(np.asarray(array.reshape(-1), array.dtype.newbyteorder("=")))
-    for size in array.shape[:0:-1]:
-        column = pa.FixedSizeListArray.from_arrays(column, size)
-    return column
+def _column(name: str, values: pa.Array) -> Column:
+    """A column of any type; BadInput for one that is neither texts nor numbers, nor lists of numbers."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = values.type
+    if pa.types.is_string(kind):
+        return values
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_temporal(kind):
+        return values.cast(pa.string())
+    if pa.types.is_nested(kind):
+        return _of_lists(name, values)
+    if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
+        rows = [np.frombuffer(one or b"", np.uint8) for one in values.to_pylist()]
+        if len({*map(len, rows)}) > 1:
+            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+        return np.stack(rows)
+    try:
+        if not (pa.types.is_integer(kind) and not values.null_count):
+            values = values.cast(pa.float64(), safe=False)
+    except pa.ArrowException:
+        raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them") from None
+    return np.array(values.to_numpy(zero_copy_only=False))
+
+
+def _of_lists(name: str, values: pa.Array) -> NDArray[Any]:
+    """Lists of one length, which may hold others, as an array; rows without a list are NaN."""
+    kind, shape = values.type, []
+    there = values.is_valid().to_numpy(zero_copy_only=False)
+    while pa.types.is_nested(values.type):
+        lengths = pc.unique(pc.drop_null(pc.list_value_length(values)))
+        if len(lengths) != 1:
+            raise BadInput(f"column {quoted(name)} holds lists of different lengths")
+        shape.append(lengths[0].as_py())
+        values = pc.list_flatten(values)
+    numbers = _column(name, values)
+    if not isinstance(numbers, np.ndarray):
+        raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
+    numbers = numbers.reshape(int(there.sum()), *shape)
+    if numbers.shape[1:] == (1,):  # LeRobot's lists of one
+        numbers = numbers[:, 0]
+    if there.all():
+        return numbers
+    whole = np.full((len(there), *numbers.shape[1:]), np.nan)
+    whole[there] = numbers
+    return whole

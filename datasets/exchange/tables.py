@@ -9,7 +9,6 @@ each episode.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -26,7 +25,7 @@ from ..schema import Episode
 from .cells import Cells
 from .column_names import DONE, by_part, names_of
 from .imported import ImportDefaults, Imported, filled_in
-from .table_files import UNNAMED, TableFiles, files_of, lerobot_info, read_files
+from .table_files import UNNAMED, TableFiles, files_of, is_lerobot, lerobot_info, read_files
 
 REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
 
@@ -35,7 +34,7 @@ ENDLESS = "one episode of all rows, for nothing says where one ends: no episode,
 
 def is_table(path: Path) -> bool:
     """True for a table's file, for a folder of them alone, and for LeRobot's folder."""
-    return bool(files_of(path)) or (path / "meta" / "info.json").is_file()
+    return bool(files_of(path)) or is_lerobot(path)
 
 
 def read(path: Path, defaults: ImportDefaults, columns: Mapping[str, Any]) -> Imported:
@@ -93,29 +92,33 @@ class _Steps:
     """The rows of a table. is_flat: true if an observation is a number a column."""
 
     def __init__(self, table: TableFiles, names: dict[str, list[str]], form: ArrayForm, *, lerobot: bool) -> None:
-        self.table, self.names, self.form, self.lerobot = table, names, form, lerobot
+        self._table, self._names, self._form, self._lerobot = table, names, form, lerobot
         self.notes: list[str] = []
-        words = {*names["episode"], *names["action_name"], *names["clock"]}
-        self._cells = Cells(table.columns, table.separator, words)
+        cells = Cells(table.columns, table.separator, {*names["episode"], *names["action_name"], *names["clock"]})
+        self._cells = cells
         self._decisions, self._actions = self._read_actions()
         self.rows = len(self._decisions)
         if not self.rows:
             raise BadInput("has no rows")
-        self._ends = {flag: self._flags(flag) for flag in ("terminated", "truncated")}
+        ends = {
+            part: cells.truths(names[part][0], self._decisions) if names[part] else np.zeros(self.rows, np.bool_)
+            for part in ("terminated", "truncated", "begins")
+        }
+        begins = ends.pop("begins")
         if names["truncated"] and names["truncated"][0] in DONE:
-            self._ends["truncated"] &= ~self._ends["terminated"]
+            ends["truncated"] &= ~ends["terminated"]
         if names["begins"] and not (names["terminated"] or names["truncated"]):
-            self._ends["terminated"] = np.append(self._flags("begins")[1:], True)
-        self._end = self._ends["terminated"] | self._ends["truncated"]
+            ends["terminated"] = np.append(begins[1:], True)
+        self._ends, self._end = ends, ends["terminated"] | ends["truncated"]
         for name in names["observation"]:  # before they become float64 beside others
-            column = self._cells.numbers(name)
+            column = cells.numbers(name)
             if column.dtype.kind in "iu" and (rounded := wrong_number(column)):
                 raise BadInput(f"column {quoted(name)}: row {rounded}")
-        self._observations = self._cells.stacked(by_part(names["observation"], form.observations))
-        rewards = self._cells.numbers(names["reward"][0]) if names["reward"] else None
-        self._rewards = None if rewards is None else rewards.reshape(len(rewards), -1)[:, 0]
-        self._following = self._cells.stacked(names["following"]) if names["following"] else None
-        self.is_flat = all(self._cells.numbers(one).ndim == 1 for one in names["observation"])
+        self._observations = cells.stacked(by_part(names["observation"], form.observations))
+        self._rewards = cells.column(names["reward"][0]) if names["reward"] else None
+        self._following = cells.stacked(names["following"]) if names["following"] else None
+        self.is_flat = all(cells.numbers(one).ndim == 1 for one in names["observation"])
+        self._marks = cells.marks(names["episode"][0]) if names["episode"] else None
 
     def parts(self) -> list[Arrays]:
         """The episodes; BadInput where it is not clear which rows they have, or where rows are missing or twice."""
@@ -127,8 +130,8 @@ class _Steps:
                 raise BadInput(f"{name} have {len(rows):,} rows, expected {self.rows:,} as actions have")
         parts = [self._part(rows, number if whole else None) for number, rows in enumerate(episodes)]
         self._require_distinct(parts, episodes)
-        name = (self.names["terminated"] or self.names["begins"] or [""])[0]
-        return self._with_limit(parts, name) if name in DONE and not self.names["truncated"] else parts
+        name = (self._names["terminated"] or self._names["begins"] or [""])[0]
+        return self._with_limit(parts, name) if name in DONE and not self._names["truncated"] else parts
 
     def _part(self, rows: NDArray[np.int64], whole: int | None) -> Arrays:
         decisions = rows[self._decisions[rows]]
@@ -136,8 +139,8 @@ class _Steps:
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
         if len(early := np.flatnonzero(self._end[decisions[:-1]])):
             raise BadInput(
-                f"episode {self._mark(rows)} goes on after its end in row {decisions[early[0]]}; expected all its rows "
-                "one after the other, the end in the last"
+                f"episode {self._mark(rows[0])} goes on after its end in row {decisions[early[0]]}; expected all its "
+                "rows one after the other, the end in the last"
             )
         if whole is not None:
             observations = self._observations[rows[0] + whole : rows[-1] + whole + 2]
@@ -152,99 +155,93 @@ class _Steps:
 
     def _read_actions(self) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """The rows that have an action, and each row's action: its name, if all are known, else its numbers."""
-        action_numbers, cells = self.form.action_numbers, self._cells
-        columns = [*self.names["action_name"], *(self.names["action"] if len(self.names["action"]) == 1 else ())]
-        texts = {name: cells.texts(name, also_missing=action_numbers) for name in columns if cells.holds_texts(name)}
-        for texts_of in texts.values():
-            there = texts_of != ""
-            if there.any() and {*np.unique(texts_of[there]).tolist()} <= {*action_numbers}:
-                return there, texts_of
-        if not self.names["action"]:
-            strange = next(one for one in texts[columns[0]] if one and one not in action_numbers)
-            raise BadInput(f"column {columns[0]} holds {quoted(strange)}, expected names of actions")
-        action = self.names["action"][0]
-        words = {one for one in texts.get(action, ()) if one and one[0] not in "+-.,0123456789"} - {*action_numbers}
-        if action_numbers and words:
+        known, cells, actions = self._form.action_numbers, self._cells, self._names["action"]
+        texts: NDArray[np.str_] = np.empty(0, np.str_)
+        for name in [*self._names["action_name"], *(actions if len(actions) == 1 else ())]:
+            texts = cells.texts(name, known) if cells.holds_texts(name) else texts[:0]
+            if (texts != "").any() and {*texts[texts != ""].tolist()} <= known.keys():
+                return texts != "", texts
+        column = (actions or self._names["action_name"])[0]
+        words = {one for one in np.unique(texts).tolist() if one and one[0] not in "+-.,0123456789"} - known.keys()
+        if not actions or (known and words and len(actions) == 1):
             raise BadInput(
-                f"column {quoted(action)} holds {quoted(min(words))}, expected only numbers, or only names of actions "
-                f"({quoted(', '.join(action_numbers), LONGEST_REASON)})"
+                f"column {quoted(column)} holds {quoted(min(words, default='numbers'))}, expected only numbers, or "
+                f"only names of actions ({quoted(', '.join(known), LONGEST_REASON)})"
             )
-        return ~cells.missing(action), cells.stacked(by_part(self.names["action"], self.form.actions))
-
-    def _flags(self, name: str) -> NDArray[np.bool_]:
-        columns = self.names[name]
-        if not columns:
-            return np.zeros(self.rows, np.bool_)
-        return self._cells.truths(columns[0], self._decisions)
+        numbers = cells.numbers(actions[0])
+        return ~np.isnan(numbers.reshape(len(numbers), -1)).any(axis=1), cells.stacked(
+            by_part(actions, self._form.actions)
+        )
 
     def _dealt(self) -> list[NDArray[np.int64]]:
         """The rows of each episode: by their marks, or up to each end and the row of its last observation."""
-        rows = np.arange(self.rows)
-        steps = self._step_numbers()
+        steps, marks = self._step_numbers(), self._marks
         last = self._end & np.append(self._decisions[1:], True)  # no row of a last observation follows
-        if not self.names["episode"]:
-            parts = [part for part in np.split(rows, np.flatnonzero(last | ~self._decisions) + 1) if len(part)]
+        if marks is None:
+            new = (last | ~self._decisions)[:-1]
         else:
-            marks = self._marks
-            new = (marks[1:] != marks[:-1]) | np.isin(rows[1:], self._new_files(marks, steps, last))
-            parts = np.split(rows, np.flatnonzero(new) + 1)
-            self._require_together(parts, marks)
+            if len(missing := np.flatnonzero(marks == "")):
+                raise BadInput(f"{self._at(missing[0])}: {self._names['episode'][0]} is missing, expected its mark")
+            new = marks[1:] != marks[:-1]
+            new[[start - 1 for start in self._new_files(marks, steps, last)]] = True
+        parts = np.split(np.arange(self.rows), np.flatnonzero(new) + 1)
+        if marks is not None:
+            self._require_together([int(part[0]) for part in parts], marks)
         if steps is not None:
-            self._require_order(parts, steps)
-        elif self.names["clock"]:
-            self._require_clock(parts, self.names["clock"][0])
+            self._require_order(steps, ~new)
+        elif self._names["clock"]:
+            self._require_clock(parts, ~new)
         return parts
 
-    @cached_property
-    def _marks(self) -> NDArray[np.str_]:
-        """The episode of each row; BadInput for a row without one. A whole number may be written as 3 and as 3.0."""
-        marks = self._cells.marks(self.names["episode"][0])
-        if len(missing := np.flatnonzero(marks == "")):
-            raise BadInput(f"{self._at(missing[0])}: {self.names['episode'][0]} is missing, expected an episode's mark")
-        return marks
-
-    def _require_clock(self, parts: Sequence[NDArray[np.int64]], name: str) -> None:
-        """BadInput for rows whose times show two games in one episode, where nothing counts the steps."""
-        clock = Cells({name: self.table.columns[name]}, self.table.separator)
-        if not clock.holds_numbers(name):  # dates
+    def _require_clock(self, parts: Sequence[NDArray[np.int64]], same: NDArray[np.bool_]) -> None:
+        """BadInput for rows whose times show two games in one episode, where nothing counts the steps. same: bool
+        [rows − 1], True where a row is of the same episode as the one before."""
+        name = self._names["clock"][0]
+        try:
+            times = Cells({name: self._table.columns[name]}, self._table.separator).column(name)
+        except BadInput:  # dates
             return
-        times = clock.numbers(name).reshape(self.rows, -1)[:, 0]
+        if len(back := np.flatnonzero(same & (np.diff(times) < 0))):
+            row = back[0] + 1
+            raise BadInput(
+                f"{self._at(row)}: {name} goes back from {times[row - 1]:g} to {times[row]:g} within an episode; "
+                "give each game an episode of its own, with a column episode"
+            )
         for part in parts:
-            change = np.diff(times[part])
-            if len(back := np.flatnonzero(change < 0)):
-                row = part[back[0] + 1]
-                raise BadInput(
-                    f"{self._at(row)}: {name} goes back from {times[row - 1]:g} to {times[row]:g} within an episode; "
-                    "give each game an episode of its own, with a column episode"
-                )
             _, counts = np.unique(times[part], return_counts=True)
             if len(part) > 2 and (counts == 2).all():
                 raise BadInput(
-                    f"{self._at(part[0])}: each {name} is there twice within episode {self._mark(part)}; two games, or "
-                    "each row twice"
+                    f"{self._at(part[0])}: each {name} is there twice within episode {self._mark(part[0])}; two games, "
+                    "or each row twice"
                 )
 
     def _step_numbers(self) -> NDArray[np.float64] | None:
-        name = self.names["step"]
-        if not name or (UNNAMED.fullmatch(name[0]) and not self._cells.holds_numbers(name[0])):
+        """The number of each row's step; None where no column counts them."""
+        if not self._names["step"]:
             return None
-        numbers = self._cells.numbers(name[0]).reshape(-1)
+        name = self._names["step"][0]
+        try:
+            numbers = self._cells.numbers(name).reshape(-1).astype(np.float64)
+        except BadInput:
+            if not UNNAMED.fullmatch(name):
+                raise
+            return None
         if len(missing := np.flatnonzero(~np.isfinite(numbers))):
-            raise BadInput(f"{self._at(missing[0])}: {name[0]} is missing, expected the number of the step")
+            raise BadInput(f"{self._at(missing[0])}: {name} is missing, expected the number of the step")
         return numbers if len(numbers) == self.rows else None
 
     def _file_of(self, row: int) -> int:
-        return int(np.searchsorted(self.table.starts, row, side="right")) - 1
+        return int(np.searchsorted(self._table.starts, row, side="right")) - 1
 
     def _new_files(self, marks: NDArray[np.str_], steps: NDArray[np.float64] | None, last: NDArray[Any]) -> list[int]:
         """First rows of files whose first episode is another than the last one of the file before. BadInput if both
         have the same mark, and nothing says if it is the same."""
         new = []
-        for start in [one for one in self.table.starts[1:] if one < self.rows]:
+        for start in [one for one in self._table.starts[1:] if one < self.rows]:
             if marks[start] != marks[start - 1] or last[start - 1] or not self._decisions[start - 1]:
                 new.append(start)
             elif steps is None:
-                here, before = (self.table.files[self._file_of(row)].name for row in (start, start - 1))
+                here, before = (self._table.files[self._file_of(row)].name for row in (start, start - 1))
                 raise BadInput(
                     f"episode {quoted(marks[start])} is in {before} and in {here}, and nothing says if it is one: give "
                     "a column step, or each episode a mark of its own"
@@ -253,35 +250,31 @@ class _Steps:
                 new.append(start)
         return new
 
-    def _require_together(self, parts: Sequence[NDArray[np.int64]], marks: NDArray[np.str_]) -> None:
+    def _require_together(self, firsts: Sequence[int], marks: NDArray[np.str_]) -> None:
         """BadInput for an episode that goes on after others of its file, or of LeRobot's, whose files share numbers."""
         places: set[tuple[int, str]] = set()
-        for part in parts:
-            place = 0 if self.lerobot else self._file_of(int(part[0])), str(marks[part[0]])
+        for row in firsts:
+            place = 0 if self._lerobot else self._file_of(row), str(marks[row])
             if place in places:
                 raise BadInput(
-                    f"{self._at(part[0])}: episode {quoted(place[1])} goes on in row {part[0]}, after others; expected "
-                    "all its rows one after the other, the end in the last"
+                    f"{self._at(row)}: episode {quoted(place[1])} goes on in row {row}, after others; expected all its "
+                    "rows one after the other, the end in the last"
                 )
             places.add(place)
 
-    def _require_order(self, parts: Sequence[NDArray[np.int64]], steps: NDArray[np.float64]) -> None:
-        """BadInput for rows of an episode whose steps go back, are equal, or leave some out."""
-        name = self.names["step"][0]
+    def _require_order(self, steps: NDArray[np.float64], same: NDArray[np.bool_]) -> None:
+        """BadInput for rows of an episode whose steps go back, are equal, or leave some out. same: see
+        `_require_clock`."""
+        name = self._names["step"][0]
         name = "the index" if UNNAMED.fullmatch(name) else name
-        changes = [np.diff(steps[part]) for part in parts]
-        every = np.concatenate(changes) if changes else np.zeros(0)
-        stride = every[every > 0].min() if (every > 0).any() else 1.0
-        for part, change in zip(parts, changes, strict=True):
-            odd = change[change != stride]
-            if not len(odd):
-                continue
-            wrong = np.flatnonzero(change == odd.min())[0]
-            row, before, now = part[wrong + 1], steps[part[wrong]], steps[part[wrong + 1]]
+        change = np.diff(steps)
+        stride = change[same & (change > 0)].min(initial=np.inf)
+        if len(wrong := np.flatnonzero(same & (change != stride))):
+            row = wrong[0] + 1
             raise BadInput(
-                f"{self._at(row)}: {name} goes from {before:g} to {now:g} within episode {self._mark(part)}: rows are "
-                "missing, there twice or of two games; sort them by episode and step, restore them, or name the column "
-                "of the episodes with columns.episode=…"
+                f"{self._at(row)}: {name} goes from {steps[row - 1]:g} to {steps[row]:g} within episode "
+                f"{self._mark(row)}: rows are missing, there twice or of two games; sort them by episode and step, "
+                "restore them, or name the column of the episodes with columns.episode=…"
             )
 
     def _require_distinct(self, parts: Sequence[Arrays], episodes: Sequence[NDArray[np.int64]]) -> None:
@@ -300,7 +293,7 @@ class _Steps:
 
     def _with_limit(self, parts: list[Arrays], name: str) -> list[Arrays]:
         """Episodes as long as the environment permits are truncated, where a column does not say why they ended."""
-        most = self.form.info.environment.longest_episode
+        most = self._form.info.environment.longest_episode
         limit = "" if most is None else f", and as truncated if it has {most:,} decisions, the environment's limit"
         self.notes.append(f"{name} does not say why an episode ended: it counts as terminated{limit}")
         late = [one["terminated"] and most is not None and len(one["actions"]) >= most for one in parts]
@@ -309,14 +302,13 @@ class _Steps:
             for one, is_late in zip(parts, late, strict=True)
         ]
 
-    def _mark(self, rows: NDArray[np.int64]) -> str:
-        if not self.names["episode"]:
-            return f"from row {rows[0]}"
-        return quoted(str(self._marks[rows[0]]))
+    def _mark(self, row: int) -> str:
+        """The episode of a row, for messages."""
+        return f"from row {row}" if self._marks is None else quoted(str(self._marks[row]))
 
     def _at(self, row: Any) -> str:
         """A row, with its file where there are several."""
-        if len(self.table.files) == 1:
+        if len(self._table.files) == 1:
             return f"row {row}"
         number = self._file_of(int(row))
-        return f"{self.table.files[number].name}: row {int(row) - self.table.starts[number]}"
+        return f"{self._table.files[number].name}: row {int(row) - self._table.starts[number]}"

@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "an empty cell": (changed(v=[0.0, None, *[0.0] * 9]), "observations hold a number that is not finite in row 1"),
     "a formula that failed": (changed(v="#DIV/0!"), "column v holds #DIV/0!, expected numbers"),
     "a date": (changed(x="2026-01-01"), "column x holds 2026-01-01, expected numbers"),
-    "times": (lambda at: parquet(at, GAMES.assign(x=pd.Timestamp(0))), "column x holds times"),
+    "times": (lambda at: parquet(at, GAMES.assign(x=pd.Timestamp(0))), "column x holds 1970"),
     "an action that there is not": (changed(action=2), "actions of row 0 are 2"),
     "an action that is no name": (
         changed(action="push rigth"), "column action holds push rigth, expected only numbers, or only names of actions",
