@@ -3,53 +3,72 @@
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from ..common.errors import BadInput, quoted
 from ..envs.qwop.session import GameStart
-from ..envs.spec import Observations
 from .control import Branch
 from .origin import Origin
 from .schema import DatasetInfo, Episode
 
-COLUMN_MEANINGS = {
-    "episode_index": "number of the episode, as in the name of its file",
-    "step_index": "0 … T − 1",
-    "observation": "what the player saw before deciding",
-    "action": "index of the action",
-    "behaviour_probabilities": "probability of each action, as the player drew it",
-    "reward": "reward of the action",
-    "terminated": "true if the action ended the game",
-    "truncated": "true if the game was left after the action, or cut by a limit",
-    "final_observation": "what ended the game, in the last row; null in the others",
-    "keys": "keys held in each frame of the decision (Q = 1, W = 2, O = 4, P = 8); null where unknown",
-    "timestamp": "seconds on the game's clock before deciding; null where it has no clock",
-    "final_timestamp": "seconds at the end of the game, in the last row; null in the others",
-    "actor": "who acted: 0 the policy, 1 a person; null where one player has the whole episode",
-    "policy_probabilities": "probabilities of the policy, also where a person acted; null where no policy was asked",
-    "player": "name of the player",
-    "source": "where the game comes from: a file, the page, …",
-    "outcome": "how the game ended",
-    "mu_kind": "origin of the behaviour probabilities: recorded, smoothed, cloned, …",
-    "metres": "distance covered; null where there is none",
-    "mu_epsilon": "ε of smoothed probabilities; null for others",
-    "seed": "seed of the environment's reset; −1 where unknown",
-}
-"""Content of each column of an episode's file."""
 
-TEXTS = ("player", "source", "outcome", "mu_kind")
-NUMBERS = ("metres", "mu_epsilon")
-FACTS = (*TEXTS, *NUMBERS, "seed")
+def _observations(info: DatasetInfo) -> pa.DataType:
+    return pa.binary() if info.observation.dtype == "uint8" else pa.list_(pa.float32(), info.observation.size)
+
+
+def _probabilities(info: DatasetInfo) -> pa.DataType:
+    return pa.list_(pa.float32(), info.actions)
+
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+COLUMNS: Mapping[str, tuple[pa.DataType | Callable[[DatasetInfo], pa.DataType], str]] = {
+    "episode_index": (pa.int32(), "number of the episode, as in the name of its file"),
+    "step_index": (pa.int32(), "0 … T − 1"),
+    "observation": (_observations, "what the player saw before deciding"),
+    "action": (pa.int16(), "index of the action"),
+    "behaviour_probabilities": (_probabilities, "probability of each action, as the player drew it"),
+    "reward": (pa.float32(), "reward of the action"),
+    "terminated": (pa.bool_(), "true if the action ended the game"),
+    "truncated": (pa.bool_(), "true if the game was left after the action, or cut by a limit"),
+    "final_observation": (_observations, "what ended the game, in the last row; null in the others"),
+    "keys": (
+        pa.list_(pa.uint8()),
+        "keys held in each frame of the decision (Q = 1, W = 2, O = 4, P = 8); null where unknown",
+    ),
+    "timestamp": (pa.float64(), "seconds on the game's clock before deciding; null where it has no clock"),
+    "final_timestamp": (pa.float64(), "seconds at the end of the game, in the last row; null in the others"),
+    "actor": (pa.int8(), "who acted: 0 the policy, 1 a person; null where one player has the whole episode"),
+    "policy_probabilities": (
+        _probabilities,
+        "probabilities of the policy, also where a person acted; null where no policy was asked",
+    ),
+    "player": (_TEXT, "name of the player"),
+    "source": (_TEXT, "where the game comes from: a file, the page, …"),
+    "outcome": (_TEXT, "how the game ended"),
+    "mu_kind": (_TEXT, "origin of the behaviour probabilities: recorded, smoothed, cloned, …"),
+    "metres": (pa.float64(), "distance covered; null where there is none"),
+    "mu_epsilon": (pa.float64(), "ε of smoothed probabilities; null for others"),
+    "seed": (pa.int64(), "seed of the environment's reset; −1 where unknown"),
+}
+"""Type and meaning of each column of an episode's file, T rows. An observation is a list of float32, or, for uint8, its
+bytes."""
+
+FACTS = ("player", "source", "outcome", "mu_kind", "metres", "mu_epsilon", "seed")
 """Columns that are constant in an episode."""
+
+LAST = ("final_observation", "final_timestamp")
+"""Columns that have a value in the last row alone."""
+
+NULLABLE = ("keys", "timestamp", "actor", "policy_probabilities", "metres", "mu_epsilon")
+"""Columns that may have no value in any row."""
 
 DATASET, EPISODE = b"dataset", b"episode"
 """Names in Parquet's metadata: the description of the dataset, and what no column holds, each as JSON."""
@@ -58,56 +77,49 @@ EPISODE_FIELDS = ("origin", "start", "branch", "max_idle_frames", "created", "so
 
 
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
-    """Columns of an episode's file, T rows. An observation is a list of float32, or, for uint8, its bytes."""
-    return _schema(info.observation.size, info.observation.dtype, info.actions)
-
-
-@lru_cache(maxsize=32)
-def _schema(size: int, dtype: str, actions: int) -> pa.Schema:
-    observation = pa.binary() if dtype == "uint8" else pa.list_(pa.float32(), size)
-    types = {
-        "episode_index": pa.int32(), "step_index": pa.int32(), "observation": observation, "action": pa.int16(),
-        "behaviour_probabilities": pa.list_(pa.float32(), actions), "reward": pa.float32(),
-        "terminated": pa.bool_(), "truncated": pa.bool_(), "final_observation": observation,
-        "keys": pa.list_(pa.uint8()), "timestamp": pa.float64(), "final_timestamp": pa.float64(), "actor": pa.int8(),
-        "policy_probabilities": pa.list_(pa.float32(), actions),
-        **{name: pa.dictionary(pa.int32(), pa.string()) for name in TEXTS},
-        **{name: pa.float64() for name in NUMBERS}, "seed": pa.int64(),
-    }  # fmt: skip
-    return pa.schema(types.items())
+    """Columns of the episodes' files of a dataset."""
+    return pa.schema([(name, kind(info) if callable(kind) else kind) for name, (kind, _) in COLUMNS.items()])
 
 
 def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
     """The table of the episode with this number, T rows."""
-    schema, steps = arrow_schema(info), len(episode)
+    schema, steps, times = arrow_schema(info), len(episode), episode.times
     last = np.arange(steps) == steps - 1
-    nothing = np.zeros(steps, np.float64)
-    times = episode.times
-    facts = {**{name: getattr(episode, name) for name in FACTS}, "seed": -1 if episode.seed is None else episode.seed}
-    columns = {
-        "episode_index": np.full(steps, number, np.int32),
-        "step_index": np.arange(steps, dtype=np.int32),
-        "observation": _observations(episode.observations[:-1]),
+    pictures = info.observation.dtype == "uint8"
+    rows = episode.observations.reshape(steps + 1, -1)
+    observations: Any = [one.tobytes() for one in rows] if pictures else rows
+    columns: dict[str, Any] = {
+        "episode_index": np.full(steps, number),
+        "step_index": np.arange(steps),
+        "observation": observations[:-1],
         "action": episode.actions,
-        "behaviour_probabilities": _lists(episode.behaviour_probabilities),
+        "behaviour_probabilities": episode.behaviour_probabilities,
         "reward": episode.rewards,
         "terminated": last & episode.terminated,
         "truncated": last & episode.truncated,
-        "final_observation": pa.chunked_array(
-            [pa.nulls(steps - 1, schema.field("final_observation").type), _observations(episode.observations[-1:])]
-        ),
-        "keys": pa.array([*(episode.keys or [None] * steps)], type=schema.field("keys").type),
-        "timestamp": pa.array(nothing if times is None else times[:-1], mask=np.full(steps, times is None)),
-        "final_timestamp": pa.array(nothing + (0.0 if times is None else times[-1]), mask=~last | (times is None)),
-        "actor": pa.nulls(steps, pa.int8()) if episode.actors is None else episode.actors,
-        "policy_probabilities": pa.nulls(steps, schema.field("policy_probabilities").type)
-        if episode.policy_probabilities is None
-        else _lists(episode.policy_probabilities),
-        **{name: pa.repeat(pa.scalar(facts[name], schema.field(name).type.value_type), steps).dictionary_encode()
-           for name in TEXTS},
-        **{name: pa.repeat(pa.scalar(facts[name], schema.field(name).type), steps) for name in (*NUMBERS, "seed")},
-    }  # fmt: skip
-    return pa.table(columns, schema=schema)
+        "final_observation": [None] * (steps - 1) + [observations[-1]],
+        "keys": episode.keys,
+        "timestamp": None if times is None else times[:-1],
+        "final_timestamp": None if times is None else [None] * (steps - 1) + [times[-1]],
+        "actor": episode.actors,
+        "policy_probabilities": episode.policy_probabilities,
+        **{name: getattr(episode, name) for name in FACTS},
+        "seed": -1 if episode.seed is None else episode.seed,
+    }
+    return pa.table([_array(columns[one.name], one.type, steps) for one in schema], schema=schema)
+
+
+def _array(values: Any, kind: pa.DataType, steps: int) -> pa.Array:
+    """Values of T rows, or one for all, as a column; None: nulls."""
+    if values is None:
+        return pa.nulls(steps, kind)
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(steps, np.int32)), [values])
+    if not isinstance(values, np.ndarray | list | tuple):
+        return pa.repeat(pa.scalar(values, kind), steps)
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
+    return pa.array(values, kind)
 
 
 def to_parquet(episode: Episode, info: DatasetInfo, number: int) -> bytes:
@@ -134,14 +146,8 @@ def to_parquet(episode: Episode, info: DatasetInfo, number: int) -> bytes:
 
 def episode_fields(episode: Episode) -> dict[str, Any]:
     """The fields of an episode that no column holds, as JSON values."""
-    start, branch = episode.start, episode.branch
     values = {name: getattr(episode, name) for name in EPISODE_FIELDS}
-    own = {
-        "origin": episode.origin.to_json(),
-        "start": start and start.to_json(),
-        "branch": branch and branch.to_json(),
-    }
-    return {**values, **own}
+    return {name: one.to_json() if hasattr(one, "to_json") else one for name, one in values.items()}
 
 
 def fields_of(metadata: Any) -> dict[str, Any]:
@@ -178,15 +184,3 @@ def _leaf(field: pa.Field) -> tuple[str, pa.DataType]:
     """The path and type of the values in a column, which may be lists."""
     nested = pa.types.is_list(field.type) or pa.types.is_fixed_size_list(field.type)
     return (f"{field.name}.list.element", field.type.value_type) if nested else (field.name, field.type)
-
-
-def _observations(rows: Observations) -> Any:
-    """Observations [n, *shape] as a column."""
-    if rows.dtype == np.uint8:
-        return pa.array([row.tobytes() for row in rows], pa.binary())
-    return _lists(rows.reshape(len(rows), -1))
-
-
-def _lists(rows: NDArray[Any]) -> pa.Array:
-    """Rows of numbers [n, size] as a column of lists."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).reshape(-1)), rows.shape[1])

@@ -18,7 +18,7 @@ from ..common.progress import plain_console
 from ..common.reading import MEGABYTE, read_bytes
 from ..common.run_folder import next_command
 from ..common.settings import HomePath, Settings
-from .columns import COLUMN_MEANINGS, arrow_schema
+from .columns import COLUMNS, arrow_schema
 from .folder import DESCRIPTION, EPISODES, episode_files, to_text
 from .parquet import description_in
 from .reader import open_dataset
@@ -93,7 +93,7 @@ def card_is_true(folder: Path, summary: Summary) -> bool | None:
 
 def facts(summary: Summary) -> str:
     """The part of the card that is derived from the episodes, in Markdown."""
-    columns = [(f"`{one.name}`", f"{one.type}", COLUMN_MEANINGS[one.name]) for one in arrow_schema(summary.info)]
+    columns = [(f"`{one.name}`", f"{one.type}", COLUMNS[one.name][1]) for one in arrow_schema(summary.info)]
     return "\n".join(
         [
             BEGIN,

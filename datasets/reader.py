@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .behaviour_probabilities import RECORDED
+from .columns import FACTS
 from .embedded import dataset_path
 from .folder import episode_files, read_info
-from .parquet import open_episode_file
+from .parquet import episode_table, facts_in, fields_in, has, read_episode
 from .schema import DatasetInfo, Episode
-from .summary import EpisodeStats, Summary, stats_of
+from .summary import STATS_COLUMNS, Summary, stats_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,8 +85,9 @@ class Dataset(Sequence[Episode]):
         file is read for them once."""
         path = self.files[index]
         if path not in self._about:
-            with open_episode_file(path, self.info) as file:
-                self._about[path] = file.about()
+            with episode_table(path, self.info, [*FACTS, "actor"]) as table:
+                more = {"length": len(table), "control": has(table, "actor")}
+                self._about[path] = {**fields_in(table), **facts_in(table), **more}
         return self._about[path]
 
     @property
@@ -109,8 +111,8 @@ class Dataset(Sequence[Episode]):
 
         tables = []
         for path in self.files:
-            with open_episode_file(path, self.info) as file:
-                tables.append(file.table(STEPS).to_pandas())
+            with episode_table(path, self.info, STEPS) as steps:
+                tables.append(steps.to_pandas())
         table: pd.DataFrame = pd.concat(tables, ignore_index=True).dropna(axis=1, how="all")
         spec = self.info.observation
         rows: list[NDArray[Any]] = [*table.pop("observation")]
@@ -132,9 +134,9 @@ class Dataset(Sequence[Episode]):
     def _read(self, path: Path) -> Episode:
         return read_episode(path, self.info)
 
-    def _stats(self, path: Path) -> EpisodeStats:
-        with open_episode_file(path, self.info) as file:
-            return stats_of(file)
+    def _stats(self, path: Path) -> dict[str, Any]:
+        with episode_table(path, self.info, STATS_COLUMNS) as table:
+            return stats_of(table, self.info)
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
@@ -148,9 +150,3 @@ def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
         more = shlex.join(["qwop-record", f"dataset={folder}"])
         raise BadInput(f"{folder}: the dataset has no episodes yet; record some with {more}")
     return Dataset(folder, info, tuple(files.values()))
-
-
-def read_episode(path: Path, info: DatasetInfo) -> Episode:
-    """Read the episode in one file; BadInput names the file and its fault."""
-    with open_episode_file(path, info) as file:
-        return file.episode()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..envs.qwop.task import PIXELS
 from .from_keys import qwop_info, relabelled
-from .reader import Dataset, read_episode
+from .parquet import read_episode
+from .reader import Dataset
 from .schema import DatasetInfo, Episode
 
 EPSILON = 0.05

@@ -1,8 +1,8 @@
 """Statistics of a dataset, computed from its episodes."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,30 +12,11 @@ from rich.table import Table
 from ..common.errors import BadInput, quoted
 from .columns import FACTS
 from .control import PERSON, Branch, takeovers
-from .parquet import EpisodeFile, facts_in
+from .parquet import facts_in, fields_in, has
 from .schema import OUTCOMES, DatasetInfo, mu_in_words
 
 STATS_COLUMNS = (*FACTS, "action", "reward", "keys", "timestamp", "final_timestamp", "actor")
 """Columns that a summary reads."""
-
-
-@dataclass(frozen=True)
-class EpisodeStats:
-    """Figures of one episode for a summary. total: its return. seconds: on the game's clock, NaN without one. metres:
-    NaN if unknown. mu: the origin of its behaviour probabilities. keys: true if it can be played again. control: of
-    shared control, int64 [4]: the decisions of the policy and of the person that no other episode has, the times that
-    the person took over in them, and 1 for a branch."""
-
-    steps: int
-    total: float
-    seconds: float
-    metres: float
-    action_counts: NDArray[np.int64]
-    outcome: str
-    player: str
-    mu: str
-    keys: bool
-    control: NDArray[np.int64] | None = None
 
 
 class Summary:
@@ -46,21 +27,21 @@ class Summary:
     mu: number of episodes of each kind. replayable: number of episodes with keys.
     """
 
-    def __init__(self, episodes: Iterable[EpisodeStats], info: DatasetInfo) -> None:
-        figures = [*episodes]
+    def __init__(self, stats: Iterable[Mapping[str, Any]], info: DatasetInfo) -> None:
+        """stats: of each episode, see `stats_of`."""
         self.info = info
-        self.episodes = len(figures)
-        self.steps = np.array([one.steps for one in figures], dtype=np.int64)
-        self.returns = np.array([one.total for one in figures], dtype=np.float64)
-        self.seconds = np.array([one.seconds for one in figures], dtype=np.float64)
-        self.metres = np.array([one.metres for one in figures], dtype=np.float64)
-        self.ends = np.array([one.outcome for one in figures], dtype=np.str_)
-        self.action_counts: NDArray[np.int64] = np.sum([one.action_counts for one in figures], axis=0, dtype=np.int64)
-        ends = Counter(one.outcome for one in figures)
+        rows = [*stats]
+        self.episodes = len(rows)
+        self.steps = np.array([one["steps"] for one in rows], np.int64)
+        self.returns, self.seconds, self.metres = (
+            np.array([one[name] for one in rows], np.float64) for name in ("total", "seconds", "metres")
+        )
+        self.ends = np.array([one["outcome"] for one in rows], np.str_)
+        self.action_counts: NDArray[np.int64] = np.sum([one["actions"] for one in rows], axis=0, dtype=np.int64)
+        ends, self.players, self.mu = (dict(Counter(one[name] for one in rows)) for name in ("outcome", "player", "mu"))
         self.outcomes = {outcome: ends[outcome] for outcome in OUTCOMES if outcome in ends}
-        self.players, self.mu = (dict(Counter(getattr(one, name) for one in figures)) for name in ("player", "mu"))
-        self.replayable = sum(one.keys for one in figures)
-        self._control = [one.control for one in figures if one.control is not None]
+        self.replayable = sum(one["keys"] for one in rows)
+        self._control = [one["control"] for one in rows if one["control"] is not None]
 
     def rows(self) -> list[tuple[str, str]]:
         """The statistics in words, each with its name."""
@@ -110,36 +91,39 @@ class Summary:
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)
 
 
-def stats_of(file: EpisodeFile, table: pa.Table | None = None) -> EpisodeStats:
-    """Figures of an episode's file; BadInput for impossible ones. table: its columns, where they are read already."""
-    table = file.table(STATS_COLUMNS) if table is None else table
-    facts, info = facts_in(table), file.info
-    actions = table.column("action").drop_null().to_numpy()
-    if len(actions) < len(table) or actions.min() < 0 or actions.max() >= info.actions:
-        raise BadInput(f"column action holds a null or a number outside 0 … {info.actions - 1}")
+def stats_of(table: pa.Table, info: DatasetInfo) -> dict[str, Any]:
+    """Figures of one episode for a summary, from its `STATS_COLUMNS`; BadInput for impossible ones.
+
+    steps. total: its return. seconds: on the game's clock, NaN without one. metres: NaN if unknown. actions: int64 [A],
+    how often each was taken. outcome, player. mu: the origin of its behaviour probabilities. keys: true if it can be
+    played again. control: of shared control, [4]: the decisions of the policy and of the person that no other episode
+    has, the times that the person took over in them, and 1 for a branch.
+    """
+    facts, actions = facts_in(table), table.column("action").to_numpy()
+    if actions.min() < 0 or actions.max() >= info.actions:
+        raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
     if facts["outcome"] not in OUTCOMES:
         raise BadInput(f"outcome {quoted(facts['outcome'])}, expected one of {', '.join(OUTCOMES)}")
     first, last = table.column("timestamp")[0].as_py(), table.column("final_timestamp")[-1].as_py()
-    return EpisodeStats(
-        steps=len(table),
-        total=float(table.column("reward").drop_null().to_numpy().sum(dtype=np.float64)),
-        seconds=np.nan if first is None or last is None else last - first,
-        metres=np.nan if facts["metres"] is None else facts["metres"],
-        action_counts=np.bincount(actions, minlength=info.actions),
-        outcome=facts["outcome"],
-        player=facts["player"],
-        mu=mu_in_words(facts["mu_kind"], facts["mu_epsilon"]),
-        keys=table.column("keys").null_count < len(table),
-        control=_control(table, Branch.from_json(file.fields.get("branch"))) if facts["control"] else None,
-    )
+    return {
+        "steps": len(table),
+        "total": float(table.column("reward").to_numpy().sum(dtype=np.float64)),
+        "seconds": np.nan if first is None or last is None else last - first,
+        "metres": np.nan if facts["metres"] is None else facts["metres"],
+        "actions": np.bincount(actions, minlength=info.actions),
+        "outcome": facts["outcome"],
+        "player": facts["player"],
+        "mu": mu_in_words(facts["mu_kind"], facts["mu_epsilon"]),
+        "keys": has(table, "keys"),
+        "control": _control(table) if has(table, "actor") else None,
+    }
 
 
-def _control(table: pa.Table, branch: Branch | None) -> NDArray[np.int64]:
-    actors, first = table.column("actor").drop_null().to_numpy(), 0 if branch is None else branch.step
+def _control(table: pa.Table) -> list[int]:
+    actors, branch = table.column("actor").to_numpy(), Branch.from_json(fields_in(table).get("branch"))
+    first = 0 if branch is None else branch.step
     person = int(np.count_nonzero(actors[first:] == PERSON))
-    return np.array(
-        [len(actors) - first - person, person, (takeovers(actors) >= first).sum(), branch is not None], dtype=np.int64
-    )
+    return [len(actors) - first - person, person, int((takeovers(actors) >= first).sum()), int(branch is not None)]
 
 
 def _spread(values: NDArray[np.int64] | NDArray[np.float64], number: str) -> str:

@@ -2,11 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -23,10 +23,9 @@ from .differences import can_replay, differences_of_branch, differences_of_repla
 from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
 from .from_keys import replay_episode
 from .origin import Origin
-from .parquet import ADVICE, open_episode_file
-from .reader import read_episode
+from .parquet import ADVICE, episode_of, episode_table, read_episode
 from .schema import DatasetInfo
-from .summary import EpisodeStats, Summary, stats_of
+from .summary import Summary, stats_of
 
 _NUMBER = re.compile(r"episode-(\d+)")
 
@@ -57,17 +56,17 @@ class Problem:
 
 @dataclass
 class Checked:
-    """The result for one episode's file. stats: None unless it holds an episode; digest: of its content, whatever its
-    number; replayed: True if its game was played again; place: its source and origin, by which branches name it;
-    parent: the place that a branch left."""
+    """The result for one episode's file. problems: found in it alone. stats: None unless it holds an episode; digest:
+    of its content, whatever its number; place: its source and origin, by which branches name it; parent: the place that
+    a branch left; replayed: True if its game was played again."""
 
     path: Path
-    problems: list[Problem] = field(default_factory=list)
-    stats: EpisodeStats | None = None
+    problems: Sequence[Problem]
+    stats: Mapping[str, Any] | None = None
     digest: str | None = None
-    replayed: bool = False
     place: tuple[str, Origin] | None = None
     parent: tuple[str, Origin] | None = None
+    replayed: bool = False
 
 
 def run(settings: VerifySettings) -> None:
@@ -87,7 +86,7 @@ def run(settings: VerifySettings) -> None:
             console.print(f"{fault}")
         files = len({fault.file for fault in faults})
         raise BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
-    steps = sum(one.stats.steps for one in checked if one.stats is not None)
+    steps = sum(one.stats["steps"] for one in checked if one.stats is not None)
     parts = [f"{len(checked):,} episodes with {steps:,} decisions are whole"]
     if settings.replay:
         parts.append(f"{sum(one.replayed for one in checked):,} played again, equal to the bit")
@@ -120,9 +119,8 @@ def verify(
 
 def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
     try:
-        with open_episode_file(path, info) as file:
-            table = file.table()
-            episode, stats = file.episode_of(table), stats_of(file, table)
+        with episode_table(path, info) as table:
+            episode, stats = episode_of(table, info, episode_number(path)), stats_of(table, info)
     except BadInput as error:
         problem = Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
         if isinstance(error, NotReadNow):
@@ -133,7 +131,7 @@ def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
     replayed = replay and can_replay(episode, info)
     differences = differences_of_replay(episode, replay_episode(episode), info) if replayed else ()
     problems = [Problem(path, text) for text in differences]
-    return Checked(path, problems, stats, identity(episode), replayed, (episode.source, origin), parent)
+    return Checked(path, problems, stats, identity(episode), (episode.source, origin), parent, replayed)
 
 
 def _of_copies(checked: Sequence[Checked]) -> Iterator[Problem]:

@@ -18,10 +18,10 @@ class DatasetWriter:
     under a temporary name, synced, and then renamed: what has an episode's name is complete, numbering continues, and
     any number of writers can share a folder (but for Windows, see `claimed`). A killed writer leaves at worst a
     temporary file. Raises BadInput if the folder holds episodes of other settings, and for settings that files may not
-    contain.
+    contain. alone: no other process writes there, so that the folder is listed once, not for every episode.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
+    def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo, *, alone: bool = False) -> None:
         self.folder = named_path(folder, "dataset's folder")
         info.environment.require_readable()
         try:
@@ -39,7 +39,7 @@ class DatasetWriter:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
         require_same(self.folder, info)
         self.info = read_info(self.folder)
-        self._next = 0
+        self._next, self._alone = 0, alone
 
     def write(self, episode: Episode) -> Path:
         """Add an episode and return its path, once it is on the disk; ValueError if it does not fit `info`."""
@@ -47,7 +47,7 @@ class DatasetWriter:
         os.stat(self._episodes)  # the lock would make it again, though its dataset is gone
         with claimed(self._episodes, wait=True):
             # The number of a game that was set aside since is not given again.
-            number = max(self._next, next_number(self.folder))
+            number = self._next if self._alone and self._next else max(self._next, next_number(self.folder))
             content = to_parquet(episode, self.info, number)
             path = self._episodes / episode_name(number, content)
             with temporary_sibling(path) as partial:

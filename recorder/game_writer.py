@@ -18,8 +18,8 @@ from ..common.folder_lock import FolderLock, claimed
 from ..common.run_folder import next_command
 from ..datasets.columns import to_parquet
 from ..datasets.folder import ASIDE, DESCRIPTION, episode_files, read_info, set_aside
-from ..datasets.parquet import EpisodeFile, naming
-from ..datasets.reader import open_dataset, read_episode
+from ..datasets.parquet import episode_of, naming, read_episode, table_of
+from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
 
@@ -251,6 +251,4 @@ def record_interrupted(folder: Path) -> list[str]:
 def _copied(path: Path, info: DatasetInfo) -> Episode:
     """The game of which this is a copy."""
     with naming(path), pq.ParquetFile(path) as parquet:
-        file = EpisodeFile(path, info, parquet)
-        file.require_description()
-        return file.episode()
+        return episode_of(table_of(parquet, info), info, None)

@@ -59,7 +59,7 @@ def write_dataset(
 ) -> int:
     """Write episodes as a dataset into an empty folder, with a progress bar; keep the sources' records of recordings.
     Returns the number of episodes."""
-    writer, count = DatasetWriter(folder, info), 0
+    writer, count = DatasetWriter(folder, info, alone=True), 0
     with progress_bar("episodes", console) as progress:
         task = progress.add_task("writing", total=total)
         for episode in episodes:

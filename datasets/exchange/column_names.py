@@ -7,7 +7,7 @@ from gymnasium.spaces import Dict
 
 from ...common.errors import LONGEST_REASON, BadInput, quoted
 from ...envs.actions import Space
-from ..columns import COLUMN_MEANINGS
+from ..columns import COLUMNS
 from .table_files import UNNAMED
 
 ALIASES = {
@@ -31,9 +31,7 @@ GIVEN = ("action", "reward", "episode", "terminated", "truncated", "observation"
 DONE = ("done", "dones", "next.done", "episode_starts")
 """Columns that say where an episode ended, but not why."""
 
-OTHERS = {*COLUMN_MEANINGS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {
-    "observation"
-}
+OTHERS = {*COLUMNS, "time", "actor", "probability", "task_index", "task", "episode_returns", *DONE} - {"observation"}
 """Columns that are no part of an observation."""
 
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from ...common.errors import BadInput
 from ...datasets.folder import EPISODE_NAME, EPISODES, set_aside
-from ...datasets.parquet import open_episode_file
-from ...datasets.reader import open_dataset, read_episode
+from ...datasets.parquet import episode_table, fields_in, read_episode
+from ...datasets.reader import open_dataset
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.summary import STATS_COLUMNS, stats_of
 from ...envs.pictures.video import seconds_from_first_key
@@ -93,18 +93,16 @@ def _path_of(folder: Path, name: str) -> Path:
 
 def _read_entry(collection: str, path: Path, info: DatasetInfo) -> dict[str, Any] | None:
     """Read the entry of an episode's file from the columns that it takes; None for a game of QWOP without keys."""
-    with open_episode_file(path, info) as file:
-        table = file.table(STATS_COLUMNS)
-        stats = stats_of(file, table)
+    with episode_table(path, info, STATS_COLUMNS) as table:
+        stats = stats_of(table, info)
         entry = {
-            "collection": collection, "name": path.stem, "player": stats.player,
-            "created": file.fields.get("created") or "", "outcome": stats.outcome,
-            "total": stats.total, "steps": stats.steps,
+            "collection": collection, "name": path.stem, "created": fields_in(table).get("created") or "",
+            **{name: stats[name] for name in ("player", "outcome", "total", "steps")},
         }  # fmt: skip
         if info.environment.capabilities.keys:
-            if not stats.keys:
+            if not stats["keys"]:
                 return None
             keys = pc.list_flatten(table.column("keys")).to_numpy()
-            score = math.floor(10 * float(np.nan_to_num(stats.metres)) + 0.5) / 10  # as the game rounds it
+            score = math.floor(10 * float(np.nan_to_num(stats["metres"])) + 0.5) / 10  # as the game rounds it
             entry |= {"metres": score, "seconds": float(seconds_from_first_key(keys)[-1])}
         return entry

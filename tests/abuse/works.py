@@ -14,7 +14,7 @@ from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
 from qwop.datasets.from_keys import qwop_info
-from qwop.datasets.reader import read_episode
+from qwop.datasets.parquet import read_episode
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy, save_policy

@@ -268,7 +268,7 @@ def with_type(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
         (with_column("final_timestamp", [0, 1, 2, 3]), "final_timestamp is not in the last row alone"),
         (with_column("final_observation", [None] * 4), "final_observation is not in the last row alone"),
         (with_column("action", [0, 1, 30, 3]), "actions hold a number outside"),
-        (with_column("keys", [[1], None, [1], [1]]), "keys is null in some"),
+        (with_column("keys", [[1], None, [1], [1]]), "column keys has a null"),
         (with_column("player", ["a", "a", "b", "a"]), "column player is not the same in all rows"),
         (with_column("seed", [-2] * 4), "seed is -2, expected at least 0"),
         (with_type("player", pa.string()), "column player is string, expected dictionary"),
@@ -307,5 +307,6 @@ def test_an_episode_of_another_description_is_refused_naming_both_files(
     path.write_text(json.dumps(found))
     with pytest.raises(BadInput) as raised:
         open_dataset(folder)[0]
-    assert str(raised.value).startswith(f"{open_dataset(folder).files[0]}: its description is not that of {path}: ")
+    file = open_dataset(folder).files[0]
+    assert str(raised.value).startswith(f"{file}: its description is not that of {path.name}: ")
     assert said in str(raised.value)
