@@ -1,5 +1,6 @@
 """`qwop-pretrain`: clone a dataset's player into a policy, and measure the clone."""
 
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -62,16 +63,10 @@ def run(
         _pretrain(settings, dataset, start, console or plain_console())
 
 
-def require_cloneable(
-    settings: PretrainSettings, dataset: Dataset | None = None, start: Policy | None = None
-) -> tuple[Dataset, Policy | None]:
-    """The dataset to clone and the policy to continue, if any; BadInput for what cannot be cloned with these settings.
-
-    Nothing is written.
-    """
-    cloning = settings.cloning
-    if dataset is None:
-        dataset = open_dataset(settings.dataset)
+def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy | None, console: Console) -> None:
+    use_one_thread()
+    cloning, out = settings.cloning, Path(settings.out)
+    dataset = open_dataset(settings.dataset) if dataset is None else dataset
     if not len(dataset.lengths()):  # raises BadInput for a damaged episode
         raise BadInput(f"{dataset.folder}: no episode to clone; record games")
     if cloning.backend == "d3rlpy":
@@ -84,23 +79,21 @@ def require_cloneable(
     require_tracker(settings.tracker)
     if settings.games:
         _require_playable(dataset.info)
-    return dataset, start
-
-
-def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy | None, console: Console) -> None:
-    use_one_thread()
-    dataset, start = require_cloneable(settings, dataset, start)
-    _require_new(settings, Path(settings.out))
-    require_no_other_run(Path(settings.out), PretrainSettings, (MEASURES,))
-    out = write_configuration(settings, Path(settings.out))
+    _require_new(settings, out)
+    require_no_other_run(out, PretrainSettings, (MEASURES,))
+    write_configuration(settings, out)
     fields = {name: value for name, value in to_plain(settings).items() if name != "out"}
     provenance = {"command": "qwop-pretrain", "settings": fields}  # the same run elsewhere gives the same file
+
+    def save(policy: Policy, **more: Any) -> None:
+        save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}, **more))
+
     try:
         games, whole = (dataset, None) if start is not None else _at_the_best_rate(dataset, settings, console)
-        policy, splits, passes = _clone(games, start, settings, out, provenance, console)
+        policy, splits = _clone(games, start, settings, save, console)
         if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
             policy = whole
-            save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}))
+            save(policy)
         console.print(measures_table(splits))
         evaluations = _play(policy, settings, console)
     except (KeyboardInterrupt, EnvironmentFailed):
@@ -110,9 +103,9 @@ def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy
             )
         raise
     greedy = runs_greedily(evaluations, policy)
-    save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}, greedy=greedy))
+    save(policy, greedy=greedy)
     command = command_line("qwop-pretrain", settings.words)
-    page = pretraining_page(str(dataset.folder), splits, passes, evaluations, command, to_yaml(settings))
+    page = pretraining_page(str(dataset.folder), splits, evaluations, command, to_yaml(settings))
     write_atomic(out / REPORT, page)
     write_json(out / MEASURES, str(dataset.folder), splits, evaluations)
     lines = [
@@ -184,19 +177,18 @@ def _clone(
     dataset: Dataset,
     start: Policy | None,
     settings: PretrainSettings,
-    out: Path,
-    provenance: dict[str, Any],
+    save: Callable[[Policy], None],
     console: Console,
-) -> tuple[Policy, list[HeldOut], list[tuple[Epoch, ...]]]:
+) -> tuple[Policy, list[HeldOut]]:
     """Make and measure a clone for each split.
 
-    Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
+    Returns the first one's policy, which is saved whenever it improves, and the measures of each.
     """
     cloning, device = settings.cloning, choose_device(settings.device)
-    policies, splits, passes = [], [], []
+    policies, splits = [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(open_tracker(settings.tracker, out, to_plain(settings))) as board,
+        closing(open_tracker(settings.tracker, Path(settings.out), to_plain(settings))) as board,
     ):
         task = bar.add_task("cloning", total=settings.splits * cloning.epochs)
         for part in range(settings.splits):
@@ -209,23 +201,13 @@ def _clone(
                 figures = {f"split-{part + 1}/{measure}": getattr(epoch, measure) for measure in measures}
                 board.log(figures, epoch.number)
                 if part == 0 and epoch.is_best:
-                    save_policy(out / POLICY, replace(policy, training={**policy.training, **provenance}))
+                    save(policy)
 
-            result = clone(
-                dataset.select(train),
-                dataset.info,
-                cloning,
-                settings.seed,
-                report,
-                device,
-                games_for_scaling(dataset),
-                start,
-            )
-            policies.append(result.policy)
-            passes.append(result.epochs)
+            games, more = dataset.select(train), games_for_scaling(dataset)
+            policies.append(clone(games, dataset.info, cloning, settings.seed, report, device, more, start).policy)
             bar.update(task, completed=(part + 1) * cloning.epochs)
             splits.append(measure_held_out(policies[-1], dataset, train, held_out))
-    return policies[0], splits, passes
+    return policies[0], splits
 
 
 def _play(policy: Policy, settings: PretrainSettings, console: Console) -> list[Evaluation]:

@@ -13,13 +13,10 @@ from rich.console import Console
 
 from ..common.errors import BadInput
 from ..common.progress import plain_console, progress_bar
-from ..common.run_folder import clone_next
 from ..datasets.behaviour_probabilities import CLONED, floored
-from ..datasets.describe import describe
-from ..datasets.editing.new_dataset import new_folder
+from ..datasets.editing.new_dataset import finish, new_folder, write_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
-from ..datasets.writer import DatasetWriter
 from ..policies.devices import choose_device
 from ..policies.threads import use_one_thread
 from .clone import clone
@@ -64,9 +61,7 @@ def run(settings: ReestimateSettings) -> None:
     use_one_thread()
     with new_folder(out, [dataset.folder]) as folder:
         episodes = reestimate(dataset, settings, console)
-        writer = DatasetWriter(folder, dataset.info)
-        for episode in episodes:
-            writer.write(episode)
+        write_dataset(folder, dataset.info, episodes, len(episodes), console, [])
     measures = measure(
         np.concatenate([episode.behaviour_probabilities for episode in episodes]),
         np.concatenate([episode.actions for episode in episodes]),
@@ -75,8 +70,7 @@ def run(settings: ReestimateSettings) -> None:
         f"of actions that the clones never saw: {measures.nats:.3f} nats each, the most probable one taken in "
         f"{measures.accuracy:.1%}, calibration error {measures.calibration_error:.3f}"
     )
-    console.print(describe(out).table(f"{out}"))
-    console.print(clone_next(out))
+    finish(out, console)
 
 
 def reestimate(dataset: Dataset, settings: ReestimateSettings, console: Console) -> list[Episode]:

@@ -1,7 +1,7 @@
 """Results of a pretraining run: tables and sentences to print, JSON, and `report.html`, a self-contained page."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -11,18 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ..common.charts import Points, line_chart
 from ..common.files import beside, write_atomic
-from ..common.page import facts, figures, origin, page, tiles
+from ..common.page import facts, figures, origin, page
 from ..common.run_folder import next_command, unused
 from ..datasets import embedded
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.report import best_game, charts
-from ..evaluation.tables import headline, rows_of
+from ..evaluation.tables import rows_of
 from ..policies.champion import CHAMPION
-from .clone import Epoch
 from .measures import CLONE, REPEAT_LAST, HeldOut
 
 LIKE = 0.01
@@ -36,33 +34,20 @@ PICTURES_TAUGHT = {"stack": 3, "size": 36}
 
 
 def pretraining_page(
-    dataset: str,
-    splits: Sequence[HeldOut],
-    passes: Sequence[Sequence[Epoch]],
-    games: Sequence[Evaluation],
-    command: str,
-    settings: str,
+    dataset: str, splits: Sequence[HeldOut], games: Sequence[Evaluation], command: str, settings: str
 ) -> str:
     """The page of a run that cloned `dataset`.
 
-    splits and passes: the measures and the passes of each clone. games: evaluations of the first one. command: its
-    line; settings: as YAML.
+    splits: the measures of each clone. games: evaluations of the first one. command: its line; settings: as YAML.
     """
+    held_out = "; ".join(", ".join(map(str, split.episodes)) for split in splits)
     parts = [
         f"<h1>Clone of {escape(dataset)}</h1>",
-        tiles(_headline(splits, games)),
-        facts(
-            [
-                ("dataset", dataset),
-                ("passes", "; ".join(map(_passes_in_words, passes))),
-                ("held out", "; ".join(", ".join(map(str, split.episodes)) for split in splits)),
-            ]
-        ),
+        facts([("dataset", dataset), ("held out", held_out)]),
         "<h2>Episodes held out</h2>",
         _figures(measures_table(splits)),
         '<p class="note">nats: mean −ln p of the action taken, less is better. Calibration error: mean distance of '
         "confidence and accuracy.</p>",
-        f'<div class="charts">{"".join(_passes(passes))}</div>',
     ]
     if games:
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
@@ -72,49 +57,14 @@ def pretraining_page(
     return page(f"Clone of {dataset}", "".join([*parts, origin(command, settings)]))
 
 
-def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tuple[str, str]]:
-    """The most important figures: (name, figure)."""
-    rows = [
-        (f"{measure}, episodes held out", f"{_over(splits, CLONE, measure).mean():{MEASURED[measure]}}")
-        for measure in ("accuracy", "nats")
-    ]
-    if not games:
-        return rows
-    farthest = max(games, key=_farthest)
-    return [*rows, *((f"{name}, {_played(farthest)}", figure) for name, figure in headline(farthest))]
-
-
 def _played(games: Evaluation) -> str:
     return "greedy" if games.settings.greedy else "drawn"
-
-
-def _passes_in_words(epochs: Sequence[Epoch]) -> str:
-    best = min(epochs, key=lambda epoch: epoch.validation_nats)
-    return f"{epochs[-1].number}, the best was {best.number}"
 
 
 def _figures(table: Table) -> str:
     """A table for the terminal as one of the page."""
     columns = [[str(cell) for cell in column.cells] for column in table.columns]
     return figures([str(column.header) for column in table.columns], list(zip(*columns, strict=True)))
-
-
-def _passes(passes: Sequence[Sequence[Epoch]]) -> list[str]:
-    """Charts of the passes over the training decisions."""
-
-    def lines(measure: str) -> Mapping[str, Points]:
-        return {
-            f"split {number}" if len(passes) > 1 else measure: [
-                (epoch.number, getattr(epoch, measure)) for epoch in epochs
-            ]
-            for number, epochs in enumerate(passes, 1)
-        }
-
-    return [
-        line_chart("training loss", lines("training_loss"), [], "pass"),
-        line_chart("nats on the validation episodes", lines("validation_nats"), [], "pass"),
-        line_chart("accuracy on the validation episodes", lines("validation_accuracy"), [], "pass"),
-    ]
 
 
 def _farthest(evaluation: Evaluation) -> tuple[float, ...]:

@@ -40,13 +40,7 @@ def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path
     page = (out / "report.html").read_text()
     assert f"qwop-pretrain epochs=15 games=3 dataset={dataset} out={out} splits=2" in page  # as it was typed
     assert "splits: 2" in page
-    for title in (
-        "training loss",
-        "nats on the validation episodes",
-        "accuracy on the validation episodes",
-        "share of games, by return",
-    ):
-        assert f'aria-label="{title}"' in page
+    assert 'aria-label="share of games, by return"' in page
     assert page.count("<th>greedy</th>") == page.count("<td>repeat the last action</td>") == 1
     assert "mean return" in page
     assert "metres" not in page  # of games that have none
