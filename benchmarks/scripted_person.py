@@ -7,6 +7,7 @@ present frame and never the future.
 """
 
 import argparse
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,11 +24,11 @@ from qwop.envs.qwop.observations import observe_as
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
-from qwop.recorder.page.environment_game import Coach, EnvironmentGame, EnvironmentPlay
+from qwop.recorder.page.environment_game import Coach, EnvironmentGame
 from qwop.recorder.page.environment_source import coached_games
 from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings
-from qwop.recorder.source import Source
+from qwop.recorder.source import Source, next_game
 
 LEANS = (-1.0, 0.2)
 """Leans of a runner's trunk that look usual, radians from upright; backwards is negative."""
@@ -82,12 +83,12 @@ class QwopEyes:
         self._kind = str(policy.environment.all_settings["observation"])
 
     def choose(self) -> int:
-        env = self._game.play.env.unwrapped
+        env = self._game.env.unwrapped
         observation = observe_as(self._kind, env.state[None], env.events[None], env.hidden[None])
         return int(self._policy.act(observation)[0][0]) + 1
 
     def trouble(self) -> bool:
-        state = self._game.play.env.unwrapped.state
+        state = self._game.env.unwrapped.state
         return (
             not LEANS[0] < float(state[at.TORSO, at.ANGLE]) + np.pi / 2 < LEANS[1]
             or float(state[at.TORSO, at.Y]) > LOWEST
@@ -103,17 +104,13 @@ class EnvironmentEyes:
         self._policy, self._game = policy, game
         self._agreements: deque[bool] = deque(maxlen=LOOKED_BACK)
 
-    @property
-    def _play(self) -> EnvironmentPlay:
-        return self._game.play
-
     def choose(self) -> int:
-        likely = self._policy.probabilities(self._play.observations[-1][None])[0]
+        likely = self._policy.probabilities(self._game.observations[-1][None])[0]
         return int(likely.argmax()) + 1
 
     def trouble(self) -> bool:
-        if self._play.actions:
-            before, action = self._play.observations[-2][None], self._play.actions[-1]
+        if self._game.actions:
+            before, action = self._game.observations[-2][None], self._game.actions[-1]
             self._agreements.append(bool(self._policy.probabilities(before)[0][action] >= UNLIKELY))
         return sum(self._agreements) < AGREED * len(self._agreements)
 
@@ -208,7 +205,7 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     qwop = info.environment.capabilities.keys
     env = info.environment.make(**({"max_idle_frames": settings.max_idle_frames} if qwop else {}))
     fps = settings.fps or float(env.metadata.get("render_fps") or FRAMES_A_SECOND)
-    coach = Coach(policy, games, folder, round(settings.back * fps))
+    coach = Coach(policy, games, itertools.count(next_game(folder, games)), round(settings.back * fps))
 
     def new_game() -> EnvironmentGame:
         return EnvironmentGame(env, number_of, info, settings.player, settings.epsilon, coach=coach)
@@ -252,10 +249,10 @@ def _episodes(
             if attempt:
                 game.go_back()
                 scripted.take_over()
-            first = len(game.play.actions)
+            first = len(game.actions)
             while not game.over:
                 game.frame(scripted.frame())
-            remaining -= len(game.play.actions) - first
+            remaining -= len(game.actions) - first
             episode = game.episode()
             yield episode
             if episode.outcome != "fell" or remaining <= 0:

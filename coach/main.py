@@ -28,8 +28,8 @@ from ..recorder.main import CORRECTED_ELSEWHERE
 from .play import is_corrected, record_round
 from .settings import CoachSettings
 
-POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
-"""The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
+POLICY, BEFORE, RESULT = "policy.safetensors", "before.safetensors", "result.json"
+"""The policy of the newest round, the one that a round began with, and a round's figures, in their folders."""
 
 CLONE = "clone"
 """The run of the policy that the rounds begin with, where none is given."""
@@ -49,9 +49,6 @@ def run(settings: CoachSettings) -> None:
     ):
         console = plain_console()
         use_one_thread()
-        _require_start(settings, out)
-        require_no_other_run(out, CoachSettings, (POLICY,))
-        write_configuration(settings, out)
         _begin(settings, out, console)
         first = len(rounds_in(out)) + 1
         for number in range(first, first + settings.rounds):
@@ -70,51 +67,45 @@ def rounds_in(out: Path) -> list[Mapping[str, Any]]:
     return results
 
 
-def _require_start(settings: CoachSettings, out: Path) -> None:
-    """Raise BadInput for a schedule or policy that cannot be loaded, or another policy than the rounds in `out` began
-    with."""
+def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
+    """Put the policy of the first round in place. BadInput for a schedule or policy that cannot be loaded, and for
+    another policy than the rounds in `out` began with."""
     try:
         finetune.read([f"schedule={settings.learning}"])
     except BadInput as error:
         raise BadInput(f"learning: {error}") from error
-    start = out / START
-    if settings.policy is not None or start.exists():
-        load_policy(settings.policy or start)
-    if settings.policy is None:
-        return
-    if start.exists() and start.read_bytes() != policy_path(settings.policy).read_bytes():
+    first, policy = out / "round-1" / BEFORE, out / POLICY
+    start = first if first.exists() else policy
+    given = None if settings.policy is None else policy_path(settings.policy)
+    if given is not None or start.exists():
+        load_policy(given or start)
+    require_no_other_run(out, CoachSettings, (POLICY,))
+    if start.exists() and given is not None and start.read_bytes() != given.read_bytes():
         raise BadInput(
             f"policy={settings.policy}: the rounds in {out} began with another one; leave it out to go on, or name "
             "another folder with out="
         )
-
-
-def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
-    """Put the policy of the first round in place."""
-    if (out / START).exists():
+    if first.exists() and not policy.exists():
+        raise BadInput(f"{policy}: missing, though a round has begun; put it back, or give another out")
+    write_configuration(settings, out)
+    if policy.exists():
         return
-    if any(out.glob("round-*")):  # whose policy would be overwritten
-        raise BadInput(f"{out / START}: missing, though a round has begun; put it back, or give another out")
-    if settings.policy is None:
+    if given is None:
         console.print("making a policy to correct: a clone of the champion's games", highlight=False)
-        content = _clone(out / CLONE, settings.seed, f"dataset={CHAMPION}").read_bytes()
-    else:
-        content = policy_path(settings.policy).read_bytes()
-    write_atomic(out / POLICY, content)
-    write_atomic(out / START, content)
+        given = _clone(out / CLONE, settings.seed, f"dataset={CHAMPION}")
+    write_atomic(policy, given.read_bytes())
 
 
 def _round(settings: CoachSettings, out: Path, number: int, console: Console) -> None:
     folder, policy = out / f"round-{number}", out / POLICY
     folder.mkdir(exist_ok=True)
-    before = folder / "before.safetensors"
+    before = folder / BEFORE
     if not before.exists():
         write_atomic(before, policy.read_bytes())
     console.rule(f"round {number}")
-    news = " · ".join(one["said"] for one in rounds_in(out)[-1:])
     begun = (folder / CLONED / POLICY).exists() or (folder / LEARNED).exists()  # after play that may have ended early
     games = folder / "games"
-    if not begun and not record_round(settings, before, games, number, news, console):
+    if not begun and not record_round(settings, before, games, number, console):
         raise BadInput(f"{games}: nothing was played; the same command begins the round again")
     if not begun and not is_corrected(games):
         raise BadInput(f"{games}: nobody corrected the policy, so there is nothing to learn; the same command plays on")

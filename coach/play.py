@@ -20,12 +20,11 @@ from ..recorder.settings import EnvironmentPageSettings, RecorderPageSettings
 from .settings import CoachSettings
 
 
-def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, news: str, console: Console) -> bool:
+def record_round(settings: CoachSettings, policy: Path, folder: Path, number: int, console: Console) -> bool:
     """Record the games of a round into a dataset.
 
-    The minutes that an interrupted round recorded count, unless nobody corrected anything in them.
-
-    news: a line that the page shows. Returns false if there is no game.
+    The minutes that an interrupted round recorded count, unless nobody corrected anything in them. Returns false if
+    there is no game.
     """
     spec = load_policy(policy).environment
     env = spec.make()
@@ -41,7 +40,7 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         page: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed, "open": settings.open}
         qwop = spec.capabilities.keys
         own = RecorderPageSettings(**page) if qwop else EnvironmentPageSettings(**page, id=spec.id)
-        source = open_source(own, folder, news=news)
+        source = open_source(own, folder)
         writer = DatasetWriter(folder, source.info)
         console.print(
             f"correct the policy for {seconds / 60:.3g} minutes of play: press a key where it goes wrong; "

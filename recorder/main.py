@@ -1,7 +1,6 @@
 """`qwop-record`: games from a source into a dataset."""
 
 import os
-from collections.abc import Mapping
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -17,17 +16,7 @@ from ..datasets.describe import describe
 from ..datasets.folder import ASIDE, DESCRIPTION, next_number, subfolder
 from ..datasets.writer import DatasetWriter
 from .game_writer import GameWriter, record_interrupted
-from .settings import (
-    BrowserSettings,
-    EnvironmentPageSettings,
-    ImportSettings,
-    KeyboardSettings,
-    KeysSettings,
-    PolicySettings,
-    RecorderPageSettings,
-    RecordSettings,
-    SourceSettings,
-)
+from .settings import EnvironmentPageSettings, RecorderPageSettings, RecordSettings, SourceSettings
 from .source import Source
 
 CORRECTED_ELSEWHERE = {"algorithm": "ppo-small", "schedule.decisions": 200_000}
@@ -67,23 +56,10 @@ def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
     return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, **more)
 
 
-OPENERS: Mapping[type[SourceSettings], tuple[str, str]] = {
-    RecorderPageSettings: (".page.browser_games", "open_page"),
-    EnvironmentPageSettings: (".page.environment_source", "open_environment"),
-    BrowserSettings: (".original_source", "open_browser_source"),
-    KeyboardSettings: (".keyboard_source", "open_keyboard"),
-    PolicySettings: (".policy_source", "open_policy"),
-    ImportSettings: (".published_source", "open_import"),
-    KeysSettings: (".keys_source", "open_keys"),
-}
-"""The module and the function that open a source, by its settings."""
-
-
-def open_source(settings: SourceSettings, folder: Path, **more: str) -> Source:
-    """Open the source with these settings, and more of those of its function. Imports the dependencies of that source
-    only, as some are extras."""
-    module, name = OPENERS[type(settings)]
-    source: Source = getattr(import_module(module, __package__), name)(settings, folder, **more)
+def open_source(settings: SourceSettings, folder: Path) -> Source:
+    """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
+    module, name = settings.opener.split(":")
+    source: Source = getattr(import_module(module, __package__), name)(settings, folder)
     return source
 
 

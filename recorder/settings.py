@@ -1,7 +1,7 @@
 """The settings of `qwop-record`: those of each source, and the command's."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -78,6 +78,7 @@ class RecorderPageSettings(PageSettings, RunnerSettings):
     """You play, on a page in your browser."""
 
     kind: Literal["page"] = "page"
+    opener: ClassVar = ".page.browser_games:open_page"
     ghost: HomePath = "embedded"
     """Runner to race against at first: embedded (a pacer, and once you have run 50 m the champion), best (your own
     best), none, or a dataset's folder (its best game)."""
@@ -89,6 +90,7 @@ class EnvironmentPageSettings(PageSettings, PersonSettings):
     """You play any Gymnasium environment with discrete actions, on a page in your browser."""
 
     kind: Literal["environment"] = "environment"
+    opener: ClassVar = ".page.environment_source:open_environment"
     id: Annotated[EnvironmentId, Field(examples=["LunarLander-v3"])]
     """Id of the environment in Gymnasium's registry; a module that registers it when it is imported may stand in front,
     with a colon between."""
@@ -113,12 +115,14 @@ class KeyboardSettings(RunnerSettings):
     """You play in a window; pynput listens to the keyboard."""
 
     kind: Literal["keyboard"] = "keyboard"
+    opener: ClassVar = ".keyboard_source:open_keyboard"
 
 
 class BrowserSettings(RunnerSettings, PolicyPlaySettings, OriginalPageSettings):
     """You play on the original game's page, in Chrome or Chromium, or a policy does."""
 
     kind: Literal["browser"] = "browser"
+    opener: ClassVar = ".original_source:open_browser_source"
     player: PlayerName = ME
     """Name of who plays, in the dataset."""
     episodes: Count = 100
@@ -137,6 +141,7 @@ class PolicySettings(PolicyPlaySettings):
     """A policy plays; its exact probabilities are recorded."""
 
     kind: Literal["policy"] = "policy"
+    opener: ClassVar = ".policy_source:open_policy"
     policy: Annotated[HomePath, Field(examples=["runs/pretrain/policy.safetensors"])]
     """Policy that plays: its file (.safetensors), or champion, which comes with the package."""
     player: PlayerName = "policy"
@@ -154,6 +159,7 @@ class ImportSettings(PersonSettings):
     """Published recordings: expert files of stable-baselines (.npz)."""
 
     kind: Literal["import"] = "import"
+    opener: ClassVar = ".published_source:open_import"
     files: Annotated[
         Several[HomePath], Expected("paths or patterns in brackets"), Field(examples=["'[demos/kuro_try*.npz]'"])
     ]
@@ -168,6 +174,7 @@ class KeysSettings(RunnerSettings):
     """Files of keys, such as those that the page of qwop-play saves."""
 
     kind: Literal["keys"] = "keys"
+    opener: ClassVar = ".keys_source:open_keys"
     files: Annotated[Several[HomePath], Expected("paths or patterns in brackets")] = ()
     """Paths or patterns of the files, or of zips of them, in brackets."""
     player: PlayerName | None = None  # type: ignore[assignment]
@@ -183,6 +190,7 @@ SourceSettings = (
     | ImportSettings
     | KeysSettings
 )
+"""Settings of a source. opener: the module of this room, and its function, that open it."""
 
 
 class RecordSettings(Settings):

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from .coached_lines import Lines  # which loads PyTorch
 
 
-def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> Source:
-    """A person plays QWOP on the page, or corrects a policy there; the games are recorded as they end.
-
-    news: a line that the page of a policy shows. BadInput for invalid settings.
-    """
+def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
+    """A person plays QWOP on the page, or corrects a policy there; the games are recorded as they end. BadInput for
+    invalid settings."""
     lines, others, ghost = None, dict[str, Path](), settings.ghost
     if settings.policy is not None:
         from .coached_lines import lines_of  # only here: a person's recording starts sooner without PyTorch
@@ -43,7 +41,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
         if lines is None:
             shared = {name: getattr(settings, name) for name in (*PageSettings.model_fields, "player", "epsilon")}
             page = EnvironmentPageSettings(**shared, id="QWOP-v1", default_action=ACTIONS.index("none"))
-            return open_environment(page, folder, news, settings.max_idle_frames)
+            return open_environment(page, folder, settings.max_idle_frames)
     elif ghost not in ("embedded", "best", "none"):
         if not read_info(Path(ghost)).environment.capabilities.keys:
             raise BadInput(f"source.ghost={ghost}: holds no games of QWOP")
@@ -56,7 +54,7 @@ def open_page(settings: RecorderPageSettings, folder: Path, news: str = "") -> S
         if lines is None:
             return page
         # What the browser keeps is for a recorder with the same policy and settings.
-        return {**page, "dataset": f"{page['dataset']} with {lines.games}", "coach": lines.for_page(news)}
+        return {**page, "dataset": f"{page['dataset']} with {lines.games}", "coach": lines.for_page()}
 
     session = partial(BrowserSession, info, settings.epsilon, lines)
     more = {"policy.safetensors": lines.file} if lines else {}

@@ -71,12 +71,12 @@ class Lines:
         assert self._settings.policy is not None
         return acting_part(policy_path(self._settings.policy))
 
-    def for_page(self, news: str) -> dict[str, object]:
-        """Settings of a page that is opened, whose draws are its own. news: a line that it shows."""
+    def for_page(self) -> dict[str, object]:
+        """Settings of a page that is opened, whose draws are its own."""
         settings = self._settings
         return {
             "policy": self.games.source, "release": settings.release, "back": settings.back, "greedy": settings.greedy,
-            "idle": settings.max_idle_frames, "news": news, "key": [self.seed, next(self._visits)],
+            "idle": settings.max_idle_frames, "key": [self.seed, next(self._visits)],
         }  # fmt: skip
 
     def episode(

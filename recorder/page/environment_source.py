@@ -1,6 +1,7 @@
 """`source=environment`: a Gymnasium environment that runs in this process and is shown on the page. A person plays it
 alone, or corrects a policy."""
 
+import itertools
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -15,11 +16,11 @@ from ...envs.actions import Env, action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
 from ..settings import EnvironmentPageSettings, PageSettings
-from ..source import Identity, Source, identity_of
+from ..source import Identity, Source, identity_of, next_game
 from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
 from .library import Library
-from .messages import NOBODY, Back, Keys, Message, Start, encode
+from .messages import NOBODY, Back, Keys, Message, Start, encode, picture
 from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
@@ -29,11 +30,8 @@ FASTEST = 30.0
 """Default limit of decisions a second, however fast the environment is shown."""
 
 
-def open_environment(
-    settings: EnvironmentPageSettings, folder: Path, news: str = "", max_idle_frames: int = 0
-) -> Source:
-    """Serve the page; the games played on it are recorded as they end. news: a line that the page of a policy shows.
-    max_idle_frames: of games of QWOP.
+def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_frames: int = 0) -> Source:
+    """Serve the page; the games played on it are recorded as they end. max_idle_frames: of games of QWOP.
 
     BadInput for invalid settings, for an environment without discrete actions or pictures, for a policy of another one,
     and if `folder` holds another dataset.
@@ -57,8 +55,8 @@ def open_environment(
         coach, coaching = None, None
         if policy is not None:
             back = settings.back if repeats_games(env, info) else 0.0
-            coach = Coach(policy, identity, folder, round(back * fps))
-            coaching = {"release": settings.release, "back": back, "news": news}
+            coach = Coach(policy, identity, itertools.count(next_game(folder, identity)), round(back * fps))
+            coaching = {"release": settings.release, "back": back}
         with spec.refusing():
             env.reset(seed=0)
             env.render()
@@ -106,28 +104,33 @@ class EnvironmentSession:
         """Also after its end, from which the person can go back."""
         self._kept: Path | None = None
         """The file of the game that has ended."""
-        self._number = -1
+        self._number, self._frames = -1, 0
+        """The page's number of the game, and the frames that were played under it."""
 
     def receive(self, message: Message) -> None:
         """Play on with the keys that the page sends, and send it the pictures."""
         game = self._game
         match message:
             case Start(game=number):
-                self._game, self._number, self._kept = self._new_game(), number, None
-                self._record(game)
-                self._send(self._game.picture(number))
+                self.leave()
+                self._game, self._kept = self._new_game(), None
+                self._number, self._frames = number, 0
+                self._show(self._game)
             case Back(game=number):
                 if game is not None and (self._kept is None or self._kept.exists()):
-                    self._number, self._kept = number, None
-                    line = game.go_back()
-                    self._send(game.picture(number))
+                    line, self._kept = game.go_back(), None
+                    self._number, self._frames = number, 0
+                    self._show(game)
                     if line is not None:
                         self._writer.write(line)
             case Keys(game=number, keys=keys):
                 if any(bits not in self._valid for bits in keys):
                     raise ValueError("a key that the game does not have")
-                if game is not None and number == self._number:
-                    self._play(game, keys)
+                if game is not None and number == self._number and not game.over:
+                    before = len(game.actions)
+                    self._frames += game.advance(keys)
+                    self._writer.note(game.name, game.so_far)
+                    self._show(game, len(game.actions) > before)
             case _:
                 raise ValueError("not a message of this page")
 
@@ -136,25 +139,23 @@ class EnvironmentSession:
 
     def leave(self) -> None:
         """Record the game as far as it was played."""
-        self._record(self._game)
+        if self._game is not None:
+            self._record(self._game)
 
-    def _play(self, game: EnvironmentGame, keys: tuple[int, ...]) -> None:
-        number = self._number
-        self._send(game.advance(number, keys))
-        self._writer.note(game.name, game.so_far)
+    def _show(self, game: EnvironmentGame, changed: bool = True) -> None:
+        """Send what the page shows; then record a game that is over. changed: false if it has the picture."""
+        self._send(picture(self._number, self._frames, sum(game.rewards), game.picture() if changed else b""))
         if game.over:
-            self._number, self._kept = -1, self._record(game)
+            self._kept = self._record(game)
             name = self._kept.stem if self._kept else None
-            self._send(encode(type="ended", game=number, name=name, **game.result()))
+            self._send(encode(type="ended", game=self._number, name=name, **game.result()))
 
-    def _record(self, game: EnvironmentGame | None) -> Path | None:
+    def _record(self, game: EnvironmentGame) -> Path | None:
         """Write a game as far as it was played; its path, None if there is nothing to record."""
-        if game is None:
-            return None
-        if not game.to_record:
-            self._writer.forget(game.name)
-            return None
-        return self._writer.write(game.episode())
+        if game.to_record:
+            return self._writer.write(game.episode())
+        self._writer.forget(game.name)
+        return None
 
 
 def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Identity]:

@@ -38,7 +38,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     script = load_script("scripted_person")
 
     def use(person: str | Path = "champion") -> None:
-        def opened(page: RecorderPageSettings, folder: Path, news: str) -> Any:
+        def opened(page: RecorderPageSettings, folder: Path) -> Any:
             settings = script.ScriptedSettings(page.policy, str(person), seed=page.seed, minutes=1000.0)
             return script.open_scripted(settings, folder)
 
@@ -82,16 +82,16 @@ def test_without_a_policy_a_clone_of_the_champions_games_is_corrected(
     [
         ("policy={policy} learning=nope", {}, "learning: schedule=nope: no such option"),
         ("policy=none.safetensors", {}, "none.safetensors"),
-        ("policy={policy}", {"start.safetensors": b"another"}, "began with another one"),
+        ("policy={policy}", {"round-1/before.safetensors": b"another"}, "began with another one"),
         (
             "policy={policy}",
-            {"start.safetensors": None, "round-2/result.json": b'{"said": "better"}'},
+            {"policy.safetensors": None, "config.yaml": b"rounds: 1\n", "round-2/result.json": b'{"said": "better"}'},
             "rounds/round-1/result.json: missing, though a later round is over; put it back, or give",
         ),
         (
-            "policy={policy} minutes=0.01",
-            {"round-1/games": b"", "config.yaml": b"rounds: 1\n", "policy.safetensors": b"trained"},
-            "rounds/start.safetensors: missing, though a round has begun; put it back",
+            "policy={policy}",
+            {"round-1/before.safetensors": None, "config.yaml": b"rounds: 1\n"},
+            "rounds/policy.safetensors: missing, though a round has begun; put it back",
         ),
     ],
 )
@@ -137,9 +137,9 @@ def test_the_page_is_that_of_the_policys_environment(tmp_path: Path, monkeypatch
     opened = Mock(side_effect=KeyboardInterrupt)
     monkeypatch.setattr("qwop.coach.play.open_source", opened)
     with pytest.raises(KeyboardInterrupt):
-        record_round(CoachSettings(seed=7), policy, tmp_path / "games", 1, "the news", plain_console())
+        record_round(CoachSettings(seed=7), policy, tmp_path / "games", 1, plain_console())
     assert opened.call_args.args[0].id == "CartPole-v1"
-    assert (opened.call_args.args[0].seed, opened.call_args.kwargs) == (8, {"news": "the news"})
+    assert opened.call_args.args[0].seed == 8
 
 
 def test_a_round_interrupted_while_it_learned_is_not_played_on(

@@ -38,7 +38,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     writer = DatasetWriter(tmp_path_factory.mktemp("atari") / "games", info)
     for _ in range(2):
         game = EnvironmentGame(env, key_map(env, info.actions, {}, None).action, info, "me", 0.05)
-        game.advance(0, [FIRE] * 3 + [LEFT] * 20)
+        game.advance([FIRE] * 3 + [LEFT] * 20)
         assert game.over
         writer.write(game.episode())
     env.close()

@@ -44,7 +44,7 @@ def play(games: int, folder: Path) -> None:
         while not game.over:
             world: Any = env.unwrapped
             game.advance(
-                1, [int(np.random.default_rng(len(game.result())).choice([0, 3])), 1 + (world.goal > world.place)]
+                [int(np.random.default_rng(len(game.result())).choice([0, 3])), 1 + (world.goal > world.place)]
             )
         writer.write(game.episode())
 

@@ -158,7 +158,7 @@ export class CoachedRun extends Run {
 const passedIn = (row, marks) => marks.filter((mark) => row[POSE] >= mark && row[POSE + 1]).length;
 
 export class Coach {
-  // settings: policy (its name), release, back (seconds), greedy, idle (frames), key (of the draws), news.
+  // settings: policy (its name), release, back (seconds), greedy, idle (frames), key (of the draws).
   static async load(settings) {
     const file = await fetch("policy.safetensors");
     return new Coach(settings, new Policy(await file.arrayBuffer(), settings.policy));

@@ -55,13 +55,13 @@ export const welcome = ({ release }) => [
 ];
 
 export class Light {
-  // settings: news, back (0: cannot go back). slow: the key of slow motion.
-  constructor({ news, back }, slow) {
+  // settings: back (0: cannot go back). slow: the key of slow motion.
+  constructor({ back }, slow) {
     this.who = element("div", "", { id: "who" });
     this.speed = element("div", "", { id: "speed" });
     this.slower = 1; // the length of a frame, of the game's
     const light = element("div", "", { id: "coach" });
-    light.append(this.who, this.speed, element("div", news, { id: "news" }));
+    light.append(this.who, this.speed);
     document.body.append(light);
     document.body.classList.add("coached");
     const buttons = element("span", "", { id: "coach-keys" });

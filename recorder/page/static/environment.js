@@ -210,6 +210,7 @@ function goBack() {
 }
 
 function over() {
+  starting = false; // a game that could not go back
   view.state("over");
   const { outcome, total, steps, problem, name, discarded } = ended;
   const title = `${problem ?? (outcome === "terminated" ? "Game over" : "Time is up")}: return ${total.toFixed(1)} in ${steps} steps`;

@@ -97,7 +97,7 @@ def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> No
     assert episodes[0].mu == "mixed(0.05)"
     require_whole(tmp_path / "data", coached, episodes)
     later = Coached("champion", tmp_path / "data", back=1, release=0.3, seed=5)
-    assert later.lines.for_page("")["key"] == [5, len(episodes)]
+    assert later.lines.for_page()["key"] == [5, len(episodes)]
     assert later.episode(found["lines"][1]).origin.game == 1  # sent again by the page
 
 

@@ -1,5 +1,6 @@
 """Games of other environments on their page, alone or with a policy, over a WebSocket client."""
 
+import itertools
 import json
 import re
 import socket
@@ -143,7 +144,7 @@ def test_a_game_whose_environment_fails_is_kept_up_to_then(script: Any, message:
     env = CheckedEnvironment(Scripted("rgb_array", script=script), "Any-v0()")
     lines: list[str] = []
     game = EnvironmentGame(env, number_of, INFO, "me", 0.05, lines.append)
-    game.advance(1, [1] * 9)
+    game.advance([1] * 9)
     episode = game.episode()
     assert game.over
     assert (len(episode), episode.terminated, episode.truncated) == (3, False, True)
@@ -188,13 +189,12 @@ def number_of(held: int) -> int | None:
 
 def coached(env: gymnasium.Env[Any, Any], policy: Policy, back: int, **more: Any) -> EnvironmentGame:
     info = DatasetInfo(policy.environment, policy.observation, policy.actions)
-    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), Path("no dataset"), back)
+    coach = Coach(policy, Identity("a policy", Origin(seed=0), None), itertools.count(), back)
     return EnvironmentGame(env, number_of, info, "me", 0.05, coach=coach, **more)
 
 
 def play(game: EnvironmentGame, *held: int) -> None:
-    for keys in held:
-        game.advance(1, [keys])
+    game.advance(held)
 
 
 def require_whole(folder: Path, policy: Policy, *episodes: Episode) -> None:
@@ -207,14 +207,14 @@ def test_a_game_goes_back_by_its_seed_and_actions(tmp_path: Path) -> None:
     assert repeats_games(env, DatasetInfo(CARTPOLE, policy.observation, 2))
     game = coached(env, policy, back=3)
     play(game, ACTS, ACTS, ACTS, 1, 2, 1)
-    before = [*game.play.observations]
+    before = [*game.observations]
     line = game.go_back()
     assert line is not None
     assert line.actors is not None
     assert line.actors.tolist() == [POLICY] * 3 + [PERSON] * 3
-    assert np.array_equal(game.play.observations, before[:4])
+    assert np.array_equal(game.observations, before[:4])
     play(game, NOBODY)
-    assert len(game.play.actions) == 3  # it waits for a key
+    assert len(game.actions) == 3  # it waits for a key
     play(game, 1, 0, 0, ACTS)  # an environment without an action for no key waits, too
     branch = game.episode()
     assert branch.branch is not None
