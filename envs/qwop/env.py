@@ -117,8 +117,7 @@ class QWOPEnv(QWOPBase):
     def get_state(self) -> dict[str, Any]:
         """Return all state that decides the game's future, for `set_state`, including future idle frames and delays."""
         return {
-            **self._games.saved(),
-            "keys": self._keys,
+            **self.save_game(),
             "generator": self.np_random.bit_generator.state,
             "delays": self._delays.bit_generator.state,
         }
@@ -126,7 +125,7 @@ class QWOPEnv(QWOPBase):
     def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
         """Restore what `get_state` of any environment with the same settings gave; return the observation there."""
         self._require_open()
-        self._games.restore(state)
+        self._games.restore_row(0, state)
         self._keys = state["keys"]
         self.np_random.bit_generator.state = state["generator"]
         self._delays.bit_generator.state = state["delays"]
@@ -152,8 +151,8 @@ class QWOPEnv(QWOPBase):
         self._look(is_first=True)
 
     def save_game(self) -> dict[str, Any]:
-        """Return the game as it is now, row by row."""
-        return {name: rows[0] for name, rows in self._games.saved().items()} | {"keys": self._keys}
+        """Return the game as it is now, for `QWOPVectorEnv.put_game`."""
+        return {**self._games.saved_row(0), "keys": self._keys}
 
     def _begin(self, idle: int) -> NDArray[Any]:
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
@@ -172,7 +171,7 @@ class QWOPEnv(QWOPBase):
 
     def _look(self, is_first: bool) -> None:
         if self._games.pictures is not None:
-            self._games.look(_EVERY, _EVERY if is_first else ~_EVERY)
+            self._games.pictures.draw(self._games.reals, _EVERY, _EVERY if is_first else ~_EVERY)
 
     def _current(self) -> NDArray[Any]:
         if self._games.pictures is not None:

@@ -180,11 +180,6 @@ class GameArrays:
         call.table[-3:] = first, last, follow
         call()
 
-    def look(self, rows: NDArray[np.bool_], new: NDArray[np.bool_]) -> None:
-        """Draw the games in `rows`, bool [n], if pictures are observed; those that are `new` have no older one."""
-        if self.pictures is not None:
-            self.pictures.draw(self.reals, rows, new)
-
     def observed(self) -> NDArray[Any]:
         """Copy the current observations: [n, *shape]."""
         return self.observations.copy() if self.pictures is None else self.pictures.observed()
@@ -199,20 +194,16 @@ class GameArrays:
         """Current events, float64 [n, 6]."""
         return self.reals[:, at.EVENTS : at.EVENTS + 6].copy()
 
-    def saved(self) -> dict[str, NDArray[Any]]:
-        return {name: rows.copy() for name, rows in self.arrays().items()}
-
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that `saved` copies, not copied."""
+        """Return the arrays of which a row is a game."""
         arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in self.SAVED}
         return arrays if self.pictures is None else {**arrays, "pictures": self.pictures.stacks}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take the arrays of what `saved` gave, of as many games."""
-        for name, mine in self.arrays().items():
-            mine[...] = saved[name]
+    def saved_row(self, row: int) -> dict[str, NDArray[Any]]:
+        """Copy a game."""
+        return {name: rows[row].copy() for name, rows in self.arrays().items()}
 
     def restore_row(self, row: int, saved: Mapping[str, Any]) -> None:
-        """Put one game, a row of each array of `saved`, into this row."""
+        """Put one game, of `saved_row`, into this row."""
         for name, mine in self.arrays().items():
             mine[row] = saved[name]

@@ -275,9 +275,9 @@ class QWOPVectorEnv(CompiledVectorEnv):
 
     def save_game(self, row: int) -> dict[str, Any]:
         """Return one game as it is now, for `put_game`. `idle` and `commands` are all that a file needs."""
-        arrays = {name: rows[row].copy() for name, rows in self._games.arrays().items()}
         idle, commands = int(self._games.counters[row, batch.IDLE]), np.array(self._commands[row])
-        return {**arrays, "keys": self._keys[row], "idle": idle, "commands": commands, "origin": self._origins[row]}
+        origin = {"idle": idle, "commands": commands, "origin": self._origins[row]}
+        return {**self._games.saved_row(row), "keys": self._keys[row], **origin}
 
     def played_again(self, saved: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Saved games of which a file has `idle` and `commands` alone, whole again."""

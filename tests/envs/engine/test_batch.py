@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from qwop.envs import replay
 from qwop.envs.engine import bodies, layout, native
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.task import GameArrays
 from qwop.envs.qwop.vector import QWOPVectorEnv
 
 WIDTH = native.engine().width
@@ -56,7 +55,7 @@ def alone(name: str, actions: NDArray[np.int64]) -> list[Any]:
     for action in actions:
         observation, reward, terminated, *_ = env.step(action)
         saved = env.get_state()
-        seen.append((saved["reals"][0], saved["integers"][0], observation, reward))
+        seen.append((saved["reals"], saved["integers"], observation, reward))
         if terminated:
             break
     return seen
@@ -64,16 +63,16 @@ def alone(name: str, actions: NDArray[np.int64]) -> list[Any]:
 
 def touched_by_the_hurdle(state: dict[str, Any]) -> bool:
     top = 6 * layout.HURDLE_TOP
-    return bool(np.any(state["reals"][0, top : top + 3] != bodies.START[layout.HURDLE_TOP]))
+    return bool(np.any(state["reals"][top : top + 3] != bodies.START[layout.HURDLE_TOP]))
 
 
 def test_the_moments_are_what_they_are_called() -> None:
     assert touched_by_the_hurdle(moment("past the hurdle, which still rolls"))
     assert touched_by_the_hurdle(moment("in the hurdle"))
     assert not touched_by_the_hurdle(moment("before the hurdle"))
-    assert moment("asleep")["integers"][0, layout.AWAKE + layout.TORSO] == 0
-    assert moment("fallen")["reals"][0, layout.ENDED] == 1.0
-    assert moment("a frame before the fall")["reals"][0, layout.ENDED] == 0.0
+    assert moment("asleep")["integers"][layout.AWAKE + layout.TORSO] == 0
+    assert moment("fallen")["reals"][layout.ENDED] == 1.0
+    assert moment("a frame before the fall")["reals"][layout.ENDED] == 0.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, WIDTH, WIDTH + 3])
@@ -85,7 +84,7 @@ def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: in
     env = QWOPVectorEnv(count, autoreset_mode="SameStep", frames_per_step=2, num_threads=2)
     env.reset(seed=0)
     for game, name in enumerate(chosen):
-        env._games.restore_row(game, {part: rows[0] for part, rows in moment(name).items() if part in GameArrays.SAVED})
+        env._games.restore_row(game, moment(name))
     expected = [alone(name, column) for name, column in zip(chosen, actions.T, strict=True)]
     for decision, row in enumerate(actions):
         observations, rewards, terminated, _, infos = env.step(row)
