@@ -35,12 +35,12 @@ def open_keys(settings: KeysSettings, folder: Path) -> Source:
             episode_from_keys(
                 keys,
                 info,
-                player=settings.player or (packed.name if packed else ME),
+                player=settings.player or player or ME,
                 source=path.name,
                 epsilon=settings.epsilon,
                 origin=Origin(sha256=digest),
             )
-            for path, (keys, packed), digest in zip(paths, games, digests, strict=True)
+            for path, (keys, player), digest in zip(paths, games, digests, strict=True)
         ),
         total=len(games),
         notes=[f"{len(games)} files of keys, played again as they are recorded"],

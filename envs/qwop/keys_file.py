@@ -1,4 +1,7 @@
-"""A game's keys as readable text: one line per stretch of frames with the same keys down."""
+"""A game's keys as readable text: one line per stretch of frames with the same keys down.
+
+The page of `qwop-play` writes more about the game into comments (`play/static/keys_file.js`).
+"""
 
 import os
 import re
@@ -13,18 +16,17 @@ from ...common.errors import BadInput
 from ...common.files import named_path, write_atomic
 from ...common.reading import MEGABYTE, read_text
 from ..names import KEY_BITS, LONGEST_KEYS
-from .packed_game import PackedGame
-from .session import checked_keys
+from .session import checked_keys, replay
 
 LETTERS = {name.upper(): bit for name, bit in KEY_BITS.items()}
 NO_KEY = "-"
-PACKED = "# game:"
-"""Beginning of the comment with the game as one word."""
 
 LARGEST_FILE = 8 * MEGABYTE
 """Bytes of a file of keys; one of a minute has a few thousand."""
 
 _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
+_CLAIM = re.compile(r"# (player|sha256):\s*(.*?)\s*")
+_LONGEST_NAME = 40
 
 
 def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
@@ -41,23 +43,24 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys, or if it says how
-    its game plays and that is not so.
+    """Read the keys of each frame, uint8 [n], for `replay`.
+
+    BadInput if the file does not hold keys, or if it has the SHA-256 of its game's states (`Replay.sha256`) and the
+    game has others.
     """
-    return read_game(path)[0]
-
-
-def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
-    """Read keys like `read_keys`, with its errors, and what the file says of their game, if it does."""
     path = named_path(path, "keys file")
-    return game_of(read_lines(path), path)
+    return game_of(read_lines(path), path)[0]
 
 
-def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], PackedGame | None]:
-    """The game of a file's lines, like `read_game`. path: named in errors."""
+def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], str | None]:
+    """The keys of a file's lines, with the errors of `read_keys`, and their player, if a line names one. path: named in
+    errors."""
+    claims: dict[str, str] = {}
     frames: list[int] = []
     pressed: list[int] = []
     for number, line in enumerate(lines, 1):
+        if (claim := _CLAIM.fullmatch(line)) is not None:
+            claims[claim[1]] = claim[2]
         content = line.split("#")[0].strip()
         if not content:
             continue
@@ -70,17 +73,13 @@ def game_of(lines: Sequence[str], path: Path) -> tuple[NDArray[np.uint8], Packed
     if not 0 < sum(frames) <= LONGEST_KEYS:
         raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
     keys = np.repeat(np.array(pressed, dtype=np.uint8), frames)
-    text = next((line.removeprefix(PACKED).strip() for line in lines if line.startswith(PACKED)), None)
-    if text is None:
-        return keys, None
-    try:
-        packed = PackedGame.from_text(text)
-        if not np.array_equal(packed.keys, keys):
-            raise BadInput("its keys were changed: they are not those of its line '# game: …'")
-        packed.replay()
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
-    return keys, packed
+    if "sha256" in claims:
+        game = replay(keys)
+        if (played := len(game.states) - 1) < len(keys):
+            raise BadInput(f"{path}: the game ends at frame {played}, before its keys do")
+        if game.sha256 != claims["sha256"]:
+            raise BadInput(f"{path}: the game does not play as it says: its states have another SHA-256")
+    return keys, claims.get("player", "")[:_LONGEST_NAME].strip() or None
 
 
 def read_lines(path: Path) -> list[str]:

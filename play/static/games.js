@@ -43,9 +43,9 @@ export class Games {
   entry(kept) {
     try {
       const { number, packed, seconds } = kept;
-      const { keys, outcome, metres, name, day, tempo } = unpack(packed);
+      const { keys, outcome, metres, name, day, tempo, sha256 } = unpack(packed);
       if (!Number.isSafeInteger(number) || number < 1 || !Number.isFinite(seconds)) throw new TypeError("not a game of this page");
-      return [{ number, packed, keys, outcome, metres, seconds, name, day, tempo }];
+      return [{ number, packed, keys, outcome, metres, seconds, name, day, tempo, sha256 }];
     } catch {
       this.unread.push(kept);
       return [];

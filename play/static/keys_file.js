@@ -1,22 +1,26 @@
 // A game's keys as readable text, a line for each stretch of frames, as `qwop.envs.qwop.keys_file` reads and writes it.
-// Files of this page hold the packed game in a comment, too, so that a changed one is refused.
+// Files of this page have the SHA-256 of all states, too, so that a changed one is refused.
 
-import { keysOf, play, runsOf, unpack, verify } from "./packed.js";
+import { keysOf, pack, play, proved, runsOf, TEMPOS } from "./packed.js";
 import { Refused } from "./policy.js";
+import { cut } from "./texts.js";
 
 const LETTERS = { Q: 1, W: 2, O: 4, P: 8 };
 const LONGEST = 300_000; // frames
-const PACKED = /^# game:(.*)$/m;
-const KIND = /^# class:(.+)$/m;
+const LONGEST_NAME = 40; // characters
+const CLAIM = /^# (player|class|day|pace|sha256):\s*(.*?)\s*$/gm;
 
-export function writeKeys(game, packed) {
+// game: its keys, result and SHA-256, and its player, day and tempo.
+export function writeKeys(game) {
   const letters = (pressed) => Object.keys(LETTERS).filter((letter) => pressed & LETTERS[letter]).join("") || "-";
-  const result = `${game.metres.toFixed(1)} m in ${game.seconds.toFixed(2)} s, ${game.outcome}`;
   return [
-    `# QWOP: ${result}; ${game.name.replaceAll(/\s/g, " ")}`,
+    `# QWOP: ${game.metres.toFixed(1)} m in ${game.seconds.toFixed(2)} s, ${game.outcome}`,
+    `# player: ${game.name.replaceAll(/\s/g, " ")}`,
     `# class: ${game.kind ?? "human"}`,
+    `# day: ${game.day}`, // since 1970
+    `# pace: ${100 * (game.tempo ?? 1)} %`,
+    `# sha256: ${game.sha256}`,
     "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
-    `# game: ${packed}`,
     ...runsOf(game.keys).map(([frames, pressed]) => `${frames} ${letters(pressed)}`),
     "",
   ].join("\n");
@@ -37,12 +41,16 @@ export function readKeys(text) {
   return keysOf(runs);
 }
 
-// The game of a file of keys: checked against its packed form, if the file has one.
+// The game of a file of keys: checked against its SHA-256, if the file has one.
 export function openKeys(module, text, name) {
   const keys = readKeys(text);
-  const packed = PACKED.exec(text)?.[1].trim();
-  const kind = KIND.exec(text)?.[1].trim();
-  if (packed === undefined) return { ...play(module, keys), name, kind };
-  if (unpack(packed).keys.join() !== keys.join()) throw new Refused("its keys were changed: they are not those of its line “# game: …”");
-  return { ...verify(module, packed), packed, kind };
+  const claims = Object.fromEntries([...text.matchAll(CLAIM)].map(([, what, value]) => [what, value]));
+  const kind = claims.class;
+  if (claims.sha256 === undefined) return { ...play(module, keys), name, kind };
+  const [day, tempo] = [parseInt(claims.day, 10), parseInt(claims.pace, 10) / 100];
+  const game = {
+    ...proved(module, keys, claims.sha256), kind, name: cut(claims.player ?? "", LONGEST_NAME).trim() || name,
+    day: day > 0 && day < 1e9 ? day : 0, tempo: TEMPOS.includes(tempo) ? tempo : 1,
+  };
+  return { ...game, packed: pack(module, game) };
 }

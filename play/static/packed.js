@@ -1,5 +1,9 @@
-// A game as one word, which fits into a link: what it claims, its keys, and the SHA-256 of all its states. See
-// `qwop.envs.qwop.packed_game` for its form.
+// A game as one word, which fits into a link:
+//
+//   1.fell.100.303.20783.YWRh.KFA1….d3f3…
+//
+// A version, the outcome, the pace in percent, tenths of metres, the day, then in Base64 the player's name and the keys, a
+// byte for up to 16 frames with the same keys (16 · keys + frames − 1), and last the SHA-256 of all states.
 
 import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
@@ -46,13 +50,18 @@ export function pack(module, { keys, outcome, metres, name, day, tempo = 1, sha2
 
 // Plays keys; returns the digest of all states.
 export function prove(module, keys) {
-  const game = new Game(module);
-  const digest = new Sha256().update(stateBytes(game));
-  for (const pressed of keys) {
-    game.step(pressed);
-    digest.update(stateBytes(game));
-  }
+  const digest = new Sha256();
+  play(module, keys, digest);
   return digest.hex();
+}
+
+// Plays keys whose states have this digest, as it is said; Refused if they have not.
+export function proved(module, keys, sha256) {
+  const digest = new Sha256();
+  const game = play(module, keys, digest);
+  if (game.keys.length < keys.length) throw new Refused(`the game ends at frame ${game.keys.length}, before its keys do`);
+  if (digest.hex() !== sha256) throw new Refused("the game does not play as it says: its states have another SHA-256");
+  return { ...game, sha256 };
 }
 
 // The claims of a packed game, and its keys; Refused for anything else.
@@ -67,32 +76,24 @@ export function unpack(text) {
 // Plays a packed game; returns it with the rows of all frames. Refused if it plays otherwise.
 export function verify(module, text) {
   const claim = unpack(text);
-  const game = new Game(module);
-  const digest = new Sha256().update(stateBytes(game));
-  const played = recorder(game);
-  claim.keys.forEach((pressed, frame) => {
-    if (game.ended) throw new Refused(`the game ends at frame ${frame}, before its keys do`);
-    game.step(pressed);
-    played.add();
-    digest.update(stateBytes(game));
-  });
-  const outcome = game.ended ? game.outcome : "stopped";
-  if (digest.hex() !== claim.sha256) throw new Refused("the game does not play as it says: its states have another SHA-256");
-  if (outcome !== claim.outcome || Math.abs(game.metres - claim.metres) > 0.01) {
-    const found = `at frame ${claim.keys.length} it is “${outcome}” at ${game.metres.toFixed(1)} m`;
+  const { outcome, metres, seconds, rows } = proved(module, claim.keys, claim.sha256);
+  if (outcome !== claim.outcome || Math.abs(metres - claim.metres) > 0.01) {
+    const found = `at frame ${claim.keys.length} it is “${outcome}” at ${metres.toFixed(1)} m`;
     throw new Refused(`the game says “${claim.outcome}” at ${claim.metres.toFixed(1)} m, but ${found}`);
   }
-  return { ...claim, seconds: game.seconds, rows: played.rows() };
+  return { ...claim, seconds, rows };
 }
 
-// Plays keys until they or the game end: { keys, outcome, metres, seconds, rows }.
-export function play(module, keys) {
+// Plays keys until they or the game end: { keys, outcome, metres, seconds, rows }. digest: takes all states, if given.
+export function play(module, keys, digest = null) {
   const game = new Game(module);
   const played = recorder(game);
+  digest?.update(stateBytes(game));
   for (const pressed of keys) {
     if (game.ended) break;
     game.step(pressed);
     played.add();
+    digest?.update(stateBytes(game));
   }
   const outcome = game.ended ? game.outcome : "stopped";
   return { keys: game.keys, outcome, metres: game.metres, seconds: game.seconds, rows: played.rows() };

@@ -3,7 +3,7 @@
 import { figures } from "./elements.js";
 import { openKeys, writeKeys } from "./keys_file.js";
 import { today } from "./list.js";
-import { pack, verify } from "./packed.js";
+import { pack, prove, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 import { cut, shown } from "./texts.js";
 import { zip } from "./zip.js";
@@ -51,14 +51,19 @@ export class Sharing {
     }
   }
 
-  file(entry) { save(new Blob([writeKeys(entry, this.packed(entry))], { type: "text/plain" }), fileName(entry)); }
+  text(entry) {
+    entry.sha256 ??= prove(this.module, entry.keys);
+    return writeKeys({ day: today(), ...entry });
+  }
+
+  file(entry) { save(new Blob([this.text(entry)], { type: "text/plain" }), fileName(entry)); }
 
   // All entries in one zip, a file of keys each; name: of the player.
   all(entries, name) {
     const files = new Map(); // of two with the same name, the later one has its place in front
     entries.forEach((entry, place) => {
       const file = fileName(entry);
-      files.set(files.has(file) ? `${place + 1}-${file}` : file, writeKeys(entry, this.packed(entry)));
+      files.set(files.has(file) ? `${place + 1}-${file}` : file, this.text(entry));
     });
     save(zip([...files]), `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${files.size}-games.zip`);
   }

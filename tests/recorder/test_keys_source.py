@@ -12,8 +12,6 @@ from qwop.recorder.game_writer import GameWriter
 from qwop.recorder.keys_source import open_keys
 from qwop.recorder.settings import KeysSettings
 
-from ..envs.qwop.packing import pack, text_of
-
 RUN = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
 
 
@@ -45,9 +43,8 @@ def test_every_file_is_an_episode_with_its_keys(files: Path, tmp_path: Path) -> 
 
 def test_each_player_is_the_one_whom_the_file_names_unless_one_is_given(files: Path, tmp_path: Path) -> None:
     for name in ("Zoë", "山田太郎"):
-        packed = text_of(pack(RUN[: 40 + len(name)], name, 20_783))
         runs = f"3 -\n20 QO\n15 WP\n{len(name) + 2} QP\n"
-        (files / f"{name}.txt").write_text(f"# game: {packed}\n{runs}", encoding="utf-8")
+        (files / f"{name}.txt").write_text(f"# player: {name}\n{runs}", encoding="utf-8")
     names = [str(files / f"{name}.txt") for name in ("one", "Zoë", "山田太郎")]
     found = [
         [episode.player for episode in open_keys(KeysSettings(files=tuple(names), player=given), tmp_path).episodes]
@@ -71,8 +68,7 @@ def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(fil
 def test_all_games_of_a_zip_are_episodes_of_their_players(files: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name, frames in (("ada", 40), ("Zoë", 44)):
-            packed = text_of(pack(RUN[:frames], name, 20_783))
-            archive.writestr(f"{name}.txt", f"# game: {packed}\n3 -\n20 QO\n15 WP\n{frames - 38} QP\n")
+            archive.writestr(f"{name}.txt", f"# player: {name}\n3 -\n20 QO\n15 WP\n{frames - 38} QP\n")
     source = open_keys(KeysSettings(files=(str(tmp_path / "all.zip"),)), tmp_path / "data")
     assert [(one.player, one.source) for one in source.episodes] == [("ada", "ada.txt"), ("Zoë", "Zoë.txt")]
 

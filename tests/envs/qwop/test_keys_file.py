@@ -1,6 +1,5 @@
-"""A game's keys as readable text, and as one word."""
+"""A game's keys as readable text."""
 
-import base64
 import re
 from pathlib import Path
 
@@ -9,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.envs.qwop.keys_file import read_game, read_keys, write_keys
-from qwop.envs.qwop.packed_game import OUTCOMES, TEMPOS, PackedGame
-
-from .packing import pack, text_of, write_packed
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys, write_keys
 
 
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(1, 40)), min_size=1, max_size=20))
@@ -67,51 +64,30 @@ def test_what_is_no_file_of_keys_is_refused_with_its_line(tmp_path: Path, text: 
 
 
 KEYS = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
-
-ANY_GAME = st.builds(
-    lambda runs, **claims: PackedGame(
-        keys=np.repeat([keys for keys, _ in runs], [frames for _, frames in runs]).astype(np.uint8), **claims
-    ),
-    st.lists(st.tuples(st.integers(0, 15), st.integers(1, 400)), min_size=1, max_size=9),
-    outcome=st.sampled_from(OUTCOMES),
-    metres=st.integers(-100, 1100).map(lambda tenths: tenths / 10),
-    name=st.text("aZ é✓", min_size=1, max_size=12).filter(lambda name: name == name.strip()),
-    day=st.integers(0, 40_000),
-    sha256=st.just("0" * 64),
-    tempo=st.sampled_from(TEMPOS),
-)
-
-
-@given(game=ANY_GAME)
-@settings(max_examples=60, deadline=None)
-def test_a_packed_game_comes_back_whole(game: PackedGame) -> None:
-    found = PackedGame.from_text(text_of(game))
-    for name, value in vars(game).items():
-        np.testing.assert_array_equal(getattr(found, name), value)
-
-
-def test_a_longer_name_than_the_page_packs_is_cut() -> None:
-    parts = text_of(pack(KEYS, "ada", 1)).split(".")
-    parts[5] = base64.b64encode(b"a" * 45).decode()
-    assert PackedGame.from_text(".".join(parts)).name == "a" * 40
+FELL = np.append(KEYS, [4] * 300).astype(np.uint8)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_a_file_that_was_changed_is_refused_wherever_keys_are_read(tmp_path: Path, ends: str) -> None:
-    game = pack(KEYS, "ada", 1)
-    path = write_packed(tmp_path / "game.txt", KEYS, game)
-    keys, packed = read_game(path)
-    np.testing.assert_array_equal(keys, KEYS)
-    assert packed is not None
-    assert packed.name == "ada"
-    text = path.read_text()
+def test_a_file_that_does_not_play_as_it_says_is_refused(tmp_path: Path, ends: str) -> None:
+    path = write_keys(tmp_path / "game.txt", KEYS, "a game")
+    text = f"# sha256: {replay(KEYS).sha256}\n# player: ada\n{path.read_text()}"
     for old, new, said in (
-        ("15 WP", "14 WP", "its keys were changed"),
-        ("3 -", "4 -", "its keys were changed"),
-        ("# game: ", "# game: !", "the game is cut off, or not one of this page"),
-        (text_of(game), "", "the game is cut off, or not one of this page"),
-        (game.sha256, "0" * 64, "its states have another SHA-256"),
+        ("15 WP", "15 WP", None),
+        ("15 WP", "14 WP", "its states have another SHA-256"),
+        ("3 -", "4 -", "its states have another SHA-256"),
+        ("# sha256: ", "# sha256: 0", "its states have another SHA-256"),
     ):
         path.write_text(text.replace(old, new, 1).replace("\n", ends), newline="")
+        if said is None:
+            np.testing.assert_array_equal(read_keys(path), KEYS)
+            continue
         with pytest.raises(BadInput, match=re.escape(f"{path}: ") + f".*{said}"):
             read_keys(path)
+
+
+def test_keys_after_the_end_of_a_game_are_refused_where_it_is_proved(tmp_path: Path) -> None:
+    path = write_keys(tmp_path / "game.txt", FELL, "a game")
+    assert len(read_keys(path)) == len(FELL)
+    path.write_text(f"# sha256: {replay(FELL).sha256}\n{path.read_text()}")
+    with pytest.raises(BadInput, match=r"game\.txt: the game ends at frame \d+, before its keys do"):
+        read_keys(path)
