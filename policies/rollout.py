@@ -1,7 +1,6 @@
 """Rollouts: games of a policy, many at a time."""
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +58,6 @@ def play(
     idle_limit: int | None = None,
     keep_observations: bool = True,
     environment: EnvironmentSpec | None = None,
-    progress: Callable[[int], None] | None = None,
     first: int = 0,
     ordered: bool = True,
 ) -> Iterator[Game]:
@@ -71,9 +69,8 @@ def play(
     QWOP's games begin with 0 to `max_idle_frames` frames without a key, drawn, or game k with `idle_frames[k - first]`.
     Atari's end after `idle_limit` decisions in which nothing happens, if it is given. Without `keep_observations` a
     game keeps only its last one, which saves much memory with pictures. `environment` is the policy's own unless
-    another of the same shapes is given. `progress` is called with the number of games finished. Raises BadInput for
-    counts below 1, a negative `seed` or `first`, `idle_frames` that are not one for each game, and an environment of
-    other shapes.
+    another of the same shapes is given. Raises BadInput for counts below 1, a negative `seed` or `first`,
+    `idle_frames` that are not one for each game, and an environment of other shapes.
     """
     numbers = (("episodes", episodes, 1), ("num_envs", num_envs, 1), ("seed", seed, 0), ("first", first, 0))
     for name, value, least in numbers:
@@ -97,12 +94,9 @@ def play(
         names = spec.capabilities.info_names
         games = _Games(policy, vector, indices, seed, greedy, names, idle_frames, keep_observations)
         waiting: dict[int, Game] = {}
-        ended, due = 0, first
-        while ended < episodes:
+        due = first
+        while games.running:
             for game in games.step():
-                ended += 1
-                if progress is not None:
-                    progress(ended)
                 if ordered:
                     waiting[game.index] = game
                 else:
@@ -114,39 +108,8 @@ def play(
         close_after_use(vector.close, f"environment {spec}")
 
 
-_ROOM = 64
-"""Steps, and random numbers of a game, for which memory is taken at a time."""
-
-
-class _Steps:
-    """The newest steps of all slots, in blocks of `_ROOM`: for each step, arrays [n, ...] by name.
-
-    first, end: numbers of the first step of the oldest block, and of the next step.
-    """
-
-    def __init__(self) -> None:
-        self.first = self.end = 0
-        self._blocks: deque[dict[str, NDArray[Any]]] = deque()
-
-    def append(self, step: Mapping[str, NDArray[Any]]) -> None:
-        """Add a step, with the same names as the others."""
-        if not self.end % _ROOM:
-            self._blocks.append({name: np.empty((_ROOM, *one.shape), one.dtype) for name, one in step.items()})
-        for name, one in step.items():
-            self._blocks[-1][name][self.end % _ROOM] = one
-        self.end += 1
-
-    def of(self, slot: int, start: int) -> dict[str, NDArray[Any]]:
-        """A slot's steps from number `start` on, [T, ...], by name."""
-        rows = slice(start - self.first, self.end - self.first)
-        names = self._blocks[-1]
-        return {name: np.concatenate([block[name][:, slot] for block in self._blocks])[rows] for name in names}
-
-    def drop(self, first: int) -> None:
-        """Drop the blocks that end before step number `first`."""
-        while self.first + _ROOM <= first:
-            self._blocks.popleft()
-            self.first += _ROOM
+_DRAWN = 64
+"""Random numbers of a game that are drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -179,8 +142,9 @@ class _Games:
         self.info_names, self.keep_observations = info_names, keep_observations
         self.idle_frames = None if idle_frames is None else dict(zip(numbers, idle_frames, strict=True))
         self.running: dict[int, _Start] = {}
-        self.steps = _Steps()
-        self.uniforms = np.zeros((vector.num_envs, _ROOM))
+        self.steps: list[dict[str, NDArray[Any]]] = []  # arrays [n, ...] by name, those since the oldest game's start
+        self.first = 0  # number of the first of them
+        self.uniforms = np.zeros((vector.num_envs, _DRAWN))
         self.next_index, self.end = numbers.start, numbers.stop
         self.observations = policy.observation.zeros(vector.num_envs)
         self.initial = self.state = policy.initial_state(vector.num_envs)
@@ -204,23 +168,30 @@ class _Games:
         for name in ("clock", "frames", "late"):
             if name in self.info_names and (values := played_values(infos, name)) is not None:
                 step[name] = values
-        self.steps.append(step)
+        self.steps.append({name: np.array(values) for name, values in step.items()})
         games = []
         for slot in slots[(terminated | truncated)[slots]].tolist():
             games.append(self._finish(slot, bool(terminated[slot]), bool(truncated[slot]), infos))
         if games:
             self._start([slot for slot in slots.tolist() if slot not in self.running])
-            self.steps.drop(min((game.step for game in self.running.values()), default=self.steps.end))
+            oldest = min((game.step for game in self.running.values()), default=self._now)
+            del self.steps[: oldest - self.first]
+            self.first = oldest
             if isinstance(self.vector, QWOPVectorEnv):
                 self.vector.rest(~np.isin(np.arange(self.vector.num_envs), [*self.running]))
         return games
 
+    @property
+    def _now(self) -> int:
+        """Number of the next step."""
+        return self.first + len(self.steps)
+
     def _next_uniforms(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A random number for each running game, of its own generator, from which `_ROOM` are drawn at a time."""
-        ages = self.steps.end - np.array([game.step for game in self.running.values()])
-        for slot in slots[ages % _ROOM == 0].tolist():
-            self.uniforms[slot] = self.running[slot].generator.random(_ROOM)
-        numbers: NDArray[np.float64] = self.uniforms[slots, ages % _ROOM]
+        """A random number for each running game, of its own generator, from which `_DRAWN` are drawn at a time."""
+        ages = self._now - np.array([game.step for game in self.running.values()])
+        for slot in slots[ages % _DRAWN == 0].tolist():
+            self.uniforms[slot] = self.running[slot].generator.random(_DRAWN)
+        numbers: NDArray[np.float64] = self.uniforms[slots, ages % _DRAWN]
         return numbers
 
     def _start(self, slots: list[int]) -> None:
@@ -250,7 +221,7 @@ class _Games:
                 index=index,
                 seed=reset_seed,
                 generator=generator,
-                step=self.steps.end,
+                step=self._now,
                 clock=float(infos["clock"][slot]) if "clock" in self.info_names & infos.keys() else 0.0,
                 idle_frames=int(infos["frames"][slot]) if "frames" in infos else 0,
             )
@@ -258,7 +229,8 @@ class _Games:
 
     def _finish(self, slot: int, terminated: bool, truncated: bool, infos: dict[str, Any]) -> Game:
         start = self.running.pop(slot)
-        steps = self.steps.of(slot, start.step)
+        rows = self.steps[start.step - self.first :]
+        steps = {name: np.array([row[name][slot] for row in rows]) for name in rows[0]}
         actions = steps["actions"].astype(np.int16)
         last = self.policy.observation.array(infos["final_obs"][slot])[np.newaxis]
         info = {

@@ -47,9 +47,7 @@ def test_games_are_the_same_however_many_are_played_at_a_time_or_follow(greedy: 
 
 
 def test_games_can_be_had_as_they_end_and_from_any_number_on() -> None:
-    counts: list[int] = []
-    later = games(first=4, episodes=9, num_envs=4, ordered=False, progress=counts.append)
-    assert counts == list(range(1, 10))
+    later = games(first=4, episodes=9, num_envs=4, ordered=False)
     assert [game.index for game in later] != list(range(4, 13)), "no game ended before an earlier one"
     later.sort(key=lambda game: game.index)
     assert all(map(same, games()[4:], later))
