@@ -7,15 +7,17 @@ from collections.abc import Collection
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load, save
+from torch import Tensor
 
 from ..common.errors import LONGEST_REASON, BadInput, quoted
 from ..common.files import named_path, write_atomic
-from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
+from ..common.reading import MEGABYTE, parse_json, read_bytes
 from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
@@ -81,17 +83,15 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         document["greedy"] = False
     if policy.sharpness != 1.0:
         document["sharpness"] = policy.sharpness
-    tensors = dict(policy.network.state_dict())
     if policy.values is not None:
         document["values"] = policy.values.description()
-        tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
-    tensors = {name: _as_stored(tensor) for name, tensor in tensors.items()}
+    tensors = {name: _as_stored(tensor) for name, tensor in _tensors_of(policy.network, policy.values).items()}
     data = BytesIO(save(tensors, metadata={METADATA: with_room(json.dumps(document, sort_keys=True))}))
     seal(data)
     return write_atomic(path, data.getvalue())
 
 
-def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
+def _as_stored(tensor: Tensor) -> Tensor:
     """The tensor on the CPU, its numbers of the type that networks have."""
     return tensor.detach().to("cpu", torch.float32 if tensor.is_floating_point() else tensor.dtype).contiguous()
 
@@ -150,45 +150,48 @@ def parse_header(data: bytes) -> dict[str, Any]:
     return header
 
 
-def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[str]) -> Policy:
-    if not isinstance(document, dict):
-        raise ValueError(f"its description is {quoted(document)}")
-    if document["format"] != FORMAT:
-        raise ValueError(f"format {quoted(document['format'])}, expected {FORMAT}")
-    architecture = document["architecture"]
-    if not isinstance(architecture, dict):
-        raise ValueError(f"architecture is {quoted(architecture)}, expected its name and settings")
-    if architecture["name"] not in [*ARCHITECTURES]:
-        raise ValueError(f"architecture {quoted(architecture['name'])}, expected {' or '.join(ARCHITECTURES)}")
-    if not isinstance(document["training"], dict):
-        raise ValueError(f"training {quoted(document['training'])}, expected an object")
-    if not isinstance(greedy := document.get("greedy", True), bool):
-        raise ValueError(f"greedy {quoted(greedy)}, expected true or false")
-    sharpness = document.get("sharpness", 1.0)
-    if isinstance(sharpness, bool) or not isinstance(sharpness, int | float) or not 0 < sharpness <= SHARPEST:
-        raise ValueError(f"sharpness {quoted(sharpness)}, expected a number above 0, at most {SHARPEST}")
-    environment = EnvironmentSpec.from_json(document["environment"], given)
-    observation = ObservationSpec.from_json(document)
-    actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
-    kind = ARCHITECTURES[architecture["name"]]
-    # First without memory: sizes from the file count only if its tensors have them.
-    critic = document.get("values")
-    with torch.device("meta"):
-        expected = dict(kind.from_description(observation, actions, architecture).state_dict())
-        if critic is not None:
-            own = Values.from_description(observation, critic).state_dict()
-            expected |= {VALUES + name: tensor for name, tensor in own.items()}
-    _require_same_tensors(expected, tensors)
-    network = kind.from_description(observation, actions, architecture)
-    network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
-    values = None if critic is None else Values.from_description(observation, critic)
-    if values is not None:
-        own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
-        values.load_state_dict(own)
-    return Policy(network, environment, observation, document["training"], values, greedy, float(sharpness))
+class _Document(BaseModel):
+    """The description in a file."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: Literal[1]
+    architecture: dict[str, Any]
+    environment: Any
+    actions: Annotated[int, Field(ge=1, le=MOST_ACTIONS)]
+    training: dict[str, Any]
+    greedy: bool = True
+    sharpness: Annotated[float, Field(gt=0, le=SHARPEST)] = 1.0
+    values: dict[str, Any] | None = None
 
 
-def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
+def _build(document: Any, tensors: dict[str, Tensor], given: Collection[str]) -> Policy:
+    described = _Document.model_validate(document)
+    name = described.architecture["name"]
+    if name not in [*ARCHITECTURES]:
+        raise ValueError(f"architecture {quoted(name)}, expected {' or '.join(ARCHITECTURES)}")
+    environment = EnvironmentSpec.from_json(described.environment, given)
+    observation, kind, critic = ObservationSpec.from_json(document), ARCHITECTURES[name], described.values
+
+    def parts() -> tuple[Network, Values | None]:
+        network = kind(observation, described.actions, **kind.arguments(described.architecture))
+        return network, None if critic is None else Values(observation, **Values.arguments(critic))
+
+    with torch.device("meta"):  # without memory: sizes from the file count only if its tensors have them
+        _require_same_tensors(_tensors_of(*parts()), tensors)
+    network, values = parts()
+    for part, tensor in _tensors_of(network, values).items():
+        tensor.copy_(tensors[part])
+    return Policy(network, environment, observation, described.training, values, described.greedy, described.sharpness)
+
+
+def _tensors_of(network: Network, values: Values | None) -> dict[str, Tensor]:
+    """The tensors of a policy, which have no memory of their own, by their names in a file."""
+    critic = {} if values is None else values.state_dict()
+    return {**network.state_dict(), **{VALUES + name: tensor for name, tensor in critic.items()}}
+
+
+def _require_same_tensors(expected: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
     """Raise ValueError unless the tensors have the names, shapes and types expected, and finite numbers."""
     for name in sorted(expected.keys() | tensors.keys()):
         ours, theirs = (_kind(each.get(name)) for each in (expected, tensors))
@@ -198,9 +201,12 @@ def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, 
             raise ValueError(f"tensor {name}: not finite")
 
 
-def _kind(tensor: torch.Tensor | None) -> str:
+def _kind(tensor: Tensor | None) -> str:
     return "none" if tensor is None else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))} {quoted(first['input'])}: {first['msg']}"
     return f"it lacks {error}" if isinstance(error, KeyError) else quoted(error, LONGEST_REASON)

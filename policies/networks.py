@@ -1,7 +1,7 @@
 """Networks that can be a policy."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self, TypeVar
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -33,8 +33,8 @@ class Network(Described, nn.Module):
     """Base class of the networks of a `Policy`.
 
     A subclass takes raw observations [..., *observation.shape] of type `observation.dtype`, on any device, and scales
-    them itself. A memoryless network has `logits`; one with a memory has `initial_state` and `step` instead. With its
-    `description`, `from_description` builds an untrained copy.
+    them itself. A memoryless network has `logits`; one with a memory has `initial_state` and `step` instead. The
+    constructor with the `arguments` in its `description` builds an untrained copy.
     """
 
     architecture: ClassVar[str]
@@ -71,11 +71,6 @@ class Network(Described, nn.Module):
         action or reward need it.
         """
         return state
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
-        """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
-        return cls(observation, actions, **cls.arguments(description))
 
 
 class LayeredNetwork(Network):
@@ -258,11 +253,6 @@ class Values(Described, nn.Module):
         """V(s), [...], of scaled observations [..., observation_size]."""
         values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, description: Mapping[str, object]) -> Self:
-        """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
-        return cls(observation, **cls.arguments(description))
 
 
 def feed_arrays(

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -102,15 +102,6 @@ class Alternating(Network):
         following = decision + 1, total + observations
         turn = nn.functional.one_hot(decision[:, 0] % self.actions, self.actions)
         return turn * (self.weight + following[1].flatten(1).mean(1, keepdim=True).sin()), following
-
-    def description(self) -> dict[str, Any]:
-        return {"kind": "alternating"}
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        if description["kind"] != "alternating":
-            raise ValueError(f"kind {description['kind']}")
-        return cls(observation, actions)
 
 
 @pytest.fixture

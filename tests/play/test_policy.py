@@ -49,7 +49,7 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any], seed: in
     """A policy with random weights and statistics, which changes its mind often."""
     generator = torch.Generator().manual_seed(seed)
     observation, actions = spec.interface()
-    network: Network = ARCHITECTURES[name.partition(" ")[0]].from_description(observation, actions, description)
+    network: Network = ARCHITECTURES[name.partition(" ")[0]](observation, actions, **description)
     with torch.no_grad():
         for tensor in network.parameters():
             tensor.copy_(torch.randn(tensor.shape, generator=generator) * 0.5)
@@ -83,7 +83,7 @@ def test_every_feed_forward_network_plays_as_in_pytorch(
 def test_what_the_page_cannot_play_is_refused_in_a_line(in_node: InNode, tmp_path: Path) -> None:
     def saved(name: str, spec: EnvironmentSpec, description: dict[str, Any]) -> bytes:
         observation, actions = spec.interface()
-        network: Network = ARCHITECTURES[name.partition(" ")[0]].from_description(observation, actions, description)
+        network: Network = ARCHITECTURES[name.partition(" ")[0]](observation, actions, **description)
         return save_policy(tmp_path / "p.safetensors", Policy(network, spec, observation)).read_bytes()
 
     pictures = EnvironmentSpec("QWOP-v1", {"observation": "pixels", "size": 36})

@@ -183,17 +183,6 @@ def test_observations_of_any_shape_are_taken_also_as_rows(
     torch.testing.assert_close(network.logits(seen.flatten(1).unflatten(0, (5, 1)))[:, 0], logits)
 
 
-def test_the_description_of_a_q_network_makes_it_again() -> None:
-    network = QNetwork(ATARI, 4, (256,), convolutions="nips")
-    again = QNetwork.from_description(ATARI, 4, network.description())
-    assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
-    older = {name: value for name, value in network.description().items() if name != "convolutions"}
-    assert QNetwork.from_description(ATARI, 4, older).description()["convolutions"] == "nature"
-    for wrong, said in (({"convolutions": "deep"}, "expected one of nature, nips, fine"), ({"dueling": "yes"}, "yes")):
-        with pytest.raises(ValueError, match=said):
-            QNetwork.from_description(ATARI, 4, {**older, **wrong})
-
-
 def test_small_strides_leave_more_of_a_small_picture() -> None:
     spec = ObservationSpec((3, 36, 36), "uint8")
     widths = {kind: Convolutions(spec, kind=kind).width for kind in ("nature", "nips", "fine")}
