@@ -5,8 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,10 +45,6 @@ EXTRAS = {
 """The extra that brings a module which the extra `test` does not."""
 FIXTURES = {"chromium": "selenium", "browser": "selenium"}
 """Fixtures whose tests need a module."""
-LEFT_OUT = {"slow": "whole commands, and learning", "exhaustive": "every case of a generator"}
-"""Markers of tests that run only when asked for."""
-
-left_out: Counter[str] = Counter()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,16 +64,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if importlib.util.find_spec(module) is None:
                 brought = f" (the extra '{EXTRAS[module]}')" if module in EXTRAS else ""
                 item.add_marker(pytest.mark.skip(reason=f"needs {module}{brought}"))
-
-
-def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    left_out.update(marker for item in items for marker in LEFT_OUT if item.get_closest_marker(marker))
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what the default selection left out, which pytest counts as `deselected` alone."""
-    for marker, number in left_out.items():
-        terminalreporter.line(f"Left out: {number} {marker} tests ({LEFT_OUT[marker]}); pytest -m {marker} runs them.")
 
 
 class Alternating(Network):

@@ -116,29 +116,14 @@ def run(words: Sequence[str], folder: Path, prepare: Call = lambda: None, then: 
     return Child(command(words, then), folder, prepare).wait()
 
 
-def command(words: Sequence[str], then: Sequence[str] = ()) -> Call:
-    """The call of a command. Its line is read now: that takes longer than many runs, and writes nothing."""
-    works = [_settings(tuple(one)) for one in (words, then) if one]
+def command(*lines: Sequence[str]) -> Call:
+    """The call of a command with its words, or of one after the other; empty lines are none."""
 
     def call() -> None:
-        from qwop.common.command import require_writable
-        from qwop.common.ends import one_line_end
-
-        for main, settings in works:
-            with one_line_end(main.program):
-                require_writable(settings)
-                main.run(settings)
-
-    return call
-
-
-def console(words: Sequence[str]) -> Call:
-    """The call of a console script, whose line is read in the child."""
-
-    def call() -> None:
-        main = main_of(words[0])
-        sys.argv = [main.program, *words[1:]]
-        main.script()
+        for name, *words in filter(None, lines):
+            main = main_of(name)
+            sys.argv = [main.program, *words]
+            main()
 
     return call
 
@@ -212,11 +197,6 @@ def preload() -> None:
     assert len(threads) - threads.count("jemalloc_bg_thd") == 1, f"children would lack some threads: {threads}"
 
 
-def program(name: str) -> str:
-    """The name that a command or verb has in its messages: `qwop-dataset copy`."""
-    return str(main_of(name).program)
-
-
 @functools.cache
 def main_of(name: str) -> Any:
     """The main of a command or, by its verb, of `qwop-dataset`."""
@@ -225,13 +205,6 @@ def main_of(name: str) -> Any:
 
     found: Any = COMMANDS.get(f"qwop-{name}") or importlib.import_module(VERBS[name][0]).command
     return found
-
-
-@functools.cache
-def _settings(words: tuple[str, ...]) -> tuple[Any, Any]:
-    """The main of a command, and the settings of its line."""
-    main = main_of(words[0])
-    return main, main.read(words[1:])
 
 
 def _run(call: Call, folder: Path, prepare: Call, begin: int) -> None:

@@ -20,7 +20,7 @@ from qwop.datasets.reconstruction.samples import write_samples
 from qwop.envs.names import FEATURES
 from qwop.envs.qwop.keys_file import write_keys
 
-from .children import CANARY, Child, console, guarded
+from .children import CANARY, Child, command, guarded
 from .children import run as run_command
 from .formats import PATHS, Format, any_bytes, document, npz, safetensors
 from .works import WORK, prepare
@@ -120,7 +120,7 @@ class Files:
             if name == "renamed episode":
                 path.rename(path.with_name(f"{path.name[:15]}{hashlib.sha256(changed).hexdigest()[:12]}.parquet"))
         words = [word.format(copy) for word in kind.words]
-        end = Child(console(words), self.folder, guarded(copy if kind.writes else self.folder / OUT)).wait()
+        end = Child(command(words), self.folder, guarded(copy if kind.writes else self.folder / OUT)).wait()
         case = f"{name}, {change}: {end}"
         assert "forbidden: " not in end.err, case
         assert not (self.folder / CANARY).exists(), case

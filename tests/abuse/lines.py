@@ -12,7 +12,7 @@ from typing import Any, Literal, get_origin
 from qwop.common.schema import Output, Setting, dotted, schema
 from qwop.common.settings import Settings
 
-from .children import Child, console, main_of
+from .children import Child, command, main_of
 
 LINES: dict[str, tuple[str, ...]] = {
     "record": ("source=page", "source=environment source.id=CartPole-v1", "source=policy source.policy=champion",
@@ -59,7 +59,7 @@ class Lines:
             draw.shuffle(words)
         before = self._contents()
         try:
-            end = Child(console([name, *words]), self.folder).wait(20.0)
+            end = Child(command([name, *words]), self.folder).wait(20.0)
             line = end.require_one_line(f"{main_of(name).program}: ")
         except AssertionError as error:
             raise AssertionError(f"{name} {words}, {kind}: {error}") from None

@@ -13,17 +13,16 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 from qwop.datasets import open_dataset
-from qwop.envs import replay
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
+from ..recorder.page.conftest import PagesGame
 from .children import Child, command
 from .children import run as run_command
 from .runs import SIGNALS
@@ -33,22 +32,6 @@ AT_ONCE, MOST_FRAMES = 3, 240
 """Frames in a message, as from the page, and in a game."""
 
 
-class Game:
-    """A game of random keys, as the page has played it."""
-
-    def __init__(self, draw: random.Random) -> None:
-        held = np.repeat([draw.randrange(1, 16) for _ in range(MOST_FRAMES // AT_ONCE)], AT_ONCE)
-        game = replay(held)
-        self.name, self._sha256 = f"{draw.getrandbits(48):012x}", game.sha256
-        self.keys: list[int] = held[: len(game.states) - 1].tolist()
-
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """All that the page sends of it, in order."""
-        for at in range(0, len(self.keys), AT_ONCE):
-            last = self._sha256 if at + AT_ONCE >= len(self.keys) else None
-            yield {"at": at, "frames": self.keys[at : at + AT_ONCE], "sha256": last}
-
-
 class Player(threading.Thread):
     """Plays games on a recorder's page until its connection ends, first `unsent`, a game of an earlier recorder.
 
@@ -56,7 +39,7 @@ class Player(threading.Thread):
     that is not confirmed.
     """
 
-    def __init__(self, address: str, seed: int, unsent: Game | None = None) -> None:
+    def __init__(self, address: str, seed: int, unsent: PagesGame | None = None) -> None:
         super().__init__()
         self.recorded: list[tuple[str, list[int]]] = []
         self.under_way = unsent
@@ -68,16 +51,22 @@ class Player(threading.Thread):
         try:
             with connect(f"ws://{host}{self._address.path}play", origin=f"http://{host}") as page:  # type: ignore[arg-type]
                 while True:
-                    self.under_way = self.under_way or Game(self._random)
+                    self.under_way = self.under_way or self._new_game()
                     self._send(page, self.under_way)
         except (ConnectionClosed, InvalidHandshake, OSError):
             return
 
-    def _send(self, page: ClientConnection, game: Game) -> None:
-        for message in game.messages():
-            page.send(json.dumps({"type": "frames", "game": game.name, "player": "me", "tempo": 1, **message}))
+    def _new_game(self) -> PagesGame:
+        held = np.repeat([self._random.randrange(1, 16) for _ in range(MOST_FRAMES // AT_ONCE)], AT_ONCE)
+        return PagesGame.of(held.tolist(), self._random.getrandbits(48))
+
+    def _send(self, page: ClientConnection, game: PagesGame) -> None:
+        last = (len(game.frames) - 1) // AT_ONCE * AT_ONCE
+        for at in range(0, last, AT_ONCE):
+            page.send(game.part(at, at + AT_ONCE))
             time.sleep(0.002)
-        self.recorded.append((json.loads(page.recv())["name"], game.keys))
+        page.send(game.rest(last))
+        self.recorded.append((json.loads(page.recv())["name"], game.frames))
         self.under_way = None
 
 
@@ -105,13 +94,13 @@ class Pages:
         found = _keys(games)
         for episode, keys in player.recorded:
             assert found.pop(episode, None) == keys, f"{episode} is lost, or another"
-        whole = [] if player.under_way is None else player.under_way.keys
+        whole = [] if player.under_way is None else player.under_way.frames
         assert all(keys == whole[: len(keys)] for keys in found.values()), "another game than was played"
         assert len(found) <= 1
         self._go_on(len(_keys(games)) - len(found), player.under_way, whole)
         return f"{name}: survived"
 
-    def _go_on(self, before: int, unsent: Game | None, whole: list[int]) -> None:
+    def _go_on(self, before: int, unsent: PagesGame | None, whole: list[int]) -> None:
         child, address = self._recorder()
         player = Player(address, 0, unsent)
         while not player.recorded:

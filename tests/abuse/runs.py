@@ -19,7 +19,7 @@ from pathlib import Path
 from qwop.datasets import Episode
 from qwop.datasets.writer import DatasetWriter
 
-from .children import Child, End, command, program
+from .children import Child, End, command, main_of
 from .children import run as run_command
 from .disk import CLOCK, DISK_FAULTS, KILL, POWER, Disk, Fault
 from .works import QUICK, WORK, Work, digest, games, leftovers, prepare, require_clean, require_whole
@@ -91,7 +91,7 @@ class Runs:
         end = child.wait()
         if end.code not in (0, -signal.SIGKILL):
             assert end.code == 128 + number, end
-            assert end.lines == [f"{program(work.arguments[0])}: interrupted"], end
+            assert end.lines == [f"{main_of(work.arguments[0]).program}: interrupted"], end
             assert not (work.resumes and "stopped after" in end.out) or "with resume=true" in end.out, end
         return end
 
@@ -127,7 +127,7 @@ class Runs:
 
     def _refused(self, end: End, work: Work) -> End:
         if end.code != 0:
-            end.require_one_line(f"{program(work.arguments[0])}: ")
+            end.require_one_line(f"{main_of(work.arguments[0]).program}: ")
         return end
 
     def _two_at_once(self, work: Work, run: Path, seconds: float) -> End:
