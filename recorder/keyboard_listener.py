@@ -62,7 +62,17 @@ class HeldKeys:
 @contextmanager
 def listening() -> Iterator[HeldKeys]:
     """Context in which the keys held on the keyboard are tracked. BadInput if it is impossible to listen."""
-    keyboard = _pynput_keyboard(sys.platform, os.environ)
+    try:
+        from pynput import keyboard
+    except ModuleNotFoundError:
+        raise BadInput(
+            "source=keyboard needs pynput, which is not installed: pip install 'qwop[keyboard]' (on Linux it needs a C "
+            f"compiler), {ALTERNATIVE}"
+        ) from None
+    except ImportError as error:
+        reason = str(error).splitlines()[0]
+        where = advice() if _wayland(os.environ) else f"run this on a desktop, {ALTERNATIVE}"
+        raise BadInput(f"cannot listen to the keyboard ({reason}); {where}") from None
     keys = HeldKeys()
     listener = keyboard.Listener(
         on_press=lambda key: keys.press(_name_of(key)), on_release=lambda key: keys.release(_name_of(key))
@@ -72,10 +82,8 @@ def listening() -> Iterator[HeldKeys]:
     ready.start()
     ready.join(_READY_WITHIN)
     try:
-        if ready.is_alive():
+        if ready.is_alive() or (sys.platform == "darwin" and not getattr(listener, "IS_TRUSTED", True)):
             raise BadInput(f"cannot listen to the keyboard: pynput does not start; {advice()}")
-        if sys.platform == "darwin" and not getattr(listener, "IS_TRUSTED", True):
-            raise BadInput(f"cannot listen to the keyboard: macOS does not permit it; {advice()}")
         yield keys
     finally:
         listener.stop()
@@ -89,28 +97,6 @@ def advice(platform: str = sys.platform, environment: Mapping[str, str] = os.env
     if _wayland(environment):
         return f"Wayland hides the keyboard from programs: log in to an Xorg (X11) session, {ALTERNATIVE}"
     return f"click the window and press a key again, {ALTERNATIVE}"
-
-
-def _pynput_keyboard(platform: str, environment: Mapping[str, str]) -> Any:
-    """Import `pynput.keyboard`; BadInput with the reason if that fails."""
-    if platform not in ("darwin", "win32") and not environment.get("DISPLAY"):
-        if _wayland(environment):
-            raise BadInput(f"cannot listen to the keyboard: {advice(platform, environment)}")
-        raise BadInput(
-            "cannot listen to the keyboard: there is no display (DISPLAY is not set); run this on a desktop, "
-            f"{ALTERNATIVE}"
-        )
-    try:
-        from pynput import keyboard
-    except ModuleNotFoundError:
-        raise BadInput(
-            "source=keyboard needs pynput, which is not installed: pip install 'qwop[keyboard]' (on Linux it needs a C "
-            f"compiler), {ALTERNATIVE}"
-        ) from None
-    except ImportError as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"cannot listen to the keyboard ({reason}); run this on a desktop, {ALTERNATIVE}") from None
-    return keyboard
 
 
 def _wayland(environment: Mapping[str, str]) -> bool:

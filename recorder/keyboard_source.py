@@ -146,16 +146,12 @@ class Window:
             import tkinter
 
             from PIL import ImageTk
-        except ImportError as error:
-            raise BadInput(
-                f"the game's window needs tkinter, which this Python lacks ({error}); install it (Debian: apt install "
-                f"python3-tk), {ALTERNATIVE}"
-            ) from None
-        try:
+
             root = tkinter.Tk()
-        except tkinter.TclError as error:
+        except Exception as error:  # without tkinter, its own error has no name
             raise BadInput(
-                f"the game's window cannot be opened ({error}); run this on a desktop, {ALTERNATIVE}"
+                f"the game's window cannot be opened ({error}): it needs a desktop and tkinter (Debian: apt install "
+                f"python3-tk); install it, {ALTERNATIVE}"
             ) from None
         self.closed, self.focused, self.pressed = False, True, list[str]()
         self._drawing = Drawing()

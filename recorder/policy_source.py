@@ -11,7 +11,7 @@ from ..envs.actions import action_names
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..policies.files import load_policy
 from ..policies.policy import Policy
-from ..policies.rollout import Game, play
+from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .settings import PolicySettings
 from .source import Identity, Source, identity_of, next_game
@@ -63,7 +63,8 @@ def open_policy(
 def _episodes(
     policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, recorded: Identity, first: int
 ) -> Iterator[Episode]:
-    games = play(
+    able = environment.capabilities
+    for game in play(
         policy,
         episodes=settings.episodes,
         seed=settings.seed,
@@ -73,28 +74,22 @@ def _episodes(
         environment=environment,
         first=first,
         ordered=False,
-    )
-    able = environment.capabilities
-    has_clock = able.decisions_per_second is not None
-    return (_episode(game, settings.player, recorded, able.runs, has_clock) for game in games)
-
-
-def _episode(game: Game, player: str, recorded: Identity, runs: bool, has_clock: bool) -> Episode:
-    return Episode(
-        observations=game.observations,
-        actions=game.actions,
-        behaviour_probabilities=game.probabilities,
-        rewards=game.rewards,
-        times=game.times if has_clock else None,
-        keys=game.keys,
-        terminated=game.terminated,
-        truncated=game.truncated,
-        outcome=game.outcome,
-        player=player,
-        source=recorded.source,
-        mu_kind=RECORDED,
-        seed=game.seed,
-        metres=float(game.info["distance"]) if runs else None,
-        origin=replace(recorded.origin, game=game.index),
-        max_idle_frames=recorded.max_idle_frames,
-    )
+    ):
+        yield Episode(
+            observations=game.observations,
+            actions=game.actions,
+            behaviour_probabilities=game.probabilities,
+            rewards=game.rewards,
+            times=game.times if able.decisions_per_second is not None else None,
+            keys=game.keys,
+            terminated=game.terminated,
+            truncated=game.truncated,
+            outcome=game.outcome,
+            player=settings.player,
+            source=recorded.source,
+            mu_kind=RECORDED,
+            seed=game.seed,
+            metres=float(game.info["distance"]) if able.runs else None,
+            origin=replace(recorded.origin, game=game.index),
+            max_idle_frames=recorded.max_idle_frames,
+        )

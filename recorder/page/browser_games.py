@@ -71,9 +71,9 @@ class ReceivedGame:
     decisions: list[Decision] = field(default_factory=list)
 
     def add(self, more: Frames) -> None:
-        """Append those frames that are not there yet; RefusedGame if some before them are missing."""
+        """Append those frames that are not there yet; BadInput if some before them are missing."""
         if more.at > len(self.frames):
-            raise RefusedGame(more.game, f"its frames from {len(self.frames)} on are missing")
+            raise BadInput(f"its frames from {len(self.frames)} on are missing")
         self.decisions += [one for one in more.decisions if one.frame >= len(self.frames)]
         self.frames += bytes(more.frames)[len(self.frames) - more.at :]
 
@@ -100,35 +100,25 @@ class BrowserSession:
             self._under_way.setdefault(name, ReceivedGame(message))
         if (game := self._under_way.get(name)) is None:
             return
-        game.add(message)
-        if message.sha256 is None:
+        try:
+            game.add(message)
+            episode = None if message.sha256 is None else self._episode(game, message.sha256)
+        except BadInput as error:
+            self._under_way.pop(name)
+            self._writer.forget(name)
+            raise RefusedGame(name, str(error)) from None
+        if episode is None:
             self._writer.note(name, partial(self._so_far, game))
         else:
-            path = self._record(game, message.sha256)
+            path = self._writer.write(episode)
             self._under_way.pop(name)
             self._send(encode(type="recorded", game=name, name=path.stem))
 
-    def refuse(self, game: str) -> None:
-        """Forget a game."""
-        self._under_way.pop(game, None)
-        self._writer.forget(game)
-
     def leave(self) -> None:
         """Record the games under way. One that is refused stays in the browser."""
-        for name, game in [*self._under_way.items()]:
-            with suppress(BadInput, RefusedGame):
-                self._record(game)
-                self._writer.forget(name)
-
-    def _record(self, game: ReceivedGame, sha256: str | None = None) -> Path:
-        """Record a game as far as it was received. sha256: of all its states, if the page knows. RefusedGame for a game
-        that the simulator plays otherwise, and a coached one whose decisions are not its policy's."""
-        name = game.first.game
-        try:
-            episode = self._episode(game, sha256)
-        except BadInput as error:
-            raise RefusedGame(name, str(error)) from None
-        return self._writer.write(episode)
+        for game in [*self._under_way.values()]:
+            with suppress(BadInput):
+                self._writer.write(self._episode(game))
 
     def _so_far(self, game: ReceivedGame) -> Episode | None:
         """A game under way, None if it is refused; called in another thread."""
@@ -137,6 +127,8 @@ class BrowserSession:
         return None
 
     def _episode(self, game: ReceivedGame, sha256: str | None = None) -> Episode:
+        """The episode of a game as far as it was received. sha256: of all its states, if the page knows. BadInput for a
+        game that the simulator plays otherwise, and a coached one whose decisions are not its policy's."""
         first, keys = game.first, np.frombuffer(bytes(game.frames), np.uint8)
         if not keys.any():
             raise BadInput("no key is pressed in it")

@@ -101,36 +101,27 @@ class Lines:
         own_odds = self._policy.probabilities(episode.observations[:-1])
         if len(wrong := np.flatnonzero(~(np.abs(odds - own_odds).max(axis=1) <= TOLERANCE))):
             raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
-        drawn_with = []
-        for row in np.flatnonzero(actors == POLICY).tolist():
-            action = decisions[row].action
-            if action is None or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[action]).any():
+        own, acted = np.flatnonzero(actors == POLICY), [one for one in decisions if one.actor == POLICY]
+        actions = np.array([-1 if one.action is None else one.action for one in acted], dtype=np.int64)
+        for row, action in zip(own.tolist(), actions.tolist(), strict=True):
+            if action < 0 or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[action]).any():
                 raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
-            drawn_with.append(self._drawn_with(line, decisions[row], odds[row], own_odds[row]))
+        if self.games.origin.greedy:
+            drawn_with = np.eye(odds.shape[1], dtype=np.float32)[actions]
+            follow = own_odds[own, actions] >= own_odds[own].max(axis=1) - TOLERANCE
+        else:
+            uniforms = [uniform_number(self.seed, line, one.number or 0) for one in acted]
+            drawn, drawn_with = choose(odds[own], np.array(uniforms))
+            follow = drawn == actions
+        if not follow.all():
+            raise BadInput(f"the action of its decision {own[~follow][0] + 1} does not follow from its probabilities")
         if game not in self._numbers:
             self._numbers.setdefault(game, next(self._next))  # in one step, as pages come back in another thread
         # A line that left one which was refused is a whole game: all of its decisions are its own then.
         parent = self._numbers.get(line.of or "")
         branch = None if parent is None else Branch(parent, line.step)
         origin = replace(self.games.origin, game=self._numbers[game], page_game=game)
-        return coached(episode, actors, drawn_with, policy_probabilities=odds, branch=branch, origin=origin)
-
-    def _drawn_with(
-        self, line: Line, decision: Decision, odds: NDArray[np.float32], own_odds: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """μ of a decision of the policy, float32 [A]."""
-        assert decision.action is not None
-        if self.games.origin.greedy:
-            if own_odds[decision.action] < own_odds.max() - TOLERANCE:
-                raise BadInput(f"its action in frame {decision.frame} is not the most probable one")
-            best: NDArray[np.float32] = np.eye(len(odds), dtype=np.float32)[decision.action]
-            return best
-        uniform = np.array([uniform_number(self.seed, line, decision.number or 0)])
-        actions, drawn_with = choose(odds[None], uniform)
-        if actions[0] != decision.action or decision.number is None:
-            raise BadInput(f"its action in frame {decision.frame} does not follow from its probabilities")
-        mu: NDArray[np.float32] = drawn_with[0]
-        return mu
+        return coached(episode, actors, [*drawn_with], policy_probabilities=odds, branch=branch, origin=origin)
 
 
 def uniform_number(seed: int, line: Line, number: int) -> float:

@@ -20,7 +20,7 @@ from ..source import Identity, Source, identity_of, next_game
 from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
 from .library import Library
-from .messages import NOBODY, Back, Keys, Message, Start, encode, picture
+from .messages import NOBODY, Keys, Message, Turn, encode, picture
 from .server import RecorderServer, Send
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ class EnvironmentSession:
         """Play on with the keys that the page sends, and send it the pictures."""
         game = self._game
         match message:
-            case Start(game=number):
+            case Turn(type="start", game=number):
                 self.leave()
                 self._game, self._kept = self._new_game(), None
                 self._number, self._frames = number, 0
                 self._show(self._game)
-            case Back(game=number):
+            case Turn(game=number):
                 if game is not None and (self._kept is None or self._kept.exists()):
                     line, self._kept = game.go_back(), None
                     self._number, self._frames = number, 0
@@ -133,9 +133,6 @@ class EnvironmentSession:
                     self._show(game, len(game.actions) > before)
             case _:
                 raise ValueError("not a message of this page")
-
-    def refuse(self, game: str) -> None:
-        """No game of the browser is played here."""
 
     def leave(self) -> None:
         """Record the game as far as it was played."""

@@ -42,17 +42,11 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-class Start(Message):
-    """A new game of the environment begins here, numbered by the page; the one before it is left."""
+class Turn(Message):
+    """A new game of the environment starts here, numbered by the page, and the one before it is left; or the person
+    goes back in a coached game, which the page numbers anew."""
 
-    type: Literal["start"]
-    game: Number
-
-
-class Back(Message):
-    """The person goes back in a coached game, which the page numbers anew."""
-
-    type: Literal["back"]
+    type: Literal["start", "back"]
     game: Number
 
 
@@ -118,9 +112,7 @@ class RefusedGame(ValueError):
         self.game = game
 
 
-_MESSAGES: TypeAdapter[Message] = TypeAdapter(
-    Annotated[Start | Back | Keys | Frames | Discard, Field(discriminator="type")]
-)
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Turn | Keys | Frames | Discard, Field(discriminator="type")])
 
 
 def parse(message: str | bytes) -> Message:

@@ -41,9 +41,6 @@ class Session(Protocol):
     def receive(self, message: Message) -> None:
         """Handle a message; ValueError for one that no page sends, RefusedGame for a game that cannot be recorded."""
 
-    def refuse(self, game: str) -> None:
-        """Forget a game of the browser, which was refused."""
-
     def leave(self) -> None:
         """Record the games under way, as far as they were played."""
 
@@ -159,7 +156,6 @@ class RecorderServer(LocalServer):
                 case other:
                     session.receive(other)
         except RefusedGame as refused:
-            session.refuse(refused.game)
             words = f"a game of the page is refused ({refused}); it stays in the browser, in the page's list"
             plain_console().print(words)
             connection.send(encode(type="refused", game=refused.game, reason=str(refused)))

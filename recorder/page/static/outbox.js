@@ -1,20 +1,20 @@
 // Games that the recorder has not confirmed yet. The browser keeps them, so that neither its end nor the recorder's
-// loses what was played. One that the recorder refuses is set apart, and kept as well.
+// loses what was played. One that the recorder refuses stays, with the reason.
 
 import { areKeys } from "./packed.js";
 import { openPages, page, random } from "./pages.js";
 import { forget, names, read, write } from "./storage.js";
 
 const PLACE = "qwop.unsent.";
-const APART = "qwop.apart.";
 const PART = 10_000; // frames in a message
 const COACHED_PART = 300; // with the decisions of a coached game
 
-const entries = (place) => names(place).map((name) => [name.slice(place.length), read(name, null)]);
-const frameless = (entry) => Array.isArray(entry?.frames) && entry.frames.length === 0;
-
-// The games that were set apart, and why: [game, entry]. Entries of another form are left as they are.
-export const apart = () => entries(APART).filter(([, entry]) => areKeys(entry?.frames));
+// All games that are kept, in the order in which they began: [game, entry]. Entries of another form are left as they are.
+export function kept() {
+  const found = names(PLACE).map((name) => [name.slice(PLACE.length), read(name, null)]);
+  const whole = ([, entry]) => areKeys(entry?.frames) && typeof entry.dataset === "string" && Number.isFinite(entry.begun);
+  return found.filter(whole).sort(([, one], [, two]) => one.begun - two.begun);
+}
 
 export class Outbox {
   // dataset: the games of another one wait for its recorder.
@@ -23,15 +23,13 @@ export class Outbox {
     this.sent = new Map(); // what is said of a game with its frames, and the number of those that were sent, by game
     this.queue = []; // games to send again, one at a time, as [game, its digest]
     this.current = null; // the one that was sent and not answered
-    this.refusals = new Map(); // why the game under way was refused, which is set apart once it is over
   }
 
   // Begins a game; returns its twelve digits. place: of a line of a coached game, whose decisions come with its frames.
-  begin(player, tempo, place = undefined) {
-    const game = random();
-    const begun = Math.max(Date.now(), ...this.kept().map(([, entry]) => entry.begun + 1)); // also after a clock is set back
-    this.keep(game, { dataset: this.dataset, begun, page, player, tempo, place, frames: [], sha256: null });
-    this.announce(game, { player, tempo, place });
+  begin(player, tempo, place, played) {
+    const [game, facts] = [random(), { player, tempo, place }];
+    write(PLACE + game, { dataset: this.dataset, begun: Date.now(), page, ...facts, ...played, sha256: null });
+    this.announce(game, facts);
     return game;
   }
 
@@ -53,50 +51,28 @@ export class Outbox {
     }
   }
 
-  keep(game, entry) { return write(PLACE + game, entry); }
-
-  note(game, played) { return this.keep(game, { ...read(PLACE + game, {}), ...played }); }
+  note(game, played) { return write(PLACE + game, { ...read(PLACE + game, {}), ...played }); }
 
   // The game is over: sent whole, and kept until it is recorded. Returns false if the browser did not keep it.
   end(game, played, sha256) {
-    const kept = this.note(game, { ...played, sha256 });
-    if (this.refusals.has(game)) return this.setApart(game, this.refusals.get(game));
-    if (this.sent.has(game)) this.send(game, played, sha256);
-    else this.queue.push([game, sha256]);
-    if (!this.current) this.next();
-    return kept;
+    const noted = this.note(game, { ...played, sha256 });
+    this.send(game, played, sha256);
+    return noted;
   }
 
-  // The recorder has the game, or it is set apart.
-  answered(game) {
+  recorded(game) {
     forget(PLACE + game);
+    this.answered(game);
+  }
+
+  refused(game, reason) {
+    this.note(game, { reason });
+    this.answered(game);
+  }
+
+  answered(game) {
     this.sent.delete(game);
     if (game === this.current) this.next();
-  }
-
-  // The recorder refuses a game. running: the one that is being played here.
-  refuse(game, reason, running) {
-    if (game === running) {
-      this.sent.delete(game);
-      this.refusals.set(game, reason);
-    } else {
-      this.setApart(game, reason);
-    }
-  }
-
-  setApart(game, reason) {
-    const kept = { ...read(PLACE + game, {}), reason };
-    forget(PLACE + game); // first, as there may be no room for both
-    const written = write(APART + game, kept);
-    this.answered(game);
-    return written;
-  }
-
-  // All games that are kept, in the order in which they began: [game, entry]. Entries of another form are left as they are.
-  kept() {
-    const whole = ({ dataset, begun }) => typeof dataset === "string" && Number.isFinite(begun);
-    const found = entries(PLACE).filter(([, entry]) => (areKeys(entry?.frames) || frameless(entry)) && whole(entry));
-    return found.sort(([, one], [, two]) => one.begun - two.begun);
   }
 
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
@@ -105,16 +81,10 @@ export class Outbox {
     const alive = await openPages(); // meanwhile a game may begin or end
     const waiting = new Set();
     Object.assign(this, { queue: [], current: null });
-    for (const [game, entry] of this.kept()) {
-      if (entry.dataset !== this.dataset) {
-        waiting.add(entry.dataset);
-      } else if (game === running()) {
-        if (this.refusals.has(game)) this.sent.delete(game);
-        else this.announce(game, entry);
-      } else if (entry.page === page || !alive.has(entry.page)) {
-        if (frameless(entry)) forget(PLACE + game); // its page ended before the first frame
-        else this.queue.push([game, entry.sha256 ?? close(entry)]);
-      }
+    for (const [game, entry] of kept().filter(([, { reason }]) => !reason)) {
+      if (entry.dataset !== this.dataset) waiting.add(entry.dataset);
+      else if (game === running()) this.announce(game, entry);
+      else if (entry.page === page || !alive.has(entry.page)) this.queue.push([game, entry.sha256 ?? close(entry)]);
     }
     this.next();
     return [...waiting];

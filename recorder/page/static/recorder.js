@@ -5,7 +5,7 @@ import { Connection } from "./connection.js";
 import { $, element, numberOf } from "./elements.js";
 import { keepName, keptName, shortName } from "./games.js";
 import { dayOf, today } from "./list.js";
-import { apart, Outbox } from "./outbox.js";
+import { kept, Outbox } from "./outbox.js";
 import { play, prove } from "./packed.js";
 import { bestOf, better } from "./ranking.js";
 
@@ -89,8 +89,8 @@ class RecordedGames {
     });
     const pending = this.list.filter(({ file }) => !file);
     const listed = new Set(pending.map(({ id }) => id));
-    const refused = apart().filter(([id]) => !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
-      ...play(this.module, frames), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: String(reason),
+    const refused = kept().filter(([id, { reason }]) => reason && !listed.has(id)).map(([id, { frames, player, begun, reason }]) => ({
+      ...play(this.module, frames), id, name: shortName(String(player)) || UNNAMED, day: dayOf(begun), collection: "own", problem: reason,
     }));
     const own = entries.filter(({ collection }) => collection === "own");
     for (const entry of own) entry.number = numberOf(entry.file);
@@ -110,9 +110,9 @@ class RecordedGames {
   // --- the game under way ---
 
   follow(run, now) {
-    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, run.place);
-    else if (run.game.keys.length === this.followed && now !== Infinity) return;
     const played = { frames: run.game.keys, decisions: run.decisions };
+    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo, run.place, played);
+    else if (run.game.keys.length === this.followed && now !== Infinity) return;
     this.followed = played.frames.length;
     this.outbox.send(this.running, played);
     if (now - this.noted < NOTE) return;
@@ -121,12 +121,13 @@ class RecordedGames {
   }
 
   add(result, rows) {
-    const id = this.running ?? this.outbox.begin(this.name, result.tempo, result.place);
+    const played = { frames: result.keys, decisions: result.decisions };
+    const id = this.running ?? this.outbox.begin(this.name, result.tempo, result.place, played);
     this.running = null;
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, { frames: result.keys, decisions: result.decisions }, result.sha256) || this.connection.open;
+    this.kept = this.outbox.end(id, played, result.sha256) || this.connection.open;
     return entry;
   }
 
@@ -142,30 +143,21 @@ class RecordedGames {
 
   // --- the recorder ---
 
-  // A game that the recorder refuses stays in this browser.
-  setApart(game, reason) {
-    this.outbox.refuse(game, reason, this.running);
-    const entry = this.list.find(({ id }) => id === game);
-    if (entry) entry.problem = reason;
-    this.view.toast(`A game is set apart: the recorder refuses it (${reason}). It stays in this browser and in the list; save it as a file.`);
-  }
-
-  async receive(message) {
-    if (message.type === "refused") {
-      this.setApart(message.game, message.reason);
-      await this.refresh();
-    } else if (message.type === "recorded") {
-      this.outbox.answered(message.game);
-      const entry = this.list.find(({ id }) => id === message.game);
-      if (entry) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
-      await this.refresh();
-    } else if (message.type === "discarded") {
-      this.list = this.list.filter(({ file }) => file !== message.name);
-      await this.refresh();
-    } else if (message.type === "not discarded") {
-      this.view.toast(`It stays in the dataset: ${message.reason}.`);
-      await this.refresh();
+  async receive({ type, game, name, reason }) {
+    const entry = this.list.find(({ id, file }) => (game ? id === game : file === name)) ?? {};
+    if (type === "refused") {
+      this.outbox.refused(game, reason);
+      entry.problem = reason;
+      this.view.toast(`The recorder refuses a game (${reason}). It stays in this browser and in the list; save it as a file.`);
+    } else if (type === "recorded") {
+      this.outbox.recorded(game);
+      Object.assign(entry, { file: name, number: numberOf(name) });
+    } else if (type === "discarded") {
+      this.list = this.list.filter((one) => one !== entry);
+    } else {
+      this.view.toast(`It stays in the dataset: ${reason}.`);
     }
+    await this.refresh();
     this.changed();
   }
 
@@ -183,10 +175,11 @@ class RecordedGames {
       this.view.toast("It stays discarded: it lies in the folder aside of the dataset.");
       return;
     }
-    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, entry.place);
+    const played = { frames: entry.keys, decisions: entry.decisions };
+    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1, entry.place, played);
     delete entry.file;
     this.list = [...this.list, entry];
-    this.outbox.end(entry.id, { frames: entry.keys, decisions: entry.decisions }, prove(this.module, entry.keys));
+    this.outbox.end(entry.id, played, prove(this.module, entry.keys));
   }
 
   // A name that the command gives counts; else the one that was entered last.

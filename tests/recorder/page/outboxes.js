@@ -9,13 +9,13 @@ globalThis.localStorage = new Proxy(
 const query = () => new Promise((done) => { setTimeout(() => done({ held: [] }), 20); });
 Object.defineProperty(globalThis, "navigator", { value: { locks: { request: async () => {}, query } }, configurable: true });
 
-const { apart, Outbox } = await import("./outbox.js");
+const { kept, Outbox } = await import("./outbox.js");
 const DIGEST = "0".repeat(64);
 const close = () => DIGEST;
 
-function opened(kept = {}) {
+function opened(games = {}) {
   stored.clear();
-  for (const [game, entry] of Object.entries(kept)) stored.set(`qwop.unsent.${game}`, JSON.stringify(entry));
+  for (const [game, entry] of Object.entries(games)) stored.set(`qwop.unsent.${game}`, JSON.stringify(entry));
   const sent = [];
   const connection = { open: true, send: ({ game, at, frames, sha256 }) => { sent.push([game, at, frames.length, Boolean(sha256)]); return true; } };
   return { outbox: new Outbox(connection, "data"), sent };
@@ -28,22 +28,22 @@ export async function begunMeanwhile() {
   const { outbox, sent } = opened();
   let running = null;
   const resent = outbox.resend(close, () => running);
-  running = outbox.begin("ada", 1);
+  running = outbox.begin("ada", 1, undefined, { frames: [1] });
   await resent;
-  const kept = outbox.kept().map(([game, { player }]) => [game === running, player]);
+  const noted = kept().map(([game, { player }]) => [game === running, player]);
   outbox.end(running, { frames: [1, 2] }, DIGEST);
-  return { sent: sent.map(([, ...part]) => part), kept };
+  return { sent: sent.map(([, ...part]) => part), noted };
 }
 
 // What is sent of the games kept, before each answer: [type, game] of the answers, in order.
-export async function answered(module, kept, answers) {
-  const { outbox, sent } = opened(kept);
+export async function answered(module, games, answers) {
+  const { outbox, sent } = opened(games);
   const waiting = await outbox.resend(close, () => null);
   const steps = [sent.splice(0)];
   for (const [type, game] of answers) {
-    if (type === "refused") outbox.refuse(game, "why", null);
-    else outbox.answered(game);
+    if (type === "refused") outbox.refused(game, "why");
+    else outbox.recorded(game);
     steps.push(sent.splice(0));
   }
-  return { steps, waiting, names: names(), apart: apart().map(([game, { reason }]) => [game, reason]) };
+  return { steps, waiting, names: names(), reasons: kept().map(([game, { reason }]) => [game, reason]) };
 }

@@ -64,8 +64,9 @@ class RecordingPage(Page):
         self.browser.execute_script(f"{buttons}.find((one) => one.textContent === arguments[0]).click()", action)
 
     def unsent(self) -> int:
-        """Games that the browser keeps for the recorder."""
-        return int(self.value("Object.keys(localStorage).filter((name) => name.includes('unsent')).length"))
+        """Games that the browser keeps for the recorder, and that it has not refused."""
+        kept = "Object.entries(localStorage).filter(([name]) => name.includes('unsent'))"
+        return int(self.value(f"{kept}.filter(([, text]) => !JSON.parse(text).reason).length"))
 
     def who(self) -> str:
         return str(self.value("document.getElementById('who').dataset.who"))

@@ -174,7 +174,7 @@ def test_a_greedy_action_is_the_most_probable_one_of_pytorch(tmp_path: Path) -> 
     episode = coached.episode(line)
     assert (episode.behaviour_probabilities.max(axis=1) == 1).all()
     drawn = Coached("champion", tmp_path / "data").play([("keys", 0, 300)])["lines"][0]
-    with pytest.raises(BadInput, match="not the most probable"):
+    with pytest.raises(BadInput, match="does not follow"):
         coached.episode(drawn)
 
 

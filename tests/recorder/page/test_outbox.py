@@ -18,16 +18,17 @@ def whole(game: str) -> list[list[Any]]:
 
 def test_a_game_that_begins_while_others_are_sent_is_neither_ended_nor_forgotten() -> None:
     found = in_node("outboxes.js", "begunMeanwhile")
-    assert found["kept"] == [[True, "ada"]]
+    assert found["noted"] == [[True, "ada"]]
     assert found["sent"] == [[0, 2, True]]
 
 
-def test_games_are_sent_one_at_a_time_in_their_order_and_a_refused_one_is_set_apart() -> None:
+def test_games_are_sent_one_at_a_time_in_their_order_and_a_refused_one_stays() -> None:
     kept = {C: entry(3), A: entry(1), B: entry(2)}
     found = in_node("outboxes.js", "answered", kept, [["recorded", A], ["refused", B], ["recorded", C]])
     assert found["steps"] == [whole(A), whole(B), whole(C), []]
-    assert found["names"] == [f"qwop.apart.{B}"]
-    assert found["apart"] == [[B, "why"]]
+    assert found["reasons"] == [[B, "why"]]
+    again = in_node("outboxes.js", "answered", {B: entry(2, reason="why"), C: entry(3)}, [])
+    assert again["steps"] == [whole(C)]
 
 
 def test_a_long_game_is_sent_in_parts_of_which_the_last_ends_it() -> None:
