@@ -119,7 +119,7 @@ export class CoachedRun extends Run {
     this.decisions.length = this.marks.length = place;
     if (this.line !== null) this.branch = { of: this.line, step: place };
     else if (this.branch) this.branch.step = Math.min(this.branch.step, place);
-    Object.assign(this, { line: null, begins: true, pausedAt: null });
+    Object.assign(this, { line: null, begins: true, pausedAt: null, early: 0, looked: now }); // keys until now are of the line that was left
     this.control.wait(this.keyboard.mask);
     this.stand(now);
     this.race(this.ghost);

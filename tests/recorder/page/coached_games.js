@@ -7,11 +7,12 @@ import { Policy } from "./policy.js";
 const FRAME = 1000 / 30;
 const id = (number) => number.toString(16).padStart(12, "0");
 
-// The lines of games in which these moves are made: ["keys", held, frames], ["back"], ["hand over"] and ["new"].
+// The lines of games in which these moves are made: ["keys", held, frames], ["tap", keys], within a frame, ["back"],
+// ["hand over"] and ["new"].
 // file: the policy's, in base64. Also true where going back has given the state that was there before.
 export function linesOf(module, file, settings, moves) {
   const policy = new Policy(Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)).buffer);
-  const keyboard = { mask: 0, during() { return this.mask; } };
+  const keyboard = { mask: 0, tap: { at: -1, keys: 0 }, during(from, to) { return this.mask | (from <= this.tap.at && this.tap.at < to ? this.tap.keys : 0); } };
   const lines = [];
   const same = [];
   let [run, now, count, states] = [null, 0, 0, []];
@@ -32,7 +33,10 @@ export function linesOf(module, file, settings, moves) {
   for (const [move, held, frames] of moves) {
     if (move === "new") begin();
     else if (move === "hand over") run.handOver();
-    else if (move === "back") {
+    else if (move === "tap") {
+      keyboard.tap = { at: (now += 2), keys: held };
+      now += 2;
+    } else if (move === "back") {
       keep();
       run.goBack(now);
       same.push(JSON.stringify([...run.game.state]) === states[run.game.keys.length]);

@@ -101,6 +101,13 @@ def test_lines_of_the_page_are_kept_with_its_probabilities(tmp_path: Path) -> No
     assert later.episode(found["lines"][1]).origin.game == 1  # sent again by the page
 
 
+def test_a_key_released_just_before_going_back_begins_nothing(tmp_path: Path) -> None:
+    coached = Coached("champion", tmp_path, back=1, release=0.3, seed=5)
+    moves: list[Move] = [("keys", 0, 60), ("tap", 1), ("back",), ("keys", 0, 40)]
+    assert len(coached.play(moves)["lines"]) == 1
+    assert len(coached.play([*moves, ("keys", 1, 40)])["lines"]) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "seed", "settings", "sharpness", "greedy"),
     [
