@@ -58,19 +58,12 @@ def run(settings: DescribeSettings) -> None:
 
 
 def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
-    """Update the card to the episodes; return the statistics. named: further entries of its front matter."""
-    summary = open_dataset(folder).summary()
-    write_card(folder, summary, named)
-    return summary
-
-
-def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None = None) -> None:
-    """Write the card, or update its derived part; the text around it stays.
+    """Write the card, or update its derived part to the episodes; the text around it stays. Returns the statistics.
 
     named: entries of the front matter that are set, such as the licence.
     """
-    text = _read(folder / CARD)
-    new = facts(summary)
+    summary = open_dataset(folder).summary()
+    text, new = _read(folder / CARD), facts(summary)
     if text is None:
         text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{_about(summary.info)}\n\n{new}\n"
     elif _FACTS.search(text):
@@ -80,8 +73,12 @@ def write_card(folder: Path, summary: Summary, named: Mapping[str, str] | None =
     if named and not _FRONT.match(text):
         text = f"{front_matter(summary)}\n{text}"
     for name, value in (named or {}).items():
-        text = _with_entry(text, name, value)
+        front = _FRONT.match(text)
+        assert front is not None
+        others = [line for line in front[1].splitlines(keepends=True) if not line.startswith(f"{name}:")]
+        text = f"---\n{name}:{value}\n{''.join(others)}---\n{text[front.end() :]}"
     write_atomic(folder / CARD, text.encode(errors=_OTHER_ENCODINGS))
+    return summary
 
 
 def card_is_true(folder: Path, summary: Summary) -> bool | None:
@@ -129,15 +126,6 @@ def _about(info: DatasetInfo) -> str:
         f"player acted.\n\n"
         "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
     )
-
-
-def _with_entry(text: str, name: str, value: str) -> str:
-    """The card with an entry in its front matter."""
-    front = _FRONT.match(text)
-    assert front is not None
-    entry = f"{name}:{value}\n"
-    lines, count = re.subn(rf"(?m)^{name}:.*\n", lambda _: entry, front[1], count=1)
-    return f"---\n{lines if count else entry + lines}---\n{text[front.end() :]}"
 
 
 def _read(path: Path) -> str | None:

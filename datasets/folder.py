@@ -96,12 +96,6 @@ def episode_number(path: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def digest_in(path: Path) -> str | None:
-    """The digest in the name of an episode's file; None for another name."""
-    match = EPISODE_NAME.fullmatch(path.name)
-    return match[2] if match else None
-
-
 def digest_of(content: bytes) -> str:
     """The twelve digits of SHA-256 that a file's name has."""
     return hashlib.sha256(content).hexdigest()[:12]

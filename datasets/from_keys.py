@@ -138,8 +138,6 @@ def states_along(
     """
     keys = _keys(episode)
     numbers = np.cumsum([0, *episode.frames]) if frames is None else np.asarray(frames, dtype=np.int64)
-    if len(numbers) and (numbers[0] < 0 or numbers[-1] > len(keys) or (np.diff(numbers) < 1).any()):
-        raise ValueError(f"frames {list(numbers)}, expected increasing ones from 0 to {len(keys)}")
     session = (episode.start or GameStart()).session()
     states, now = [], 0
     for frame in numbers.tolist():

@@ -1,6 +1,6 @@
 """`qwop-dataset copy`: the episodes of one dataset or several in a new one, without some of them, or in parts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ from ..describe import describe
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
 from ..schema import Episode
-from .new_dataset import finish, new_folder, write_dataset
+from .new_dataset import new_folder, write_dataset
 
 
 class CopySettings(Settings):
@@ -47,32 +47,26 @@ class CopySettings(Settings):
 def run(settings: CopySettings) -> None:
     """Write the episodes, renumbered."""
     console = plain_console()
-    datasets, out = (
-        [open_dataset(folder) for folder in (settings.dataset, *(settings.others or ()))],
-        Path(settings.out),
-    )
+    datasets = [open_dataset(folder) for folder in (settings.dataset, *(settings.others or ()))]
+    out = Path(settings.out)
     _require_alike(datasets)
     selection = remaining(datasets, settings)
+    parts: dict[str, tuple[Iterable[Episode], int]] = {"": (distinct(selection), sum(map(len, selection)))}
     if settings.parts and len(datasets) > 1:
         raise BadInput("parts: give one dataset; merge several first")
-    dealt = deal(len(selection[0]), settings.parts, settings.seed) if settings.parts else {}
-    folders, info = [one.folder for one in datasets], datasets[0].info
-    with new_folder(out, folders) as folder:
-        for name, indices in dealt.items():
-            (folder / name).mkdir()
-            part = selection[0].select(indices)
-            count = write_dataset(folder / name, info, part, len(part), console, datasets)
-        if not dealt:
-            count = write_dataset(folder, info, distinct(selection), sum(map(len, selection)), console, datasets)
-    total = sum(map(len, datasets))
-    if not dealt and count < total:
+    if settings.parts:
+        dealt = deal(len(selection[0]), settings.parts, settings.seed)
+        parts = {name: (selection[0].select(indices), len(indices)) for name, indices in dealt.items()}
+    count, info = 0, datasets[0].info
+    with new_folder(out, [one.folder for one in datasets]) as folder:
+        for name, (episodes, total) in parts.items():
+            (folder / name).mkdir(exist_ok=True)
+            count += write_dataset(folder / name, info, episodes, total, console, datasets)
+    if count < (total := sum(map(len, datasets))):
         console.print(f"left out: {total - count} of {total} episodes")
-    for name in dealt:
+    for name in parts:
         console.print(describe(out / name).table(f"{out / name}"))
-    if dealt:
-        console.print(clone_next(out / next(iter(dealt))))
-    else:
-        finish(out, console)
+    console.print(clone_next(out / next(iter(parts))))
 
 
 def _require_alike(datasets: Sequence[Dataset]) -> None:
@@ -87,29 +81,29 @@ def _require_alike(datasets: Sequence[Dataset]) -> None:
 
 def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Dataset]:
     """The episodes that stay of each dataset; BadInput if the settings name one that is not there, or all."""
-    episodes, outcomes, players = (
-        {*(one or ())} for one in (settings.drop_episodes, settings.drop_outcomes, settings.drop_players)
-    )
-    if not (episodes or outcomes or players):
+    drop = {name: {*(getattr(settings, name) or ())} for name in ("drop_episodes", "drop_outcomes", "drop_players")}
+    if not any(drop.values()):
         return [*datasets]
-    if episodes and len(datasets) > 1:
+    if drop["drop_episodes"] and len(datasets) > 1:
         raise BadInput("drop_episodes: the numbers of several datasets are not distinct; give one dataset")
-    first = datasets[0]
-    if absent := sorted(episodes - {episode_number(path) for path in first.files}):
-        raise BadInput(f"drop_episodes: {first.folder} has no episode {absent[0]}")
-    every = [[dataset.metadata(index) for index in range(len(dataset))] for dataset in datasets]
-    if absent := sorted(players - {about["player"] for dataset in every for about in dataset}):
-        raise BadInput(f"drop_players: {first.folder} has no player {quoted(absent[0])}")
-
-    def stays(path: Path, about: Mapping[str, Any]) -> bool:
-        return not (episode_number(path) in episodes or about["outcome"] in outcomes or about["player"] in players)
-
+    first = datasets[0].folder
+    facts = [
+        [
+            (episode_number(path), about["outcome"], about["player"])
+            for path, about in zip(one.files, every, strict=True)
+        ]
+        for one, every in ((dataset, map(dataset.metadata, range(len(dataset)))) for dataset in datasets)
+    ]
+    there = [{*values} for values in zip(*chain.from_iterable(facts), strict=True)]
+    for (name, values), here in zip(drop.items(), there, strict=True):
+        if name != "drop_outcomes" and (absent := sorted(values - here)):
+            raise BadInput(f"{name}: {first} has no {name.removeprefix('drop_').removesuffix('s')} {quoted(absent[0])}")
     selection = [
-        dataset.select([index for index, path in enumerate(dataset.files) if stays(path, abouts[index])])
-        for dataset, abouts in zip(datasets, every, strict=True)
+        dataset.select([index for index, one in enumerate(rows) if not any(map(set.__contains__, drop.values(), one))])
+        for dataset, rows in zip(datasets, facts, strict=True)
     ]
     if not any(map(len, selection)):
-        raise BadInput(f"{first.folder}: no episode is left; leave out fewer")
+        raise BadInput(f"{first}: no episode is left; leave out fewer")
     return selection
 
 

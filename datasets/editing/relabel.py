@@ -15,8 +15,8 @@ from ...envs.names import Reward
 from ...envs.qwop.task import QWOPTask
 from ...envs.registration import LARGEST
 from ..from_keys import qwop_info, relabelled
-from ..reader import Dataset, open_dataset
-from ..schema import DatasetInfo, Episode
+from ..reader import open_dataset
+from ..schema import Episode
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -56,27 +56,19 @@ def run(settings: RelabelSettings) -> None:
     """Replay every game. If the decision rate stays, actions and behaviour probabilities do too."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    info = new_info(dataset, settings)
-    with new_folder(out, [dataset.folder]) as folder:
-        write_dataset(folder, info, relabelled_episodes(dataset, info, settings), len(dataset), console, [dataset])
-    finish(out, console)
-
-
-def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
-    """Description of the new dataset; BadInput for one that cannot be played again."""
     if not dataset.info.environment.capabilities.keys:
         raise BadInput(f"{dataset.folder}: a dataset of {dataset.info.environment}, whose games cannot be played again")
-    names = [*QWOPTask.model_fields]
-    task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
-    return qwop_info(**{**dataset.info.environment.settings, **task})
+    task = {name: value for name in QWOPTask.model_fields if (value := getattr(settings, name, None)) is not None}
+    info = qwop_info(**{**dataset.info.environment.settings, **task})
 
+    def episodes() -> Iterator[Episode]:
+        for path, episode in zip(dataset.files, dataset, strict=True):
+            with naming(path):
+                yield relabelled(episode, info, settings.epsilon, same_decisions=settings.frames_per_step is None)
 
-def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSettings) -> Iterator[Episode]:
-    """The episodes as the new dataset has them; BadInput for one without keys."""
-    for path, episode in zip(dataset.files, dataset, strict=True):
-        with naming(path):
-            copy = relabelled(episode, info, settings.epsilon, same_decisions=settings.frames_per_step is None)
-        yield copy
+    with new_folder(out, [dataset.folder]) as folder:
+        write_dataset(folder, info, episodes(), len(dataset), console, [dataset])
+    finish(out, console)
 
 
 command = Command(

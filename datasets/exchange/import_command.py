@@ -14,7 +14,7 @@ from ...common.shared_settings import EnvironmentId, Smoothing
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from . import minari, tables
-from .imported import ImportDefaults, Imported
+from .imported import ImportDefaults
 
 EXPECTED = (
     "expected a table (.csv, .tsv, .parquet, .npz, packed or not), a folder of them such as LeRobot's, or the folder "
@@ -64,11 +64,21 @@ class DatasetImportSettings(Settings):
 
 
 def run(settings: DatasetImportSettings) -> None:
-    """Write the episodes as a dataset, and print what was filled in."""
+    """Write the episodes as a dataset, and print what was filled in; the format is detected."""
     console = plain_console()
     path, out = Path(settings.dataset), Path(settings.out)
     require_outside(out, [path])
-    games = open_foreign(path, settings)
+    id = settings.environment_id
+    environment = None if id is None else EnvironmentSpec(id, settings.environment)
+    defaults = ImportDefaults(settings.player, settings.epsilon, environment)
+    if not path.exists():
+        raise BadInput(f"{path}: no such file or folder; {EXPECTED}")
+    if minari.is_minari(path):
+        games = minari.read(path, defaults)
+    elif tables.is_table(path):
+        games = tables.read(path, defaults, settings.columns)
+    else:
+        raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
     if not games.total:
         raise BadInput(f"{path}: has no episode; {EXPECTED}")
     with new_folder(out, [path]) as folder:
@@ -76,21 +86,6 @@ def run(settings: DatasetImportSettings) -> None:
     for note in games.notes:
         console.print(note)
     finish(out, console)
-
-
-def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
-    """Detect the format and open the files; BadInput for an unknown format."""
-    environment = None
-    if settings.environment_id is not None:
-        environment = EnvironmentSpec(settings.environment_id, settings.environment)
-    defaults = ImportDefaults(settings.player, settings.epsilon, environment)
-    if not path.exists():
-        raise BadInput(f"{path}: no such file or folder; {EXPECTED}")
-    if minari.is_minari(path):
-        return minari.read(path, defaults)
-    if tables.is_table(path):
-        return tables.read(path, defaults, settings.columns)
-    raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
 command = Command(

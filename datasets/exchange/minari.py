@@ -136,24 +136,19 @@ def _episodes(dataset: Any, form: ArrayForm, defaults: ImportDefaults, path: Pat
             with naming(f"{path}: episode {number}"):
                 if len(one.rewards) != about.get("total_steps", len(one.rewards)):
                     raise BadInput(f"{len(one.rewards)} steps, but its metadata say {about['total_steps']}")
-                yield _episode(one, about, form, defaults, path.name, number)
+                if not len(one.terminations):
+                    raise BadInput("it has no decision")
+                terminated, truncated = bool(one.terminations[-1]), bool(one.truncations[-1])
+                yield form.episode(
+                    defaults, one.observations, one.actions, one.rewards, terminated=terminated,
+                    truncated=truncated or not terminated, source=path.name, origin=Origin(game=number),
+                    seed=None if about.get("seed") is None else int(about["seed"]),
+                )  # fmt: skip
     except BadInput:
         raise
     except (OSError, ValueError, KeyError, TypeError, IndexError, RuntimeError, AssertionError) as error:
         reason = quoted(error, LONGEST_REASON) or type(error).__name__
         raise BadInput(f"{path}: Minari cannot read its episodes ({reason}); {EXPECTED}") from None
-
-
-def _episode(
-    one: Any, about: dict[str, Any], form: ArrayForm, defaults: ImportDefaults, source: str, number: int
-) -> Episode:
-    if not len(one.terminations):
-        raise BadInput("it has no decision")
-    terminated, truncated = bool(one.terminations[-1]), bool(one.truncations[-1])
-    ends = {"terminated": terminated, "truncated": truncated or not terminated}
-    seed = about.get("seed")
-    more = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
-    return form.episode(defaults, one.observations, one.actions, one.rewards, source=source, **ends, **more)
 
 
 def _minari() -> Any:

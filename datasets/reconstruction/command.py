@@ -46,26 +46,25 @@ class ReconstructSettings(Settings):
     epsilon: Smoothing = 0.05
 
 
-Found = tuple[str, ReconstructedGame, Episode | None]
-"""The result for one game: the label of its imported episode, what was found, and the new episode if there is one."""
+Result = tuple[Episode, ReconstructedGame, Episode | None]
+"""An imported episode, its game as far as it could be reconstructed, and the new episode if any frame is known."""
 
 
 def run(settings: ReconstructSettings) -> None:
     """Reconstruct game by game, writing each as soon as its keys are known, and print the results."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    _require_recordings(dataset)
     require_outside(out, [dataset.folder])
     recordings = _recordings(dataset)
     samples = {digest: read_samples(dataset.folder, digest) for digest in recordings}
     for digest, games in recordings.items():
-        if missing := [game for game in games if game >= len(samples[digest])]:
+        if (last := max(games)) >= len(samples[digest]):
             raise BadInput(
-                f"{settings.dataset}: has game {missing[0]} of a recording with {len(samples[digest])} games; "
+                f"{settings.dataset}: has game {last} of a recording with {len(samples[digest])} games; "
                 "import the recording again"
             )
     writer = DatasetWriter(out, new_info(dataset.info, settings))
-    results: list[Found] = []
+    results: list[Result] = []
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("reconstructing", total=len(dataset))
@@ -95,16 +94,15 @@ def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:
     )
 
 
-def table_of(results: Sequence[Found]) -> Table:
+def table_of(results: Sequence[Result]) -> Table:
     """A line for every game that this run tried."""
     table = Table(title="reconstructed to the last bit", title_justify="left")
     for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
         table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
-    for label, game, episode in results:
-        recording, _, number = label.rpartition(" game ")
+    for imported, game, episode in results:
         table.add_row(
-            recording.rpartition(" sha256:")[0],
-            number,
+            imported.source,
+            f"{imported.origin.game}",
             f"{game.explained} of {game.samples}",
             f"{game.certain:,}",
             episode.outcome if episode else "unknown",
@@ -117,17 +115,14 @@ def table_of(results: Sequence[Found]) -> Table:
     return table
 
 
-def _require_recordings(dataset: Dataset) -> None:
+def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
+    """Places of the games in the dataset, by the recording's digest and the game's number; BadInput for others."""
     info = dataset.info
     if info.environment.id.rpartition("/")[2] != "QWOP-v1" or info.observation.shape != (len(FEATURES),):
         raise BadInput(
             f"{dataset.folder}: a dataset of {info.environment}; expected imported recordings of QWOP-v1 with "
             f"{len(FEATURES)} numbers (qwop-record source=import)"
         )
-
-
-def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
-    """Places of the games in the dataset, by the recording's digest and the game's number."""
     places: dict[str, dict[int, int]] = {}
     for place in range(len(dataset)):
         metadata = dataset.metadata(place)
@@ -147,52 +142,30 @@ def _reconstruct(
     games: dict[int, int],
     settings: ReconstructSettings,
     writer: DatasetWriter,
-) -> Iterator[Found | None]:
+) -> Iterator[Result | None]:
     """Reconstruct the games of one recording in their order; yields a result for each of the dataset's, None for one
     that the new dataset has already."""
     search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
-    earlier_games = _written(writer.folder)
+    there = {episode.label: episode for episode in open_dataset(writer.folder)} if next_number(writer.folder) else {}
     for number in range(max(games) + 1):
-        place = games.get(number)
-        imported = dataset[place] if place is not None else None
-        earlier = earlier_games.get(imported.label) if imported else None
-        if earlier is not None:
-            search.continue_after(earlier, samples[number])
+        imported = dataset[games[number]] if number in games else None
+        if imported is not None and imported.label in there:
+            search.continue_after(there[imported.label], samples[number])
             yield None
             continue
         game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
         if imported is None:
             continue
-        episode = _episode(game, imported, writer.info, settings)
-        if episode is not None:
+        episode = None
+        if len(game.keys):
+            own = [0, *game.frames[game.frames > 0].tolist(), len(game.keys)]
+            episode = episode_from_keys(
+                game.keys, writer.info, player=imported.player, source=imported.source, epsilon=settings.epsilon,
+                start=game.start, bounds=None if settings.frames_per_step else own,
+                origin=replace(imported.origin, reconstructed=True),
+            )  # fmt: skip
             writer.write(episode)
-        yield imported.label, game, episode
-
-
-def _written(folder: Path) -> dict[str, Episode]:
-    """The episodes reconstructed so far, by the source of the imported ones."""
-    if next_number(folder) == 0:
-        return {}
-    return {episode.label: episode for episode in open_dataset(folder)}
-
-
-def _episode(
-    game: ReconstructedGame, imported: Episode, info: DatasetInfo, settings: ReconstructSettings
-) -> Episode | None:
-    """The episode of a game; None if no frame of it is known."""
-    if not len(game.keys):
-        return None
-    own = [*game.frames[game.frames > 0].tolist(), len(game.keys)]
-    return episode_from_keys(
-        game.keys,
-        info,
-        player=imported.player,
-        source=imported.source,
-        origin=replace(imported.origin, reconstructed=True),
-        epsilon=settings.epsilon,
-        start=game.start,
-        bounds=None if settings.frames_per_step else [0, *own],
-    )
+        yield imported, game, episode
 
 
 command = Command(

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.columns import arrow_schema
@@ -91,26 +90,21 @@ def test_an_episode_has_a_decision(make_episode: Callable[..., Episode]) -> None
 
 
 def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:
-    schema = arrow_schema(info)
-    assert dict(zip(schema.names, schema.types, strict=True)) == {
-        "episode_index": pa.int32(),
-        "step_index": pa.int32(),
-        "observation": pa.list_(pa.float32(), 71),
-        "action": pa.int16(),
-        "behaviour_probabilities": pa.list_(pa.float32(), 11),
-        "reward": pa.float32(),
-        "terminated": pa.bool_(),
-        "truncated": pa.bool_(),
-        "final_observation": pa.list_(pa.float32(), 71),
-        "keys": pa.list_(pa.uint8()),
-        "timestamp": pa.float64(),
-        "final_timestamp": pa.float64(),
-        "actor": pa.int8(),
-        "policy_probabilities": pa.list_(pa.float32(), 11),
-        **dict.fromkeys(("player", "source", "outcome", "mu_kind"), pa.dictionary(pa.int32(), pa.string())),
-        "metres": pa.float64(),
-        "mu_epsilon": pa.float64(),
-        "seed": pa.int64(),
+    names: dict[str, list[str]] = {}
+    for column in arrow_schema(info):
+        names.setdefault(str(column.type).replace("element: ", "").replace("item: ", ""), []).append(column.name)
+    assert names == {
+        "int32": ["episode_index", "step_index"],
+        "fixed_size_list<float>[71]": ["observation", "final_observation"],
+        "int16": ["action"],
+        "fixed_size_list<float>[11]": ["behaviour_probabilities", "policy_probabilities"],
+        "float": ["reward"],
+        "bool": ["terminated", "truncated"],
+        "list<uint8>": ["keys"],
+        "double": ["timestamp", "final_timestamp", "metres", "mu_epsilon"],
+        "int8": ["actor"],
+        "dictionary<values=string, indices=int32, ordered=0>": ["player", "source", "outcome", "mu_kind"],
+        "int64": ["seed"],
     }
 
 

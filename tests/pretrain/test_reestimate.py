@@ -68,31 +68,12 @@ def test_a_new_dataset_has_the_person_s_own_probabilities(
     assert "of actions that the clones never saw" in capsys.readouterr().out
 
 
-def test_an_interrupted_one_leaves_no_dataset(people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, written = DatasetWriter.write, []
-
-    def interrupted(self: DatasetWriter, episode: Episode) -> Path:
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(write(self, episode))
-        return written[-1]
-
-    monkeypatch.setattr(DatasetWriter, "write", interrupted)
-    before = sorted(path.name for path in tmp_path.iterdir())
-    with pytest.raises(KeyboardInterrupt):
-        reestimate(f"dataset={people}", f"out={tmp_path / 'new'}", "folds=2", "cloning.epochs=1")
-    assert len(written) == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
         (["out={people}"], "is inside .*, which stays as it is"),
-        (["dataset=nowhere"], "nowhere: no such folder"),
         (["folds=10"], "folds=10: expected 2 to 9"),
         (["floor=0.6"], "floor=0.6: expected a number, more than 0, less than 0.5"),
-        (["+cloning.speed=1"], r"cloning\.speed: no such setting"),
     ],
 )
 def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[str], message: str) -> None:
