@@ -57,7 +57,7 @@ class Start:
         """Make the clone, if there is one to make."""
         if self.to_clone is None:
             return self
-        return replace(self, policy=clone(self.to_clone, self.to_clone.info, seed=seed).policy, to_clone=None)
+        return replace(self, policy=clone(self.to_clone, self.to_clone.info, seed=seed), to_clone=None)
 
 
 def find_start(

@@ -4,6 +4,7 @@ Episodes are split as a whole: neighbouring decisions are nearly equal, so a spl
 """
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,19 +34,6 @@ class Epoch:
     is_best: bool
 
 
-@dataclass(frozen=True)
-class Clone:
-    """A clone: the policy of the best pass, and all passes."""
-
-    policy: Policy
-    epochs: tuple[Epoch, ...]
-
-    @property
-    def best(self) -> Epoch:
-        """The best pass, whose weights the policy has."""
-        return min(self.epochs, key=lambda epoch: epoch.validation_nats)
-
-
 def clone(
     episodes: Sequence[Episode],
     info: DatasetInfo,
@@ -55,7 +43,7 @@ def clone(
     device: torch.device | None = None,
     scaled_with: Sequence[Episode] = (),
     start: Policy | None = None,
-) -> Clone:
+) -> Policy:
     """Clone the player of `episodes` (at least two: some are held back for early stopping), from the weights of `start`
     if it is given.
 
@@ -84,52 +72,44 @@ def clone(
         "seed": seed,
     }
     policy = Policy(network, info.environment, info.observation, training, None if start is None else start.values)
-    backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
-    epochs = train_with_early_stopping(
-        policy,
-        backend(network, rows, settings, seed),
-        checked,
-        settings.patience,
-        lambda epoch: on_epoch(epoch, policy),
-    )
+    passes = (d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs)(network, rows, settings, seed)
+    best = train_with_early_stopping(policy, passes, checked, settings.patience, lambda epoch: on_epoch(epoch, policy))
     network.to("cpu")
-    if not any(epoch.is_best for epoch in epochs):
+    if best == math.inf:
         raise BadInput(
             "the training diverges, to a policy whose probabilities are no numbers; lower learning_rate "
             f"({settings.learning_rate:g}) or weight_decay ({settings.weight_decay:g})"
         )
-    return Clone(policy, epochs)
+    return policy
 
 
 def train_with_early_stopping(
-    policy: Policy, epochs: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch], None]
-) -> tuple[Epoch, ...]:
-    """Run `epochs`, each of which trains `policy` in place and yields its loss, and restore the best pass's weights.
+    policy: Policy, passes: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch], None]
+) -> float:
+    """Run `passes`, each of which trains `policy` in place and yields its loss, and restore the best one's weights.
 
     The best pass has the highest likelihood of the validation rows (its mean over all that the player could have done,
     where the rows have the player's probabilities); training ends after `patience` passes without a
-    better one. `on_epoch` is called after each pass, while the policy still has that pass's weights.
+    better one. `on_epoch` is called after each pass, while the policy still has that pass's weights. Returns the best
+    pass's nats; infinity where none has any.
     """
-    passes: list[Epoch] = []
-    best, best_weights = float("inf"), policy.network.state_dict()
+    best, best_weights = math.inf, policy.network.state_dict()
     since_best = 0
-    for number, loss in enumerate(epochs, 1):
+    for number, loss in enumerate(passes, 1):
         predicted = policy.probabilities(validation.observations)
         measures = measure(predicted, validation.actions)
         nats = measures.nats
         if validation.probabilities is not None:
             nats = expected_nats(predicted, validation.probabilities)
         is_best = nats < best
-        passes.append(Epoch(number, loss, nats, measures.accuracy, is_best))
+        since_best = 0 if is_best else since_best + 1
         if is_best:
-            best, best_weights, since_best = nats, copy.deepcopy(policy.network.state_dict()), 0
-        else:
-            since_best += 1
-        on_epoch(passes[-1])
+            best, best_weights = nats, copy.deepcopy(policy.network.state_dict())
+        on_epoch(Epoch(number, loss, nats, measures.accuracy, is_best))
         if since_best == patience:
             break
     policy.network.load_state_dict(best_weights)
-    return tuple(passes)
+    return best
 
 
 def hold_out_cloned(

@@ -204,7 +204,7 @@ def _clone(
                     save(policy)
 
             games, more = dataset.select(train), games_for_scaling(dataset)
-            policies.append(clone(games, dataset.info, cloning, settings.seed, report, device, more, start).policy)
+            policies.append(clone(games, dataset.info, cloning, settings.seed, report, device, more, start))
             bar.update(task, completed=(part + 1) * cloning.epochs)
             splits.append(measure_held_out(policies[-1], dataset, train, held_out))
     return policies[0], splits

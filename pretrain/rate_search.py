@@ -20,7 +20,7 @@ from ..envs.qwop.task import FRAMES_A_SECOND
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.policy import Policy
-from .clone import Clone, clone
+from .clone import clone
 from .settings import PretrainSettings
 
 GAMES = 30
@@ -50,7 +50,7 @@ class Trial:
 
     frames_per_step: int
     dataset: Dataset
-    clone: Clone
+    clone: Policy
     games: tuple[Evaluation, ...]
 
     @property
@@ -69,8 +69,8 @@ class Trial:
         if it finishes more than greedily, too."""
         greedy, chance, sharp = (_success(games)[0] for games in self.games)
         if sharp <= chance:
-            return self.clone.policy
-        return replace(self.clone.policy, sharpness=SHARPNESS, greedy=sharp <= greedy)
+            return self.clone
+        return replace(self.clone, sharpness=SHARPNESS, greedy=sharp <= greedy)
 
     def __str__(self) -> str:
         shares, metres = zip(*map(_success, self.games), strict=True)
@@ -120,14 +120,13 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
 def try_clone(games: Dataset, frames: int, number: int, settings: PretrainSettings, device: torch.device) -> Trial:
     """Clone games, which are at this rate, and let the clone play. number: of the clone of these games."""
     seed = settings.seed + number * SEED_OF_CLONES
-    result = clone(games, games.info, settings.cloning, seed, device=device, scaled_with=games_for_scaling(games))
+    policy = clone(games, games.info, settings.cloning, seed, device=device, scaled_with=games_for_scaling(games))
     seed = settings.seed + SEED_OF_TRIALS
     how = EvaluationSettings(episodes=GAMES, seed=seed, max_idle_frames=settings.max_idle_frames)
     evaluations = (
-        evaluate(replace(result.policy, sharpness=sharpness), how.with_(greedy=greedy))
-        for greedy, sharpness in WAYS.values()
+        evaluate(replace(policy, sharpness=sharpness), how.with_(greedy=greedy)) for greedy, sharpness in WAYS.values()
     )
-    return Trial(frames, games, result, tuple(evaluations))
+    return Trial(frames, games, policy, tuple(evaluations))
 
 
 def best(trials: Sequence[Trial]) -> Trial:

@@ -88,12 +88,12 @@ def reestimate(dataset: Dataset, settings: ReestimateSettings, console: Console)
 
         def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
             progress.update(task, description=f"fold {fold + 1} of {settings.folds}")
-            result = clone(
+            policy = clone(
                 others, dataset.info, cloning, settings.seed + fold, lambda *_: progress.advance(task), device
             )
             # Early stopping may have left passes out.
             progress.update(task, completed=(fold + 1) * cloning.epochs)
-            return result.policy.probabilities
+            return policy.probabilities
 
         pairs = cross_fitted(episodes, fit, folds=settings.folds, floor=settings.floor, seed=settings.seed)
         return [episode for _, episode in sorted(pairs, key=lambda pair: pair[0])]

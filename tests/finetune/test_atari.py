@@ -55,9 +55,9 @@ def test_a_recorded_game_holds_the_preprocessed_observations_of_its_seed_and_act
 
 
 def test_recorded_games_are_cloned_and_the_clone_plays(dataset: Dataset) -> None:
-    made = clone(list(dataset), dataset.info, CloningSettings(epochs=1, batch_size=8, hidden=(16,)), seed=0)
-    assert made.policy.environment == SPEC
-    (game,) = play(made.policy, episodes=1, seed=0, greedy=True, idle_limit=5, keep_observations=False)
+    policy = clone(list(dataset), dataset.info, CloningSettings(epochs=1, batch_size=8, hidden=(16,)), seed=0)
+    assert policy.environment == SPEC
+    (game,) = play(policy, episodes=1, seed=0, greedy=True, idle_limit=5, keep_observations=False)
     assert 5 <= len(game) <= 15
     assert game.observations.shape == (1, 2, 36, 36)
 

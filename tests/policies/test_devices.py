@@ -48,7 +48,7 @@ def test_a_clone_of_a_gpu_is_the_same_but_for_rounding(name: str, tmp_path: Path
         write_episode(tmp_path, random.normal(size=(31, 4)), random.integers(2, size=30), environment="CartPole-v1")
     games, info = list(open_dataset(tmp_path)), open_dataset(tmp_path).info
     settings = CloningSettings(epochs=2, hidden=(16,), input_noise=0.1)
-    here, there = (clone(games, info, settings, device=torch.device(device)).policy for device in ("cpu", name))
+    here, there = (clone(games, info, settings, device=torch.device(device)) for device in ("cpu", name))
     rows = games[0].observations
     np.testing.assert_allclose(here.probabilities(rows), there.probabilities(rows), atol=1e-3)
 

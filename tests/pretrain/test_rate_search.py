@@ -14,8 +14,8 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.evaluation.evaluate import Evaluation
 from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.files import load_policy
+from qwop.policies.policy import Policy
 from qwop.pretrain import rate_search
-from qwop.pretrain.clone import Clone
 from qwop.pretrain.main import run
 from qwop.pretrain.rate_search import Trial, best, games_for_scaling, rates_to_try, runs_greedily
 from qwop.pretrain.settings import CloningSettings, PretrainSettings
@@ -44,7 +44,7 @@ def trial(
     frames: int, greedy: tuple[int, float], chance: tuple[int, float], sharp: tuple[int, float] = (0, 0.0)
 ) -> Trial:
     games = Figures(*greedy), Figures(*chance), Figures(*sharp)
-    return Trial(frames, None, Clone(load_policy("champion"), ()), games)  # type: ignore[arg-type]
+    return Trial(frames, None, load_policy("champion"), games)  # type: ignore[arg-type]
 
 
 def test_the_clone_that_finishes_most_games_in_any_way_is_kept() -> None:
@@ -71,9 +71,9 @@ def test_clones_and_the_games_of_trials_have_seeds_of_their_own(
     """Else clones of the same games would be alike, and the best one chosen by the games that it is measured in."""
     seeds: list[int] = []
 
-    def noted(games: Dataset, info: DatasetInfo, cloning: CloningSettings, seed: int, **more: Any) -> Clone:
+    def noted(games: Dataset, info: DatasetInfo, cloning: CloningSettings, seed: int, **more: Any) -> Policy:
         seeds.append(seed)
-        return Clone(load_policy("champion"), ())
+        return load_policy("champion")
 
     monkeypatch.setattr(rate_search, "clone", noted)
     monkeypatch.setattr(rate_search, "evaluate", lambda policy, how: how)
