@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.files import cannot_be_written
-from ..common.reading import ABOUT_THE_NAME, MEGABYTE, CannotBeRead, NotReadNow, parse_json, read_bytes, reason
+from ..common.reading import ABOUT_THE_NAME, MEGABYTE, CannotBeRead, NotReadNow, read_json, reason
 from .schema import DatasetInfo
 
 DESCRIPTION = "dataset.json"
@@ -22,9 +22,6 @@ EPISODES, ASIDE = "episodes", "aside"
 RECORDS = ("recording-", "samples-")
 """Beginnings of the names in `aside` of what belongs to recordings: their settings, and the full numbers of imported
 ones."""
-
-LARGEST_DESCRIPTION = MEGABYTE
-"""Bytes."""
 
 EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
@@ -48,13 +45,8 @@ def read_info(folder: Path) -> DatasetInfo:
             )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
-    content = read_bytes(path, LARGEST_DESCRIPTION, EXPECTED_DESCRIPTION)
-    try:
-        return DatasetInfo.from_json(parse_json(content))
-    except BadInput as error:
-        raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: cannot be read ({str(error).splitlines()[0]}); {EXPECTED_DESCRIPTION}") from None
+    with naming(path):
+        return DatasetInfo.from_json(read_json(path, MEGABYTE, EXPECTED_DESCRIPTION))
 
 
 def require_same(folder: Path, info: DatasetInfo) -> None:

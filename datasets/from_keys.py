@@ -163,6 +163,11 @@ def own_bounds(episode: Episode, game: Replay) -> NDArray[np.int64]:
     return np.concatenate([[first_frame(episode, game)], np.cumsum(episode.frames)])
 
 
+KEPT = ("seed", "max_idle_frames", "created", "software_version")
+DECIDED = ("actions", "behaviour_probabilities", "mu_kind", "mu_epsilon", "actors", "policy_probabilities", "branch")
+"""Fields of an episode that a replay leaves as they are: always; with the same decisions."""
+
+
 def relabelled(
     episode: Episode,
     info: DatasetInfo,
@@ -190,17 +195,7 @@ def relabelled(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         game=game, bounds=bounds, origin=episode.origin,
     )  # fmt: skip
-    names = ["seed", "max_idle_frames", "created", "software_version"]
-    if same_decisions:
-        names += [
-            "actions",
-            "behaviour_probabilities",
-            "mu_kind",
-            "mu_epsilon",
-            "actors",
-            "policy_probabilities",
-            "branch",
-        ]
+    names = (*KEPT, *DECIDED) if same_decisions else KEPT
     copy = replace(copy, **{name: getattr(episode, name) for name in names})
     return copy if same_decisions else _with_control(copy, episode, bounds)
 
