@@ -2,7 +2,7 @@
 
 `expected.json` holds the settings of every line and, for qwop-finetune, of every phase with its algorithm and loop.
 Run as a program, this module writes that file anew from the code as it is; read the difference before it is committed.
-A line keeps only what differs from the file's `defaults`: the commonest value of each setting, by command and group.
+A line keeps only what differs from the file's `defaults`: the settings of the first line, by command and group.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -158,22 +157,11 @@ def in_own_folder() -> contextlib.AbstractContextManager[Any]:
 
 
 def write_expected(settings_of_lines: dict[str, dict[str, dict[str, Any]] | None]) -> None:
-    """Write the settings of every line, and the commonest values as defaults."""
-    tables: dict[str, dict[str, Counter[str]]] = {}
-    uses = Counter[str]()
+    """Write the settings of every line, those of the first one of a group as its defaults."""
+    defaults: dict[str, dict[str, Any]] = {}
     for groups in settings_of_lines.values():
-        for group, values in (groups or {}).items():
-            uses[key_of(group)] += 1
-            for key, value in values.items():
-                tables.setdefault(key_of(group), {}).setdefault(key, Counter())[json.dumps(value)] += 1
-    defaults = {
-        key: {
-            name: json.loads(counts.most_common(1)[0][0])
-            for name, counts in table.items()
-            if 2 * counts.total() > uses[key] and name[:6] != "phase."
-        }
-        for key, table in tables.items()
-    }
+        for name, values in (groups or {}).items():
+            defaults.setdefault(key_of(name), values)
     lines = {
         line: groups and {name: _difference(values, defaults[key_of(name)]) for name, values in groups.items()}
         for line, groups in settings_of_lines.items()

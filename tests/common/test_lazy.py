@@ -21,22 +21,16 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gc.enable()
 
 
-def test_garbage_is_looked_for_again_after_an_import(module: Path) -> None:
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_not_looked_for_during_an_import_and_then_as_before(module: Path, collecting: bool) -> None:
+    (gc.enable if collecting else gc.disable)()
     assert not import_quickly("imported_quickly").collecting
-    assert gc.isenabled()
-
-
-def test_garbage_is_looked_for_again_after_an_import_that_fails(module: Path) -> None:
+    assert gc.isenabled() is collecting
+    sys.modules.pop("imported_quickly")
     module.write_text("raise ValueError")
     with pytest.raises(ValueError):  # noqa: PT011
         import_quickly("imported_quickly")
-    assert gc.isenabled()
-
-
-def test_who_wants_no_garbage_collection_has_none_after_an_import(module: Path) -> None:
-    gc.disable()
-    import_quickly("imported_quickly")
-    assert not gc.isenabled()
+    assert gc.isenabled() is collecting
 
 
 def test_garbage_is_never_looked_for_in_what_an_import_brings(module: Path) -> None:

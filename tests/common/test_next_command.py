@@ -33,23 +33,8 @@ def test_a_line_can_be_copied_whatever_its_paths_hold() -> None:
     assert next_command("qwop-finetune", games=["a", "null"]) == """next: qwop-finetune 'games=["a", "null"]'"""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "ann's games",
-        "two  words",
-        'say "hi"',
-        "a=b, {c} [d]",
-        "$HOME",
-        "back\\slash",
-        "-x",
-        "~me",
-        "1e3",
-        "null",
-        "été",
-    ],
-)
-def test_a_shell_and_the_command_read_any_folder_as_it_was(name: str) -> None:
+def test_a_shell_and_the_command_read_any_folder_as_it_was() -> None:
+    name = """ann's "two  words", a=b {c} [d] $HOME back\\slash été"""
     program, *words = shlex.split(clone_next(Path("data") / name).removeprefix("next: "))
     settings = pretrain.read(words)
     assert (program, settings.dataset, settings.out) == ("qwop-pretrain", f"data/{name}", f"runs/{name}")
