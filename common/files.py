@@ -67,15 +67,12 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_atomic`, for libraries that write by name: yields a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        folders = make_missing(path.parent)
-        try:
+        with new_folder(path.parent):
             with temporary_sibling(path) as partial:
                 yield partial
                 _sync(partial, os.O_RDWR)
                 partial.replace(path)
             sync_folder(path.parent)
-        finally:
-            remove_if_empty(folders)
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
@@ -131,34 +128,26 @@ def require_writable_folder(folder: Path, setting: str) -> None:
     Tries it, and leaves nothing behind.
     """
     try:
-        folders = make_missing(folder)
-        try:
-            with temporary_sibling(folder / "trial") as partial:
-                partial.open("xb").close()
-        finally:
-            remove_if_empty(folders)
+        with new_folder(folder), temporary_sibling(folder / "trial") as partial:
+            partial.open("xb").close()
     except OSError as error:
         raise CannotBeWritten(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
 
-def make_missing(folder: Path) -> list[Path]:
-    """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
-    missing = [one for one in (*reversed(folder.parents), folder) if not one.exists()]
+@contextmanager
+def new_folder(folder: Path) -> Iterator[None]:
+    """Context manager: makes the folder and those above it that are missing, and removes them again if they stay empty.
+    Their names are on the disk."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        remove_if_empty(missing)
-        raise
-    for one in missing:
-        sync_folder(one.parent)
-    return missing
-
-
-def remove_if_empty(folders: list[Path]) -> None:
-    """Remove the folders that `make_missing` made, unless something has been written into them."""
-    for one in reversed(folders):
-        with suppress(OSError):
-            one.rmdir()
+        for one in missing:
+            sync_folder(one.parent)
+        yield
+    finally:
+        for one in missing:
+            with suppress(OSError):
+                one.rmdir()
 
 
 def cannot_be_written(path: Path, error: OSError) -> CannotBeWritten:

@@ -15,7 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from .errors import BadInput
-from .files import make_missing, remove_if_empty, require_writable_folder, sync_folder
+from .files import new_folder, require_writable_folder, sync_folder
 
 try:
     import fcntl
@@ -87,7 +87,7 @@ def shared_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Itera
     BadInput, naming the setting, unless files can be written there.
     """
     require_writable_folder(folder, setting)
-    with _new_folder(folder), closing(FolderLock(folder, within)):
+    with new_folder(folder), closing(FolderLock(folder, within)):
         yield
 
 
@@ -98,7 +98,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
     process has the folder.
     """
-    with _new_folder(folder), claimed(folder) as mine:
+    with new_folder(folder), claimed(folder) as mine:
         if not mine:
             raise BadInput(
                 f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
@@ -114,7 +114,7 @@ def claimed(folder: Path, wait: bool = False) -> Iterator[bool]:
     Makes the folder, and leaves it. The claim ends with the process however it ends. If folders cannot be locked, every
     claim succeeds. wait: for this process's turn.
     """
-    make_missing(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     with closing(_Lock(folder)) as lock:
         yield lock.take(exclusive=True, wait=wait) is not False
 
@@ -135,7 +135,7 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
             with closing(_Lock(Path(entry.path))) as lock:
                 if lock.take(exclusive=True):
                     shutil.rmtree(entry.path, ignore_errors=True)
-    with _new_folder(folder.parent):
+    with new_folder(folder.parent):
         partial = folder.parent / f".{uuid4().hex}.partial"
         try:
             partial.mkdir()
@@ -168,13 +168,3 @@ def _require_empty(folder: Path, setting: str, place: Path) -> None:
     if folder.is_dir() and not all(LEFTOVER.fullmatch(path.name) for path in folder.iterdir()):
         raise BadInput(f"{setting}={place}: is not empty; give {setting}= a new folder")
     remove_leftovers([folder])  # of a killed process that tried whether the folder can be written
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[None]:
-    """Context manager: makes the folder, and removes it again if it stays empty."""
-    folders = make_missing(folder)
-    try:
-        yield
-    finally:
-        remove_if_empty(folders)

@@ -37,70 +37,53 @@ def require_tracker(kind: str) -> None:
         raise BadInput(f"tracker={kind}: {kind} is not installed; pip install 'qwop[{kind}]', or tracker={TENSORBOARD}")
 
 
-def open_tracker(
-    kind: str, folder: Path, settings: Mapping[str, object] | None = None, resume_at: int | None = None
-) -> "Tracker":
-    """The tracker of the run in `folder`, begun, or continued at a step (TensorBoard drops its figures after that).
+class Tracker:
+    """A place for figures by name, after a number of decisions or passes.
 
-    settings: of the run, as plain data.
+    A run in `folder` is begun, or continued at a step (TensorBoard drops its figures after that). settings: of the run,
+    as plain data.
     """
-    require_tracker(kind)
-    if kind in (WANDB, TRACKIO):
-        return _Run(kind, folder, settings or {}, resume_at is not None)
-    return _TensorBoard(folder if kind == TENSORBOARD else None, resume_at)
 
-
-class _TensorBoard:
-    """Files in the run's folder; without one, nothing."""
-
-    def __init__(self, folder: Path | None, resume_at: int | None) -> None:
-        self._writer: Any = None
-        if folder is not None:
+    def __init__(
+        self, kind: str, folder: Path, settings: Mapping[str, object] | None = None, resume_at: int | None = None
+    ) -> None:
+        require_tracker(kind)
+        self._kind = kind
+        self._run: Any = None
+        if kind == TENSORBOARD:
             from torch.utils.tensorboard import SummaryWriter  # takes long to import
 
-            self._writer = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
+            self._run = SummaryWriter(str(folder / TENSORBOARD), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
+        elif kind != NONE:
+            self._run = _run(kind, folder, settings or {}, resume_at is not None)
 
     def log(self, figures: Mapping[str, float], step: int) -> None:
-        for name, value in figures.items() if self._writer else ():
-            self._writer.add_scalar(name, value, step)
-
-    def close(self) -> None:
-        if self._writer:
-            close_after_use(self._writer.close, "tracker tensorboard")
-
-
-class _Run:
-    """A run at W&B or in Trackio, whose calls are the same."""
-
-    def __init__(self, kind: str, folder: Path, settings: Mapping[str, object], again: bool) -> None:
-        of = folder.absolute()
-        more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, again), "dir": str(of)}
-        with redirect_stdout(StringIO()):  # several lines on its dashboard, through a progress bar
-            self._run = import_module(kind).init(
-                project=os.environ.get("WANDB_PROJECT", PROJECT),
-                name=str(folder),
-                group=of.parent.name,
-                config=dict(settings),
-                resume="allow" if again else "never",
-                **more,
-            )
-        self._by_step = kind == TRACKIO
-        if not self._by_step:  # W&B refuses the step of an earlier row, such as that of a clone's second split
-            self._run.define_metric("*", step_metric="step")
-
-    def log(self, figures: Mapping[str, float], step: int) -> None:
-        if self._by_step:
+        if self._kind == TENSORBOARD:
+            for name, value in figures.items():
+                self._run.add_scalar(name, value, step)
+        elif self._kind == TRACKIO:
             self._run.log(dict(figures), step=step)
-        else:
+        elif self._kind == WANDB:  # which refuses the step of an earlier row, such as that of a clone's second split
             self._run.log({**figures, "step": step})
 
     def close(self) -> None:
-        with redirect_stdout(StringIO()):
-            close_after_use(self._run.finish, "tracker")
+        if self._run is not None:
+            with redirect_stdout(StringIO()):
+                close_after_use(getattr(self._run, "finish", None) or self._run.close, f"tracker {self._kind}")
 
 
-Tracker = _TensorBoard | _Run
-"""A place for figures by name, after a number of decisions or passes."""
+def _run(kind: str, folder: Path, settings: Mapping[str, object], again: bool) -> Any:
+    """A run at W&B or in Trackio, whose calls are the same."""
+    of = folder.absolute()
+    more: dict[str, object] = {"embed": False} if kind == TRACKIO else {"id": _id(folder, again), "dir": str(of)}
+    with redirect_stdout(StringIO()):  # several lines on its dashboard, through a progress bar
+        run = import_module(kind).init(
+            project=os.environ.get("WANDB_PROJECT", PROJECT), name=str(folder), group=of.parent.name,
+            config=dict(settings), resume="allow" if again else "never", **more,
+        )  # fmt: skip
+    if kind == WANDB:
+        run.define_metric("*", step_metric="step")
+    return run
 
 
 def _id(folder: Path, again: bool) -> str:

@@ -21,7 +21,7 @@ from threading import Event
 
 from ..commands import COMMANDS
 from ..common.errors import BadInput, naming, quoted
-from ..common.files import file_name, make_missing, write_atomic
+from ..common.files import file_name, write_atomic
 from ..finetune.log import METRICS
 from .runs import Plain, note_of, read_note
 
@@ -104,7 +104,7 @@ def run_missing(jobs: Sequence[Job], workers: int) -> dict[Path, str]:
         if failures := [folder.name for folder in job.after if waiting[folder].result() is not None]:
             return f"needs {failures[0]}, which failed"
         note, record = note_of(job.folder), read_note(job.folder) or {"seed": job.seed, "row": [*job.row], "done": []}
-        make_missing(note.parent)
+        note.parent.mkdir(parents=True, exist_ok=True)
         core = cores.get()
         try:
             for words in job.commands[len(record["done"]) :]:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ..common.errors import BadInput
-from ..common.files import make_missing, named_path, sync_folder, temporary_sibling, write_atomic, write_synced
+from ..common.files import named_path, new_folder, sync_folder, temporary_sibling, write_atomic, write_synced
 from ..common.folder_lock import FolderLock, claimed
 from .columns import to_parquet
 from .folder import ASIDE, DESCRIPTION, EPISODES, episode_name, next_number, read_info, require_same, subfolder, to_text
@@ -25,14 +25,14 @@ class DatasetWriter:
         self.folder = named_path(folder, "dataset's folder")
         info.environment.require_readable()
         try:
-            make_missing(self.folder)
-            self._presence = FolderLock(self.folder, within=(EPISODES, ASIDE))  # before it writes anything
-            self._episodes = subfolder(self.folder, EPISODES)
-            with claimed(self._episodes, wait=True):
-                if not (self.folder / DESCRIPTION).exists():
-                    if next_number(self.folder) > 0:
-                        raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
-                    write_atomic(self.folder / DESCRIPTION, to_text(info.with_names.to_json()))
+            with new_folder(self.folder):
+                self._presence = FolderLock(self.folder, within=(EPISODES, ASIDE))  # before it writes anything
+                self._episodes = subfolder(self.folder, EPISODES)
+                with claimed(self._episodes, wait=True):
+                    if not (self.folder / DESCRIPTION).exists():
+                        if next_number(self.folder) > 0:
+                            raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
+                        write_atomic(self.folder / DESCRIPTION, to_text(info.with_names.to_json()))
         except (FileExistsError, NotADirectoryError):
             raise BadInput(f"{self.folder}: a file is in the way; give another folder") from None
         except OSError as error:

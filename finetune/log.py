@@ -16,7 +16,7 @@ from rich.console import Console
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.reading import MEGABYTE, read_rows
-from ..common.tracker import TENSORBOARD, Tracker, open_tracker
+from ..common.tracker import TENSORBOARD, Tracker
 from .experience.collector import EpisodeStats
 from .experience.sequences import SOURCES
 
@@ -145,7 +145,7 @@ class RunLog:
             write_atomic(path, "".join(json.dumps(row) + "\n" for row in rows))
             self._seconds = rows[-1].get("time/seconds", 0.0) if rows else 0.0
         # An interrupt at the wrong moment can delay closing until its next flush.
-        self._board = open_tracker(self._kind, self._folder, self._settings, resume_at)
+        self._board = Tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()
         self.timer.read()
 

@@ -15,7 +15,7 @@ from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import CONFIGURATION, REPORT, command_line, require_no_other_run, to_yaml, write_configuration
 from ..common.settings import to_plain
-from ..common.tracker import open_tracker, require_tracker
+from ..common.tracker import Tracker, require_tracker
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
@@ -188,7 +188,7 @@ def _clone(
     policies, splits = [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(open_tracker(settings.tracker, Path(settings.out), to_plain(settings))) as board,
+        closing(Tracker(settings.tracker, Path(settings.out), to_plain(settings))) as board,
     ):
         task = bar.add_task("cloning", total=settings.splits * cloning.epochs)
         for part in range(settings.splits):

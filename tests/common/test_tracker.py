@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from qwop.common import tracker
 from qwop.common.errors import BadInput
-from qwop.common.tracker import TRACKERS, open_tracker, require_tracker
+from qwop.common.tracker import TRACKERS, Tracker, require_tracker
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def write(kind: str, folder: Path, resume_at: int | None = None) -> None:
-    tracker = open_tracker(kind, folder, {"seed": 3}, resume_at)
+    tracker = Tracker(kind, folder, {"seed": 3}, resume_at)
     for step in (1, 2):
         tracker.log({"a": 0.5, "b": 1.5}, step)
     tracker.close()
