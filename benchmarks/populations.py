@@ -19,7 +19,7 @@ from pathlib import Path
 
 from qwop.commands import population
 from qwop.common.errors import BadInput
-from qwop.compare.report import markdown_table
+from qwop.compare.main import markdown_table
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from qwop.common.reading import parse_yaml
-from qwop.compare.report import markdown_table, tables_of
+from qwop.compare.main import markdown_table, tables_of
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs/results.md"

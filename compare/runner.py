@@ -23,7 +23,7 @@ from ..commands import COMMANDS
 from ..common.errors import BadInput, naming, quoted
 from ..common.files import file_name, write_atomic
 from ..finetune.log import METRICS
-from .runs import Plain, note_of, read_note
+from .results import Plain, note_of, read_note
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 GIVEN = ("qwop-finetune", "qwop-pretrain", "qwop-evaluate", "qwop-distil", "qwop-population")

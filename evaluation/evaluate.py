@@ -8,8 +8,7 @@ from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
-from .figures import figures_of
-from .results import GameResult, rank_of, result_of
+from .figures import GameResult, figures_of, rank_of, result_of
 from .settings import DRAWN, EvaluationSettings
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from .commands import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import LONGEST_ROLLING, Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import Agreement, agreement_in_words, compare, in_original, in_simulator, most_alike
-from .report import evaluation_page, keys_page
+from .report import evaluation_page, figure, keys_page, table
 from .settings import DRAWN
-from .tables import figure, table
 
 FIGURES, KEYS, FILM = WRITES = ("evaluation.json", "best_keys.txt", "best.mp4")
 """Files of figures, the best game's keys and its film, in the folder."""

@@ -18,8 +18,7 @@ from ..datasets import embedded
 from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
-from ..evaluation.report import best_game, charts
-from ..evaluation.tables import rows_of
+from ..evaluation.report import best_game, charts, rows_of
 from ..policies.champion import CHAMPION
 from .measures import CLONE, REPEAT_LAST, HeldOut
 

@@ -24,7 +24,7 @@ from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
-from .games import seconds_of
+from .main import seconds_of
 from .settings import DistilCommandSettings, DistilSettings
 
 POLICY = "policy.safetensors"

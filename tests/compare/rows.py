@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qwop.compare.runs import Run
+from qwop.compare.results import Run
 
 
 def run(seed: int, log: list[dict[str, Any]] | None = None, environment: str = "CartPole-v1", **greedy: Any) -> Run:

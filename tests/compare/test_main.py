@@ -93,7 +93,7 @@ def test_rows_that_are_none_are_refused(rows: dict, complaint: str, tmp_path: Pa
         compare(rows, out=tmp_path)
 
 
-@pytest.mark.parametrize("before", ["", "import qwop.compare.runs; ", "import qwop.compare.main; "])
+@pytest.mark.parametrize("before", ["", "import qwop.compare.results; ", "import qwop.compare.main; "])
 def test_the_package_and_its_function_share_a_name(before: str) -> None:
     code = (
         f"{before}import qwop\ntry:\n    qwop.compare({{}}, jobs=1)\nexcept qwop.BadInput as error:\n    print(error)"

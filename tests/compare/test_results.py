@@ -2,7 +2,7 @@
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.compare.report import tables_of
+from qwop.compare.main import tables_of
 from qwop.compare.results import lines_of, milestones_of
 
 from .rows import returns, run, runner

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.compare.runs import read_row, read_run
+from qwop.compare.results import read_row, read_run
 
 
 def test_a_training_is_read_with_its_evaluation_log_and_command(runs_folder: Path) -> None:

@@ -14,9 +14,8 @@ from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate, games_of, starts_up_to
-from qwop.evaluation.figures import bootstrap_interval, wilson_interval
+from qwop.evaluation.figures import GameResult, bootstrap_interval, rank_of, result_of, wilson_interval
 from qwop.evaluation.film import film
-from qwop.evaluation.results import GameResult, rank_of, result_of
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from qwop.evaluation import report
-from qwop.evaluation.results import GameResult
+from qwop.evaluation.figures import GameResult
 
 
 def test_the_charts_show_shares_of_all_games_and_medians_of_those_that_came_so_far(

@@ -2,9 +2,9 @@
 
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import Evaluation
-from qwop.evaluation.results import GameResult
+from qwop.evaluation.figures import GameResult
+from qwop.evaluation.report import figure_rows
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.evaluation.tables import figure_rows
 
 from ..fakes import game_without_rows
 

@@ -18,7 +18,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
-from qwop.search.games import searched_episode
+from qwop.search.main import searched_episode
 
 TASK: dict[str, Any] = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
 IDLE = 4

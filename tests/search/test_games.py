@@ -8,7 +8,7 @@ from qwop.datasets.origin import Origin
 from qwop.datasets.schema import Episode
 from qwop.envs.names import ACTIONS
 from qwop.envs.spec import EnvironmentSpec
-from qwop.search.games import rank, searched_episode
+from qwop.search.main import rank, searched_episode
 
 NOTHING, Q = ACTIONS.index("none"), ACTIONS.index("q")
 
