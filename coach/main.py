@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
-from ..common.reading import MEGABYTE, read_json
 from ..common.resume import removed_unless_begun
 from ..common.run_folder import next_command, require_no_other_run, write_configuration
 from ..datasets.embedded import CHAMPION
@@ -39,7 +37,7 @@ CLONED, LEARNED = "cloned", "learned"
 
 
 def run(settings: CoachSettings) -> None:
-    """Make the rounds, each in a folder of its own; an interrupted round is continued."""
+    """Make a round, in a folder of its own; an interrupted one is continued."""
     out = Path(settings.out)
     rounds = [path.name for path in out.glob("round-*")]
     costly = f"{CLONE}*", "round-*/games"  # a clone, or games
@@ -50,30 +48,23 @@ def run(settings: CoachSettings) -> None:
         console = plain_console()
         use_one_thread()
         _begin(settings, out, console)
-        first = len(rounds_in(out)) + 1
-        for number in range(first, first + settings.rounds):
-            _round(settings, out, number, console)
+        _round(settings, out, _next_round(out), console)
         console.print("the same command begins the next round")
         console.print(next_command("qwop-watch", policy=out / POLICY))
 
 
-def rounds_in(out: Path) -> list[Mapping[str, Any]]:
-    """The results of the rounds that are over, in order; BadInput if one of them is missing."""
-    results: list[Mapping[str, Any]] = []
-    while (path := out / f"round-{len(results) + 1}" / RESULT).exists():
-        results.append(read_json(path, MEGABYTE, "put it back, or remove it to measure the round again"))
-    if len([*out.glob(f"round-*/{RESULT}")]) > len(results):  # measured again, it could replace a later round's policy
-        raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
-    return results
+def _next_round(out: Path) -> int:
+    """The number of the round to make; BadInput if an earlier one is missing."""
+    over = len([*out.glob(f"round-*/{RESULT}")])
+    for number in range(1, over + 1):
+        if not (path := out / f"round-{number}" / RESULT).exists():  # it could replace a later round's policy
+            raise BadInput(f"{path}: missing, though a later round is over; put it back, or give another out")
+    return over + 1
 
 
 def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
-    """Put the policy of the first round in place. BadInput for a schedule or policy that cannot be loaded, and for
-    another policy than the rounds in `out` began with."""
-    try:
-        finetune.read([f"schedule={settings.learning}"])
-    except BadInput as error:
-        raise BadInput(f"learning: {error}") from error
+    """Put the policy of the first round in place. BadInput for one that cannot be loaded, and for another one than the
+    rounds in `out` began with."""
     first, policy = out / "round-1" / BEFORE, out / POLICY
     start = first if first.exists() else policy
     given = None if settings.policy is None else policy_path(settings.policy)
@@ -132,7 +123,7 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
     if settings.clone:  # the person's decisions alone
         start = _clone(folder / CLONED, seed, f"policy={before}", f"dataset={games}", "policy_weight=0")
     learning: dict[str, object] = {
-        "schedule": settings.learning, "policy": start, "demonstrations": games, "out": out, "seed": seed,
+        "schedule": "corrections", "policy": start, "demonstrations": games, "out": out, "seed": seed,
         "video": "false",
     }  # fmt: skip
     if not load_policy(before).environment.capabilities.keys:

@@ -21,12 +21,9 @@ class CoachSettings(Settings):
     clone: bool = False
     """Clone your decisions first, and learn from there: for a policy whose way of playing is wrong altogether, such as
     one that slides on its knees."""
-    learning: str = "corrections"
-    """Schedule of the learning, as qwop-finetune takes it."""
     decisions: Annotated[int, Field(ge=1, le=10**12)] | None = None
-    """Decisions of the learning. null: those of the schedule; 200,000 in another environment than QWOP."""
-    rounds: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Rounds to make now."""
+    """Decisions of the learning, by the schedule corrections. null: those of the schedule; 200,000 in another
+    environment than QWOP."""
     games: Annotated[int, Field(ge=1, le=100_000)] = 100
     """Games with drawn actions that measure a policy."""
     out: OutFolder = "runs/coach"

@@ -35,7 +35,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     for path, recording in zip(paths, recordings, strict=True):
         with naming(path):
             converted.append(convert(recording))
-    frames = settings.frames_per_step or _common_frames(paths, converted)
+    frames = _common_frames(paths, converted)
     spec = EnvironmentSpec(
         "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
     )
@@ -78,7 +78,7 @@ def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
         if lengths[other] != lengths[first]:
             raise BadInput(
                 f"{other}: its decisions last {lengths[other]} game frames, those of {first.name} {lengths[first]}; "
-                "import them into separate datasets, or set source.frames_per_step"
+                "import them into separate datasets"
             )
     return lengths[first]
 

@@ -166,8 +166,6 @@ class ImportSettings(PersonSettings):
     """Paths or patterns of the recordings, in brackets."""
     player: PlayerName = "unknown"
     """Name of who played, in the dataset."""
-    frames_per_step: Annotated[int, Field(ge=1, le=3600)] | None = None
-    """Game frames (30 a second) per decision. null: measured."""
 
 
 class KeysSettings(RunnerSettings):

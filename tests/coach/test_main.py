@@ -80,17 +80,16 @@ def test_without_a_policy_a_clone_of_the_champions_games_is_corrected(
 @pytest.mark.parametrize(
     ("words", "before", "said"),
     [
-        ("policy={policy} learning=nope", {}, "learning: schedule=nope: no such option"),
         ("policy=none.safetensors", {}, "none.safetensors"),
         ("policy={policy}", {"round-1/before.safetensors": b"another"}, "began with another one"),
         (
             "policy={policy}",
-            {"policy.safetensors": None, "config.yaml": b"rounds: 1\n", "round-2/result.json": b'{"said": "better"}'},
+            {"policy.safetensors": None, "config.yaml": b"games: 1\n", "round-2/result.json": b'{"said": "better"}'},
             "rounds/round-1/result.json: missing, though a later round is over; put it back, or give",
         ),
         (
             "policy={policy}",
-            {"round-1/before.safetensors": None, "config.yaml": b"rounds: 1\n"},
+            {"round-1/before.safetensors": None, "config.yaml": b"games: 1\n"},
             "rounds/policy.safetensors: missing, though a round has begun; put it back",
         ),
     ],
