@@ -1,37 +1,8 @@
 """The page's keys, in node: which key an event is about, and which are held."""
 
-import json
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
-import pytest
-import qwop.envs.pictures.scene as scene
-
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-
-STATIC = Path(scene.__file__).with_name("static")
-
-SCRIPT = """
-const heard = {};
-globalThis.window = { addEventListener: (kind, act) => (heard[kind] ??= []).push(act) };
-const { Keyboard } = await import(process.argv[1]);
-const [names, events, frames] = JSON.parse(process.argv[2]);
-const bits = names && Object.fromEntries(names.map((name, index) => [name, 1 << index]));
-const keyboard = names ? new Keyboard(window, bits) : new Keyboard(window);
-const happen = ([kind, key, code, more]) => {
-  heard[kind].forEach((act) => act({ key, code, timeStamp: 1, preventDefault() {}, ...more }));
-  return keyboard.mask;
-};
-const masks = events.map(happen);
-const held = frames.map(([from, to, ...late]) => {
-  const pressed = keyboard.during(from, to);
-  late.forEach(happen);
-  return pressed;
-});
-console.log(JSON.stringify(frames.length ? held : masks));
-"""
+from .node import in_node
 
 
 def event(text: str, **more: Any) -> list[Any]:
@@ -44,49 +15,32 @@ def event(text: str, **more: Any) -> list[Any]:
     return [kind, None if key == "?" else key, None if code == "?" else code, dict.fromkeys(true, True) | more]
 
 
-def masks(
-    events: list[list[Any]], names: list[str] | None = None, *, folder: Path, frames: list[list[Any]] | None = None
-) -> list[int]:
-    """The keys held after each event, as bits. With frames, [start, end, events after it was played …] in ms, the keys
-    of each."""
-    shutil.copy(STATIC / "keyboard.js", folder / "keyboard.mjs")
-    script = ["node", "--input-type=module", "-e", SCRIPT, str(folder / "keyboard.mjs")]
-    done = subprocess.run(
-        [*script, json.dumps([names, events, frames or []])], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    held: list[int] = json.loads(done.stdout)
-    return held
+POSITIONS = [
+    ("+1 Digit1", "1"),
+    ("+& Digit1", "1"),  # French
+    ("+١ Digit1", "1"),  # Arabic
+    ("+1 Numpad1", "1"),
+    ("+ц KeyW", "w"),  # Russian
+    ("+W KeyW", "w"),
+    ("+w KeyZ", "w"),  # French: the letter decides
+    ("+z KeyW", None),
+    ("+Dead KeyW", "w"),
+    ("+Process KeyW", "w"),  # an input method, as for Japanese
+    ("+ж Semicolon", ";"),
+    ("+? KeyW", "w"),
+    ("+ArrowLeft ArrowLeft", "arrowleft"),
+    ("+Unidentified ArrowLeft", "arrowleft"),
+    ("+Unidentified ShiftRight", "shift"),
+    ("+End Digit1", None),
+    ("+5 Digit5", None),
+]
 
 
-@pytest.mark.parametrize(
-    ("press", "name"),
-    [
-        ("+1 Digit1", "1"),
-        ("+& Digit1", "1"),  # French
-        ("+١ Digit1", "1"),  # Arabic
-        ("+1 Numpad1", "1"),
-        ("+ц KeyW", "w"),  # Russian
-        ("+W KeyW", "w"),
-        ("+w KeyZ", "w"),  # French: the letter decides
-        ("+z KeyW", None),
-        ("+Dead KeyW", "w"),
-        ("+Process KeyW", "w"),  # an input method, as for Japanese
-        ("+ж Semicolon", ";"),
-        ("+? KeyW", "w"),
-        ("+ArrowLeft ArrowLeft", "arrowleft"),
-        ("+Unidentified ArrowLeft", "arrowleft"),
-        ("+Unidentified ShiftRight", "shift"),
-        ("+End Digit1", None),
-        ("+5 Digit5", None),
-    ],
-)
-def test_the_position_of_a_key_decides_where_its_character_is_no_latin_letter(
-    press: str, name: str | None, tmp_path: Path
-) -> None:
+def test_the_position_of_a_key_decides_where_its_character_is_no_latin_letter() -> None:
     names = ["1", "w", "arrowleft", ";", "shift"]
-    expected = 0 if name is None else 1 << names.index(name)
-    assert masks([event(press)], names, folder=tmp_path) == [expected]
+    held = in_node("keyboards.js", "all", names, [[event(press)] for press, _ in POSITIONS])
+    named = [names[mask.bit_length() - 1] if mask else None for (mask,) in held]
+    assert [*zip([press for press, _ in POSITIONS], named, strict=True)] == POSITIONS
 
 
 HOLDS: dict[str, tuple[list[str], list[int]]] = {
@@ -109,17 +63,17 @@ HOLDS: dict[str, tuple[list[str], list[int]]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "held"), HOLDS.values(), ids=HOLDS)
-def test_a_key_is_released_however_its_release_is_reported(events: list[str], held: list[int], tmp_path: Path) -> None:
-    assert masks([event(text) for text in events], folder=tmp_path) == held
+def test_a_key_is_released_however_its_release_is_reported() -> None:
+    held = in_node("keyboards.js", "all", None, [[event(text) for text in events] for events, _ in HOLDS.values()])
+    assert dict(zip(HOLDS, held, strict=True)) == {name: masks for name, (_, masks) in HOLDS.items()}
 
 
-def test_the_old_number_of_a_key_has_the_position(tmp_path: Path) -> None:
+def test_the_old_number_of_a_key_has_the_position() -> None:
     events = [event("+й", keyCode=81), event("+Unidentified", keyCode=79), event("-й", keyCode=81)]
-    assert masks(events, folder=tmp_path) == [1, 5, 4]
+    assert in_node("keyboards.js", "held", None, events) == [1, 5, 4]
 
 
-def test_a_press_counts_in_a_frame_whatever_the_clock_of_its_event(tmp_path: Path) -> None:
+def test_a_press_counts_in_a_frame_whatever_the_clock_of_its_event() -> None:
     frames = [
         # Reported once their frame was played.
         [10, 20, event("+q KeyQ", timeStamp=12), event("-q KeyQ", timeStamp=15)],
@@ -129,4 +83,4 @@ def test_a_press_counts_in_a_frame_whatever_the_clock_of_its_event(tmp_path: Pat
         [5000, 5010],
         [5010, 5020],
     ]
-    assert masks([], folder=tmp_path, frames=frames) == [0, 1, 2, 4, 0]
+    assert in_node("keyboards.js", "held", None, [], frames) == [0, 1, 2, 4, 0]
