@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ..common.errors import BadInput
-from ..common.folder_lock import shared_lock
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import next_command, require_no_other_run, unused, write_configuration
 from ..datasets.folder import next_number
@@ -49,7 +49,7 @@ KEYS, FILM = WRITES = ("best_keys.txt", "best.mp4")
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
-    with shared_lock(out, "out"):
+    with exclusive_lock(out, "out"):
         require_no_other_run(out, SearchCommandSettings, WRITES)
         _search(settings, out)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.common.folder_lock import exclusive_lock
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
@@ -115,6 +116,13 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert (code, error.count("\n")) == (2, 1)
     assert complaint in error
     assert not (tmp_path / "out").exists()
+
+
+def test_a_second_search_in_a_folder_is_refused(policy_file: Path, tmp_path: Path, search: Command) -> None:
+    with exclusive_lock(tmp_path / "out", "out"):
+        done = search(f"policy={policy_file}", f"out={tmp_path / 'out'}")
+    assert done.code == 2
+    assert "another process is writing there" in done.err
 
 
 def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Command) -> None:
