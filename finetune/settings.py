@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..common.command import option_settings
+from ..common.command import merge, option_settings
 from ..common.errors import BadInput, one_of, quoted
 from ..common.schema import Files, schema
 from ..common.settings import Count, HomePath, OutFolder, Settings, Whole, read, to_plain
 from ..common.shared_settings import Device, EnvironmentId, IdleFrames, Seed, TrackerName
-from ..common.words import merge
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.registry import ALGORITHMS, Algorithm, import_algorithms
