@@ -30,18 +30,13 @@ EXPECTED_DESCRIPTION = "expected the description of a dataset, as written by qwo
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})-([0-9a-f]{12})\.parquet", re.ASCII)
 
 
-def dataset_command(verb: str, folder: Path, *more: str) -> str:
-    """A command line of `qwop-dataset` for this folder, ready to be copied."""
-    return shlex.join(["qwop-dataset", verb, str(folder), *more])
-
-
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     if DESCRIPTION not in names_in(folder):
         if episode_files(folder):
             raise BadInput(
                 f"{folder}: has episodes but no {DESCRIPTION}; to write it anew from them: "
-                + dataset_command("describe", folder)
+                + shlex.join(["qwop-dataset", "describe", str(folder)])
             )
         raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION

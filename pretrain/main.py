@@ -111,7 +111,7 @@ def _pretrain(settings: PretrainSettings, dataset: Dataset | None, start: Policy
     lines = [
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
-        *worth(splits, evaluations, greedy, policy.sharpness),
+        *worth(splits, greedy, policy.sharpness),
         next_step(out / POLICY, policy.environment, evaluations, str(settings.dataset)),
     ]
     console.print("\n".join(lines))

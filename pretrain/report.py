@@ -111,26 +111,17 @@ def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], evaluations:
     write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool, sharpness: float) -> list[str]:
-    """Sentences about a clone: against repeating the last action, and how many of its games finish. greedy, sharpness:
-    how it is played."""
+def worth(splits: Sequence[HeldOut], greedy: bool, sharpness: float) -> list[str]:
+    """Sentences about a clone: against repeating the last action, and how it is to be played."""
     clone, repeat = (float(_over(splits, name, "accuracy").mean()) for name in (CLONE, REPEAT_LAST))
     games_held_out = "held out" if not splits[0].learned else "that it learned from, as there is no other game"
     verdict = "better" if clone > repeat + LIKE else "no better"
-    sentences = [
+    sharpened = f", its probabilities to the power of {sharpness:g}" if sharpness != 1.0 else ""
+    return [
         f"The clone predicts its player {verdict} than repeating the last action ({clone:.0%} of the decisions "
-        f"{games_held_out}, against {repeat:.0%})."
+        f"{games_held_out}, against {repeat:.0%}).",
+        f"It is played with {'its most probable actions' if greedy else f'drawn actions{sharpened}'}.",
     ]
-    summaries = {bool(one.settings.greedy): one.summary() for one in games}
-    if summaries and all("finishes" in one for one in summaries.values()):
-        sharpened = f", its probabilities to the power of {sharpness:g}" if sharpness != 1.0 else ""
-        how = "with its most probable actions" if greedy else f"with drawn actions{sharpened}"
-        finished, count, metres = (summaries[greedy][name] for name in ("finishes", "episodes", "mean_metres"))
-        sentences.append(
-            f"Its file says that it is played {how}: {finished} of {count} games finish ({metres:.1f} m on average), "
-            f"otherwise {summaries[not greedy]['finishes']}."
-        )
-    return sentences
 
 
 def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], dataset: str = "") -> str:

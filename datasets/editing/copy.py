@@ -49,7 +49,12 @@ def run(settings: CopySettings) -> None:
     console = plain_console()
     datasets = [open_dataset(folder) for folder in (settings.dataset, *(settings.others or ()))]
     out = Path(settings.out)
-    _require_alike(datasets)
+    for other in datasets[1:]:
+        if differences := datasets[0].info.differences(other.info):
+            raise BadInput(
+                f"{other.folder}: a dataset with other settings than {datasets[0].folder}: {'; '.join(differences)}; "
+                "qwop-dataset relabel makes them equal where the games have keys"
+            )
     selection = remaining(datasets, settings)
     parts: dict[str, tuple[Iterable[Episode], int]] = {"": (distinct(selection), sum(map(len, selection)))}
     if settings.parts and len(datasets) > 1:
@@ -67,16 +72,6 @@ def run(settings: CopySettings) -> None:
     for name in parts:
         console.print(describe(out / name).table(f"{out / name}"))
     console.print(clone_next(out / next(iter(parts))))
-
-
-def _require_alike(datasets: Sequence[Dataset]) -> None:
-    first = datasets[0]
-    for other in datasets[1:]:
-        if differences := first.info.differences(other.info):
-            raise BadInput(
-                f"{other.folder}: a dataset with other settings than {first.folder}: {'; '.join(differences)}; "
-                "qwop-dataset relabel makes them equal where the games have keys"
-            )
 
 
 def remaining(datasets: Sequence[Dataset], settings: CopySettings) -> list[Dataset]:

@@ -1,5 +1,6 @@
 """`qwop-dataset export`: write a dataset in another tool's format, or make it ready for the hub of Hugging Face."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,20 +52,16 @@ def run(settings: ExportSettings) -> None:
         with new_folder(out, [dataset.folder]) as folder:
             minari.export(dataset, out.resolve().name, folder)
     else:
-        _write_file(dataset, out)
+        if out.suffix != ".h5":
+            raise BadInput(f"out={out}: expected the name of a file that ends in .h5")
+        if out.exists():
+            raise BadInput(f"out={out}: is there already; give out= a new name")
+        require_outside(out, [dataset.folder])
+        with atomic_file(out) as partial:
+            d3rlpy.export(dataset, dataset.info, partial)
     console.print(f"not held by this format: {minari.LOST if settings.to == 'minari' else d3rlpy.LOST}")
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
     console.print(clone_next(dataset.folder))
-
-
-def _write_file(dataset: Dataset, out: Path) -> None:
-    if out.suffix != ".h5":
-        raise BadInput(f"out={out}: expected the name of a file that ends in .h5")
-    if out.exists():
-        raise BadInput(f"out={out}: is there already; give out= a new name")
-    require_outside(out, [dataset.folder])
-    with atomic_file(out) as partial:
-        d3rlpy.export(dataset, dataset.info, partial)
 
 
 def _prepare(dataset: Dataset, repository: str, settings: ExportSettings, console: Console) -> None:
@@ -75,16 +72,14 @@ def _prepare(dataset: Dataset, repository: str, settings: ExportSettings, consol
     if not settings.licence or not settings.licence.replace("-", "").replace(".", "").isalnum():
         raise BadInput("licence is not set: expected one that the hub knows, such as cc-by-4.0 or mit")
     title = settings.title or name.replace("-", " ").replace("_", " ").capitalize()
-    fields: Mapping[str, str] = {"license": f" {settings.licence.lower()}", "pretty_name": f" {_quoted(title)}"}
+    fields: Mapping[str, str] = {
+        "license": f" {settings.licence.lower()}",
+        "pretty_name": f" {json.dumps(' '.join(title.split()), ensure_ascii=False)}",
+    }
     describe(dataset.folder, fields)
     console.print(f"{dataset.folder}: the card is complete; upload the folder with:")
     line = ["hf", "upload", repository, str(dataset.folder), ".", "--repo-type", "dataset", "--exclude", f"{ASIDE}/*"]
     console.print(shlex.join(line), soft_wrap=True)
-
-
-def _quoted(text: str) -> str:
-    """A text as YAML has it in double quotes."""
-    return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 command = Command(

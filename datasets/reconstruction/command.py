@@ -21,7 +21,7 @@ from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
-from ..schema import DatasetInfo, Episode
+from ..schema import Episode
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -63,7 +63,9 @@ def run(settings: ReconstructSettings) -> None:
                 f"{settings.dataset}: has game {last} of a recording with {len(samples[digest])} games; "
                 "import the recording again"
             )
-    writer = DatasetWriter(out, new_info(dataset.info, settings))
+    same = ("reward", "observation", "observation_lag")
+    frames = settings.frames_per_step or int(dataset.info.environment.settings["frames_per_step"])
+    writer = DatasetWriter(out, qwop_info(frames_per_step=frames, **{name: getattr(settings, name) for name in same}))
     results: list[Result] = []
     try:
         with progress_bar("games", console) as progress:
@@ -81,17 +83,6 @@ def run(settings: ReconstructSettings) -> None:
         finish(out, console)
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}")
-
-
-def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:
-    """Description of the new dataset."""
-    frames = settings.frames_per_step or int(info.environment.settings["frames_per_step"])
-    return qwop_info(
-        frames_per_step=frames,
-        reward=settings.reward,
-        observation=settings.observation,
-        observation_lag=settings.observation_lag,
-    )
 
 
 def table_of(results: Sequence[Result]) -> Table:

@@ -1,14 +1,12 @@
 """Cloning prints sentences about the clone at its end, and the next command."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from qwop.commands import finetune
 from qwop.envs.spec import EnvironmentSpec
-from qwop.pretrain.measures import CLONE, REPEAT_LAST
+from qwop.pretrain.measures import CLONE, REPEAT_LAST, HeldOut, Measures
 from qwop.pretrain.report import next_step, worth
 
 
@@ -48,39 +46,20 @@ def test_a_clone_in_the_working_folder_is_improved_beside_it(tmp_path: Path, mon
     assert said.endswith(f"out=../{tmp_path.name}-better")
 
 
-def worth_of(
-    greedy_finishes: int, drawn_finishes: int, *, greedy: bool = True, sharpness: float = 1.0, clone: float = 0.8
-) -> list[str]:
-    """Sentences about a clone with this accuracy, where the last action repeated has 0.6, after ten games of each
-    kind."""
-
-    def played(greedily: bool, finishes: int) -> Any:
-        figures = {"finishes": finishes, "episodes": 10, "mean_metres": 7.25}
-        return SimpleNamespace(settings=SimpleNamespace(greedy=greedily), summary=lambda: figures)
-
-    measures = {CLONE: SimpleNamespace(accuracy=clone), REPEAT_LAST: SimpleNamespace(accuracy=0.6)}
-    games = [played(True, greedy_finishes), played(False, drawn_finishes)]
-    return worth([SimpleNamespace(measures=measures, learned=False)], games, greedy, sharpness)  # type: ignore[list-item]
-
-
-def test_a_clone_is_compared_with_repeating_the_last_action() -> None:
-    compared = "than repeating the last action (80% of the decisions held out, against 60%)."
-    assert worth_of(9, 9)[0] == f"The clone predicts its player better {compared}"
-    assert worth_of(0, 0, clone=0.6)[0].startswith("The clone predicts its player no better than")
-
-
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("accuracy", "greedy", "sharpness", "words"),
     [
-        ({}, "with its most probable actions: 8 of 10 games finish (7.2 m on average), otherwise 3."),
-        ({"greedy": False}, "with drawn actions: 3 of 10 games finish (7.2 m on average), otherwise 8."),
-        (
-            {"drawn_finishes": 9, "greedy": False, "sharpness": 2.0},
-            "with drawn actions, its probabilities to the power of 2: 9 of 10 games finish (7.2 m on average), "
-            "otherwise 8.",
-        ),
+        (0.8, True, 1.0, ("better", "its most probable actions")),
+        (0.6, False, 1.0, ("no better", "drawn actions")),
+        (0.8, False, 2.0, ("better", "drawn actions, its probabilities to the power of 2")),
     ],
 )
-def test_a_clone_is_described_as_it_is_to_be_played(found: dict[str, Any], said: str) -> None:
-    described = worth_of(**{"greedy_finishes": 8, "drawn_finishes": 3, **found})[1]
-    assert described == f"Its file says that it is played {said}"
+def test_a_clone_is_compared_with_repeating_the_last_action_and_described_as_it_is_to_be_played(
+    accuracy: float, greedy: bool, sharpness: float, words: tuple[str, str]
+) -> None:
+    measures = {CLONE: Measures(9, accuracy, 1.0, 0.1), REPEAT_LAST: Measures(9, 0.6, 1.0, 0.1)}
+    assert worth([HeldOut((0,), measures)], greedy, sharpness) == [
+        f"The clone predicts its player {words[0]} than repeating the last action ({accuracy:.0%} of the decisions "
+        "held out, against 60%).",
+        f"It is played with {words[1]}.",
+    ]
