@@ -12,7 +12,6 @@ from torch.nn import functional
 
 from ..policies.dense_layers import LeafGradients
 from ..policies.networks import TrunkedPolicy
-from ..policies.threads import ahead
 from .rows import Rows
 from .settings import CloningSettings
 
@@ -121,7 +120,7 @@ def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings
     dense = LeafGradients.of(network.dense_layers())
     updates = math.ceil(len(rows) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.epochs * updates)
-    batches = ahead(cloning_batches(network, rows, settings, seed))
+    batches = cloning_batches(network, rows, settings, seed)
     for _ in range(settings.epochs):
         losses = []
         for inputs, factors, a, mu, v in islice(batches, updates):
