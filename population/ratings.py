@@ -89,14 +89,13 @@ def fit_ratings(
     return Ratings(ratings, errors)
 
 
-def match_weights(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return exp(−(P − ½)²/(2σ²)), where P is the probability that the side with this lead in rating wins."""
-    return np.asarray(np.exp(-((win_probability(lead) - 0.5) ** 2) / (2 * SPREAD**2)))
-
-
 def opponent_probabilities(ratings: NDArray[np.float64], player: int) -> NDArray[np.float64]:
-    """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself."""
-    weights = match_weights(ratings[player] - ratings) * (np.arange(len(ratings)) != player)
+    """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself.
+
+    It is proportional to exp(−(P − ½)²/(2σ²)), where P is the probability that the player wins.
+    """
+    won = win_probability(ratings[player] - ratings)
+    weights = np.exp(-((won - 0.5) ** 2) / (2 * SPREAD**2)) * (np.arange(len(ratings)) != player)
     probabilities: NDArray[np.float64] = weights / weights.sum()
     return probabilities
 

@@ -18,17 +18,20 @@ def make(id: int, rating: float = 1000.0, seed: int = 0, decisions: int = BURN_I
     return Member(id, rating, genes, {event: REWARD.draw(random) for event in EVENTS}, decisions=decisions, founder=id)
 
 
-@pytest.mark.parametrize(("gap", "copies"), [(147.0, False), (147.3, True), (-400.0, False), (0.0, False)])
-def test_an_agent_copies_one_that_beats_it_in_more_than_seven_of_ten(gap: float, copies: bool) -> None:
-    assert should_copy(make(0), make(1, 1000.0 + gap), BURN_IN) is copies
-
-
-def test_nobody_copies_itself_or_soon_after_a_copy() -> None:
-    assert not should_copy(make(0, decisions=BURN_IN - 1), make(1, 1500.0), BURN_IN)
-    assert not should_copy(make(0), make(0, 1500.0), BURN_IN)
-    copied = exploit(make(0), make(1, 1500.0))
-    assert not should_copy(copied, make(2, 2500.0), BURN_IN)
-    assert should_copy(replace(copied, decisions=BURN_IN), make(2, 2500.0), BURN_IN)
+@pytest.mark.parametrize(
+    ("other", "gap", "decisions", "copies"),
+    [
+        (1, 147.0, BURN_IN, False),
+        (1, 147.3, BURN_IN, True),
+        (1, -400.0, BURN_IN, False),
+        (1, 500.0, BURN_IN - 1, False),  # soon after its last copy
+        (0, 500.0, BURN_IN, False),  # itself
+    ],
+)
+def test_an_agent_copies_one_that_beats_it_in_more_than_seven_of_ten(
+    other: int, gap: float, decisions: int, copies: bool
+) -> None:
+    assert should_copy(make(0, decisions=decisions), make(other, 1000.0 + gap), BURN_IN) is copies
 
 
 def test_a_copy_has_all_that_its_parent_has_and_keeps_its_place() -> None:

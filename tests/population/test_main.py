@@ -51,11 +51,9 @@ def test_a_run_leaves_policies_history_evaluation_and_a_report(grown: Command, t
     races = json.loads((run / "evaluation.json").read_text())["races"]
     assert [one["against"] for one in races] == ["first", "champion"]
     assert races[1]["lost"] == 1.0
-    assert races[1]["their_metres"] > 3.0
     assert all(len(one["results"]) == one["races"] == 3 for one in races)
-    report = (run / "report.html").read_text()
-    assert "against champion: 0.0% of 3 races won" in report
-    assert "against champion: 0.0% of 3 races won" in said
+    for text in ((run / "report.html").read_text(), said):
+        assert "against champion: 0.0% of 3 races won" in text
     races_run = 3 * (3 + 2)  # of three pairs of finalists, and of the best against two
     assert f"{races_run}/{races_run}" in said
 
@@ -186,15 +184,12 @@ def test_agents_begin_with_policies_of_an_earlier_run(grown: Command, tmp_path: 
 def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_more_often(
     grown: Command, tmp_path: Path
 ) -> None:
-    alone = ("agents=1", "opponents=itself", "evaluation.against=[first,champion]", "evolution.burn_in=0")
-    grown(*alone, "rounds=2", "out=alone")
-    rows = [json.loads(line) for line in (tmp_path / "alone/history.jsonl").read_text().splitlines()]
-    assert [len(row["agents"]) for row in rows] == [1, 1]
-    assert not same(tmp_path / "alone/best.safetensors", tmp_path / "alone/first/agent-00.safetensors")
-    races = {one["against"]: one for one in json.loads((tmp_path / "alone/evaluation.json").read_text())["races"]}
-    assert races["champion"]["lost"] == 1.0
-    assert races["champion"]["their_metres"] > 3.0
-    assert load_policy(tmp_path / "alone/best.safetensors").environment.settings["frames_per_step"] == 2
+    run = tmp_path / "alone"
+    grown("agents=1", "opponents=itself", "evaluation.against=[first,champion]", "rounds=2", "out=alone")
+    assert not same(run / "best.safetensors", run / "first/agent-00.safetensors")
+    races = json.loads((run / "evaluation.json").read_text())["races"]
+    assert [one["against"] for one in races] == ["first", "champion"]
+    assert races[1]["their_metres"] > 3.0
 
 
 @pytest.mark.parametrize(
@@ -208,7 +203,6 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
         (["evaluation.against=[champion]", "environment=CartPole-v1"], "evaluation.against: CartPole-v1 is played"),
         (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),
-        (["agent.learning_rate=[0.1]"], "learning_rate=[0.1]: expected the lowest and the highest"),
         (["agent.learning_rate=[0,0]"], "agent.learning_rate=[0, 0]: expected the lowest and the highest"),
         (["agents=0"], "agents=0: expected"),
         (["agents=1"], "agents=1: it has nobody to race against; give opponents=itself"),

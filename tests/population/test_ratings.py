@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from qwop.population.ratings import (
     ANCHOR,
-    Ratings,
     Record,
     compare_scores,
     fit_ratings,
-    match_weights,
     opponent_probabilities,
     win_probability,
 )
@@ -99,8 +97,9 @@ def test_pairs_of_clones_need_half_the_lead() -> None:
 
 
 def test_a_prior_bounds_the_undefeated_and_a_draw_is_half_a_win() -> None:
-    undefeated = fit_ratings(*duels(*[(0, 1, 1.0)] * 20, agents=2), pinned=1)
+    undefeated = fit_ratings(*duels(*[(0, 1, 1.0)] * 20, agents=3), pinned=1)
     assert 300 < undefeated.ratings[0] - ANCHOR < 1000
+    assert (undefeated.ratings[2], undefeated.errors[2]) == pytest.approx((ANCHOR, 350.0))  # who met nobody
     drawn = fit_ratings(*duels(*[(0, 1, 0.5)] * 10, agents=2), pinned=1, prior=math.inf)
     assert drawn.ratings == pytest.approx([ANCHOR, ANCHOR])
 
@@ -127,12 +126,6 @@ def test_the_fit_is_where_the_likelihood_is_flat() -> None:
     assert np.abs(centred - (true - true.mean())).max() < 4 * found.errors.max()
 
 
-def test_agents_that_never_met_anybody_have_the_prior() -> None:
-    found = fit_ratings(*duels((0, 1, 1.0), agents=3), pinned=0)
-    assert isinstance(found, Ratings)
-    assert (found.ratings[2], found.errors[2]) == pytest.approx((ANCHOR, 350.0))
-
-
 def test_counts_stand_for_matches() -> None:
     sides, results = np.array([[1.0, -1.0], [1.0, -1.0]]), np.array([1.0, 0.0])
     one_by_one = fit_ratings(np.repeat(sides, [3, 2], axis=0), np.repeat(results, [3, 2]))
@@ -148,12 +141,6 @@ def test_errors_from_the_mean_leave_out_the_common_level() -> None:
     sides, results, counts = np.array([[1.0, -1.0]]), np.array([0.5]), np.array([1000.0])
     errors = fit_ratings(sides, results, counts=counts).errors
     assert (errors < 10.0).all()  # with the level: 350 / √2
-
-
-def test_weights_fall_with_the_difference_of_strength() -> None:
-    leads = np.array([0.0, 100.0, 200.0, 400.0])
-    assert match_weights(leads) == pytest.approx([1.0, 0.7024875, 0.2968785, 0.0491737], abs=1e-6)
-    assert match_weights(-leads) == pytest.approx(match_weights(leads))
 
 
 def test_the_probabilities_of_opponents() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from qwop.envs.race.events import EVENTS, weighted
-from qwop.population.rewards import HAND_MADE, UNITS, event_rewards
+from qwop.population.rewards import UNITS, event_rewards
 
 
 def test_a_reward_is_the_weighted_sum_of_the_events() -> None:
@@ -12,10 +12,3 @@ def test_a_reward_is_the_weighted_sum_of_the_events() -> None:
     for event, count in (("finish", 2.0), ("fall", 1.0), ("new_metres", 3.0)):
         rho[EVENTS.index(event)] = count
     assert weighted(event_rewards(weights), rho) == pytest.approx(0.5 * 2 - 0.2 + 0.8 * 3 * UNITS["new_metres"])
-
-
-def test_weights_made_by_hand_reward_a_runner_and_charge_who_falls_crawls_or_dawdles() -> None:
-    assert {event for event, weight in HAND_MADE.items() if weight > 0} == {"new_metres", "finish", "won"}
-    assert {event for event, weight in HAND_MADE.items() if weight < 0} == {
-        "lost_metres", "knee", "fall", "decision", "lost",
-    }  # fmt: skip

@@ -152,15 +152,6 @@ def test_policies_of_agents_have_their_own_weights_and_rewards(agents: Populatio
     assert not equal(dict(states[0]["network"]), dict(states[1]["network"]))
 
 
-def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
-    agents = AGENTS["vtrace"]
-    trainer = AgentTrainer(RACE, agents, WORK)
-    task = task_for(trainer, agents)
-    policy = trainer.policy(task.genes, task.rewards, task.learner, {})
-    state = trainer.begin(genes_of(agents, 3), 9, policy)
-    assert equal(dict(state["network"]), dict(task.learner["network"]))
-
-
 CART = EnvironmentSpec("CartPole-v1")
 
 
