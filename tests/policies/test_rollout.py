@@ -11,7 +11,7 @@ from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import Capabilities, EnvironmentSpec, ObservationSpec
-from qwop.policies.networks import ActorCritic, Network
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
 
@@ -88,14 +88,14 @@ class Framed(gymnasium.Env[Any, Any]):
     Every pixel of an observation is 200 and the number of decisions.
     """
 
-    observation_space = gymnasium.spaces.Box(0, 255, (6, 5, 3), np.uint8)
+    observation_space = gymnasium.spaces.Box(0, 255, (36, 36, 3), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
 
     def __init__(self, max_idle_frames: int = 0) -> None:
         self.idle = max_idle_frames
 
     def observation(self) -> Any:
-        return np.full((6, 5, 3), 200 + self.decisions, np.uint8)
+        return np.full((36, 36, 3), 200 + self.decisions, np.uint8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
@@ -118,31 +118,16 @@ class Keyed(Framed):
         return Capabilities(keys=True)
 
 
-class Looking(Network):
-    """A network that notes what it sees."""
-
-    architecture = "looking"
-
-    def __init__(self, observation: ObservationSpec) -> None:
-        super().__init__(observation, actions=2)
-        self.weight = torch.nn.Parameter(torch.zeros(2))
-        self.seen: list[torch.Tensor] = []
-
-    def logits(self, observations: torch.Tensor) -> torch.Tensor:
-        self.seen.append(observations)
-        return observations.float().flatten(1).mean(1, keepdim=True) / 255 + self.weight
-
-
 @pytest.mark.parametrize("kind", [Framed, Keyed])
 def test_images_stay_bytes_and_frames_are_keys_only_where_the_environment_declares_it(kind: Any) -> None:
     gymnasium.register("Registered-v0", kind)
-    spec, image = EnvironmentSpec("Registered-v0"), ObservationSpec((6, 5, 3), "uint8")
+    spec, image = EnvironmentSpec("Registered-v0"), ObservationSpec((36, 36, 3), "uint8")
     try:
-        policy = Policy(Looking(image), spec, image)
+        policy = Policy(ActorCritic(image, 2, (8,), torch.Generator().manual_seed(0)), spec, image)
         game = next(iter(play(policy, episodes=2, seed=0, greedy=False, max_idle_frames=4, num_envs=2)))
     finally:
         gymnasium.registry.pop("Registered-v0")
-    assert {(rows.dtype, tuple(rows.shape[1:])) for rows in policy.network.seen} == {(torch.uint8, (6, 5, 3))}
+    assert np.array_equal(game.probabilities, policy.probabilities(game.observations[:-1]))
     assert game.observations.dtype == np.uint8
     assert game.observations[:, 0, 0, 0].tolist() == [200, 201, 202, 203]
     assert (game.keys is not None) is (kind is Keyed)

@@ -80,11 +80,6 @@ def test_a_step_does_not_depend_on_the_neighbours(alternating: MakePolicy, count
     assert all(np.array_equal(mine[-1:], part) for mine, part in zip(after, after_alone, strict=True))
 
 
-def test_every_game_begins_in_the_initial_state_and_goes_on_with_its_own(alternating: MakePolicy) -> None:
-    for game in play(alternating(CARTPOLE), episodes=9, seed=0, greedy=True, num_envs=4):
-        assert game.actions.tolist() == [t % 2 for t in range(len(game))]
-
-
 @pytest.mark.parametrize("environment", [CARTPOLE, EnvironmentSpec("QWOP-v1", {"time_limit": 3.0})])
 def test_games_are_the_same_however_many_are_played_at_a_time(
     alternating: MakePolicy, environment: EnvironmentSpec
