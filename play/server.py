@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from mimetypes import MimeTypes
 from typing import Any
 from urllib.parse import unquote
@@ -49,33 +48,20 @@ _LONGEST_REASON = 123
 """Bytes of the reason with which a WebSocket is closed, at most."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Body and content type of a response."""
-
-    content: bytes
-    kind: str
-
-    @classmethod
-    def file(cls, name: str, content: bytes | None) -> "Answer | None":
-        """The answer with the content of a file; None without one."""
-        kind = MimeTypes().guess_type(name)[0]  # without the system's own table, which may know other ones
-        return None if content is None else cls(content, kind or "application/octet-stream")
-
-
 class LocalServer:
     """Serves a page at `address`. Binds on construction; BadInput if that fails.
 
     A request has to name this machine as its host, with any port, and to come from the page itself. So neither a site
     that points its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
 
-    answer: the answer to a path relative to the page's address, None for an unknown one. port: 0 for the `usual` one,
-    or any free one. session: serves a page's connection until it ends; ValueError closes it, for a message that no page
-    sends. private: the address contains a token that no web site knows. setting: the name of `port` in errors.
+    answer: the content of a file by its path relative to the page's address, None for an unknown one. port: 0 for the
+    `usual` one, or any free one. session: serves a page's connection until it ends; ValueError closes it, for a message
+    that no page sends. private: the address contains a token that no web site knows. setting: the name of `port` in
+    errors.
     """
 
     def __init__(
-        self, answer: Callable[[str], Answer | None], port: int, usual: int, *,
+        self, answer: Callable[[str], bytes | None], port: int, usual: int, *,
         session: Callable[[ServerConnection], None] | None = None, private: bool = False, setting: str = "port",
     ) -> None:  # fmt: skip
         self._answer, self._session = answer, session
@@ -127,8 +113,10 @@ class LocalServer:
             return connection.respond(http.HTTPStatus.METHOD_NOT_ALLOWED, "only GET is answered\n")
         if path == "play" and self._session is not None:
             return None
-        answer = self._answer(path)
-        return _response(answer, host) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
+        name = path or "index.html"
+        if (content := self._answer(name)) is None:
+            return connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
+        return _response(name, content, host)
 
     def _play(self, connection: ServerConnection) -> None:
         assert self._session is not None
@@ -144,11 +132,7 @@ class LocalServer:
 
 def page_server(files: Mapping[str, bytes], port: int) -> LocalServer:
     """A server of these files, by their paths."""
-
-    def answer(path: str) -> Answer | None:
-        return Answer.file(path or "index.html", files.get(path or "index.html"))
-
-    return LocalServer(answer, port, USUAL_PORT)
+    return LocalServer(files.get, port, USUAL_PORT)
 
 
 class _Connection(ServerConnection):
@@ -174,10 +158,11 @@ def _from_the_page(headers: Headers, host: str, path: str) -> bool:
     return path in ("", "play") or headers.get_all("Sec-Fetch-Site") in ([], ["same-origin"], ["none"])
 
 
-def _response(answer: Answer, host: str) -> Response:
-    headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
+def _response(name: str, content: bytes, host: str) -> Response:
+    kind = MimeTypes().guess_type(name)[0] or "application/octet-stream"  # without the system's own table
+    headers: dict[str, Any] = {"Content-Type": kind, "Content-Length": str(len(content))}
     security = {name: value.format(host=host) for name, value in _SECURITY.items()}
-    return Response(200, "OK", Headers({**headers, "Connection": "close", **security}), answer.content)
+    return Response(200, "OK", Headers({**headers, "Connection": "close", **security}), content)
 
 
 def _logger() -> logging.Logger:

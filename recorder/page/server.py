@@ -17,7 +17,7 @@ from ...common.progress import plain_console
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
 from ...envs.pictures.player import rows_of_replay
-from ...play.server import Answer, LocalServer
+from ...play.server import LocalServer
 from ...play.site import files
 from ..game_writer import GameWriter
 from ..source import Source
@@ -89,15 +89,15 @@ class RecorderServer(LocalServer):
         ]
         return Source(info, play=play, notes=notes, finish=finish)
 
-    def _file(self, path: str) -> Answer | None:
+    def _file(self, path: str) -> bytes | None:
         match path.split("/"):
-            case [""]:
-                return Answer.file("index.html", self._page())
+            case ["index.html"]:
+                return self._page()
             case ["games.json"]:
-                return Answer.file(path, encode(games=self._library.entries()).encode())
+                return encode(games=self._library.entries()).encode()
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
-        return Answer.file(path, self._files.get(path))
+        return self._files.get(path)
 
     def _page(self) -> bytes:
         """The page of `qwop-play`, with its recorder's settings."""
@@ -108,19 +108,19 @@ class RecorderServer(LocalServer):
             page = page.replace(b'src="main.js"', b'src="environment.js"')
         return page.replace(b"</head>", f"{head}\n</head>".encode(), 1)
 
-    def _game(self, collection: str, name: str) -> Answer | None:
+    def _game(self, collection: str, name: str) -> bytes | None:
         """A game's keys, or the rows of its frames."""
         stem, kind = name.rsplit(".", 1)
         try:
             game = self._library.game(collection, stem)
             if kind == "bin":
                 rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
-                return Answer.file(name, rows.tobytes())
+                return rows.tobytes()
         except (KeyError, BadInput, OSError):
             return None
         # Unless the game began on a page that had just been loaded, its keys alone are not the game.
         keys = game.keys_of_frames.tolist() if game.start is None else None
-        return Answer(encode(keys=keys).encode(), "application/json")
+        return encode(keys=keys).encode()
 
     def _connected(self, connection: ServerConnection) -> None:
         """Serve one page's connection."""
