@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
 from qwop.envs.engine import layout as at
-from qwop.envs.engine import native
-from qwop.envs.engine.layout import LEFT_DOWN, NO_FOOT, RIGHT_DOWN
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
@@ -124,21 +122,32 @@ def test_the_champions_game_has_its_events() -> None:
     assert event(infos, "won").tolist() == [0, 0]  # the rival still stands
 
 
-def test_touchdowns_are_counted_once_and_the_other_foot_alternates() -> None:
-    """A counter fed with made-up contacts: left, left again, right, both stay down."""
-    counter = EventCounter(1)
-    masks = [0, 1 << at.LEFT_FOOT, 0, 1 << at.LEFT_FOOT, (1 << at.LEFT_FOOT) | (1 << at.RIGHT_FOOT)]
+def touching(integers: Any, row: int, bodies: tuple[int, ...], other: int = at.TRACK) -> None:
+    """Made-up contacts of a runner's bodies, beside those that it has."""
+    for contact, body in enumerate(bodies, integers[row, at.CONTACT_COUNT]):
+        integers[row, [at.ORDER + contact, at.TOUCHING + contact]] = contact, 1
+        integers[row, [at.BODY_A + contact, at.BODY_B + contact]] = other, body
+    integers[row, at.CONTACT_COUNT] += len(bodies)
+
+
+def test_touchdowns_are_counted_once_and_the_other_foot_alternates_for_those_who_play() -> None:
+    """Left, left again, right, both stay down; then both calves at once, and the torso on the hurdle."""
+    counter, names = EventCounter(2), ("left_foot", "right_foot", "other_foot", "knee", "hurdle_hit")
+    left, right = (at.LEFT_FOOT,), (at.RIGHT_FOOT,)
     found = []
-    for mask in [*masks, masks[-1]]:
-        integers = np.zeros((1, at.INTEGERS), dtype=np.int32)
-        for contact, body in enumerate(body for body in range(at.MOVING) if mask >> body & 1):
-            integers[0, [at.ORDER + contact, at.TOUCHING + contact]] = contact, 1
-            integers[0, [at.BODY_A + contact, at.BODY_B + contact]] = at.TRACK, body
-        integers[0, at.CONTACT_COUNT] = mask.bit_count()
+    for bodies in ((), left, (), left, left + right, left + right, (at.LEFT_CALF, at.RIGHT_CALF)):
+        integers = np.zeros((2, at.INTEGERS), dtype=np.int32)
+        for row in range(2):
+            touching(integers, row, bodies)
+            touching(integers, row, (at.TORSO,) if at.LEFT_CALF in bodies else (), at.HURDLE_TOP)
         counter.rho[:] = 0
-        counter.add_frame(np.ones(1, dtype=np.bool_), integers)
-        found.append([int(counter.rho[0, EVENTS.index(name)]) for name in ("left_foot", "right_foot", "other_foot")])
-    assert found == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]]
+        counter.add_frame(np.array([True, False]), integers)
+        found.append([int(counter.rho[0, EVENTS.index(name)]) for name in names])
+        assert not counter.rho[1].any()
+    nothing = [0] * 5
+    assert found == [
+        nothing, [1, 0, 0, 0, 0], nothing, [1, 0, 0, 0, 0], [0, 1, 1, 0, 0], nothing, [0, 0, 0, 2, 1]
+    ]  # fmt: skip
 
 
 def test_one_named_runner_begins_its_race_anew_and_leaves_the_others() -> None:
@@ -274,28 +283,3 @@ def test_the_faster_finish_or_else_the_farther_fall_wins(
     for order in (1, -1):  # of two races, which are judged apart
         finished, frames, metres = (np.array([column, column[::-1]]) for column in zip(*runners[::order], strict=True))
         assert results(finished, frames, metres).tolist() == [expected[::order], expected[::-order]]
-
-
-LEFT, RIGHT = 1 << at.LEFT_FOOT, 1 << at.RIGHT_FOOT
-KNEES, TRUNK = 1 << at.LEFT_CALF | 1 << at.RIGHT_CALF, 1 << at.TORSO | 1 << at.HEAD
-COLUMNS = np.full(at.MOVING, -1)
-COLUMNS[[at.LEFT_FOOT, at.RIGHT_FOOT, at.LEFT_CALF, at.RIGHT_CALF]] = [0, 1, 2, 2]
-
-
-def test_the_kernel_counts_feet_that_alternate_shared_columns_and_hits_of_those_who_play() -> None:
-    """Rows of bodies that came down, of those that hit the hurdle, and the foot before and after."""
-    rows: list[tuple[int, int, int, bool, list[int], int]] = [
-        (LEFT, 0, NO_FOOT, True, [1, 0, 0, 0, 0], LEFT_DOWN),
-        (RIGHT, 0, NO_FOOT, True, [0, 1, 0, 0, 0], RIGHT_DOWN),
-        (LEFT, 0, RIGHT_DOWN, True, [1, 0, 0, 1, 0], LEFT_DOWN),
-        (RIGHT, 0, LEFT_DOWN, True, [0, 1, 0, 1, 0], RIGHT_DOWN),
-        (RIGHT, 0, RIGHT_DOWN, True, [0, 1, 0, 0, 0], RIGHT_DOWN),
-        (KNEES, LEFT, LEFT_DOWN, True, [0, 0, 2, 0, 1], LEFT_DOWN),
-        (1 << at.HEAD, TRUNK, LEFT_DOWN, True, [0, 0, 0, 0, 2], LEFT_DOWN),
-        (RIGHT, 1 << at.TORSO, LEFT_DOWN, False, [0, 0, 0, 0, 0], LEFT_DOWN),
-    ]
-    began, hits, feet, playing, expected, after = (np.array(column) for column in zip(*rows, strict=True))
-    counts = np.zeros((len(rows), 5))
-    native.call("count_touchdowns", playing, began, hits, COLUMNS, 3, 4, feet, counts)
-    assert counts.tolist() == expected.tolist()
-    assert feet.tolist() == after.tolist()
