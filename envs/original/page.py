@@ -75,8 +75,6 @@ class PageSettings(Settings):
     """Run the browser without a window."""
     live: bool = False
     """Play at the page's own pace; else as fast as the browser can."""
-    fresh_page: bool = False
-    """Load the page anew for every game."""
     browser: HomePath | None = None
     """Program of the browser. null: look for Chrome and Chromium."""
     timeout: Positive = 60.0
@@ -142,7 +140,7 @@ class OriginalPage:
 
     Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
     `replay`). A later reset by the page itself would give its contacts another order, so from the second game on the
-    world of the first reset is restored, or the page reloaded (`fresh_page`).
+    world of the first reset is restored.
 
     BadInput without a browser, an answer, or a game on the page.
     """
@@ -160,18 +158,16 @@ class OriginalPage:
             )
             self._load()
             self._close = weakref.finalize(self, stack.pop_all().close)
-        self._games = 0
+        self._clicked = False
 
     def new_game(self) -> Frames:
         """Begin a game; return its frame 0, the state after the reset."""
-        if self._games == 0 or self.settings.fresh_page:
-            if self._games:
-                self._load()
+        if not self._clicked:
             self._click()
             self._adapter.call("setMode", "paced" if self.settings.live else "hand")
             # No drawing without a viewer: it takes longer than playing.
             self._adapter.call("hold", self.settings.headless and not self.settings.live)
-        self._games += 1
+        self._clicked = True
         return _frames(self._adapter.call("newGame"))
 
     def play(self, keys: Sequence[int] | NDArray[np.uint8]) -> Frames:

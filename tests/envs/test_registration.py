@@ -136,7 +136,7 @@ def test_an_id_that_could_not_be_read_again_is_refused_before_it_is_written(id: 
 
 @pytest.mark.parametrize("id", [*REGISTERED])
 def test_the_originals_page_is_the_command_lines_alone(id: str) -> None:
-    for name in ("browser", "folder", "url", "headless", "live", "fresh_page", "timeout", "render_mode"):
+    for name in ("browser", "folder", "url", "headless", "live", "timeout", "render_mode"):
         for value in ("xterm", True, 1, None):
             with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set .*frames_per_step"):
                 read(id, **{name: value})

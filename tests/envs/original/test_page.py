@@ -77,15 +77,6 @@ def test_every_game_on_a_page_is_the_same_as_the_first(page: OriginalPage, befor
     same(page.play(PLAYED), frames)
 
 
-def test_a_page_can_be_loaded_anew_for_every_game(chromium: None, fake: Path, page: OriginalPage) -> None:
-    page.new_game()
-    frames = page.play(PLAYED)
-    with OriginalPage(PageSettings(folder=str(fake / "index.html"), fresh_page=True)) as fresh:
-        for _ in range(2):
-            fresh.new_game()
-            same(fresh.play(PLAYED), frames)
-
-
 def test_live_a_game_takes_its_time_and_waits_for_late_decisions(
     chromium: None, fake: Path, page: OriginalPage
 ) -> None:
