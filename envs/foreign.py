@@ -81,12 +81,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._has_results = self._has_results or bool(self._steps)
         self._steps = 0
-        try:
+        with self._failing("reset"):
             observation, info = self.env.reset(seed=seed, options=options)
-        except BadInput:
-            raise
-        except ERRORS as error:
-            raise self._failed("reset", error) from error
         return self._as_stored(observation), {} if info == {} else self._own_info(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -165,9 +161,6 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         )
 
     def _as_stored(self, observation: Any) -> Any:
-        usual = observation.__class__ is ARRAY and observation.dtype is self._type and observation.shape == self._shape
-        if usual and hypot(*observation.tolist()) <= LARGEST:
-            return observation.astype(self._dtype)
         if not isinstance(self._space, Box):  # no form here
             return observation
         observation = without_tensors(observation)

@@ -5,7 +5,7 @@ state of one game, so copying rows saves games. `reals[i, :84]` is the table of 
 events (see `layout`).
 """
 
-from .page import new_games, play_keys
+from .page import new_games, play_together
 from .workspace import workspace
 
-__all__ = ["new_games", "play_keys", "workspace"]
+__all__ = ["new_games", "play_together", "workspace"]

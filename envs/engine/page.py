@@ -49,7 +49,7 @@ def begin(
         last = number == resets - 1
         if last:
             wait(reals, waiting)
-        play_keys(reals, integers, np.array([held if last else 0], dtype=np.uint8), trigonometry)
+        play_together(reals, integers, [np.array([held if last else 0], dtype=np.uint8)], 1, trigonometry)
 
 
 def wait(reals: NDArray[np.float64], frames: int) -> None:
@@ -71,20 +71,6 @@ def new_games(n: int) -> Game:
     return np.repeat(reals, n, axis=0), np.repeat(integers, n, axis=0)
 
 
-def play_keys(
-    reals: NDArray[np.float64],
-    integers: NDArray[np.int32],
-    keys: NDArray[np.uint8],
-    trigonometry: str = "current",
-    library: native.Engine | None = None,
-) -> NDArray[np.float64]:
-    """Play a game (rows [1, REALS] and [1, INTEGERS]) with `keys` [n]; return its states from now on, frame by frame.
-
-    float64 [m + 1, 93]: bodies, events and what they do not show (`observations.HIDDEN`); m < n if the game ended.
-    """
-    return play_together(reals, integers, [keys], 1, trigonometry, library)[0]
-
-
 def play_together(
     reals: NDArray[np.float64],
     integers: NDArray[np.int32],
@@ -93,7 +79,11 @@ def play_together(
     trigonometry: str = "current",
     library: native.Engine | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Play g games (rows [g, REALS] and [g, INTEGERS]), each with its keys [n], in all lanes; see `play_keys`."""
+    """Play g games (rows [g, REALS] and [g, INTEGERS]), each with its keys [n]; return their states from now on.
+
+    A game's states, frame by frame: float64 [m + 1, 93], bodies, events and what they do not show
+    (`observations.HIDDEN`); m < n if the game ended. width: games side by side; by default as many as there are lanes.
+    """
     begins = np.concatenate([[0], np.cumsum([len(one) for one in keys])]).astype(np.int64)
     frames = np.empty((begins[-1] + len(keys), at.EVENTS + 6 + HIDDEN))
     counts = np.zeros(len(keys), dtype=np.int64)

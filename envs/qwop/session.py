@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput, quoted
 from ..engine import layout as at
-from ..engine import page, play_keys
+from ..engine import page, play_together
 from ..engine.interface import TRIGONOMETRIES
 from ..names import LONGEST_KEYS
 
@@ -161,7 +161,7 @@ class Session:
 
     def play(self, keys: ArrayLike) -> Replay:
         """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
-        frames = play_keys(self._reals, self._integers, checked_keys(keys), self.trigonometry)
+        (frames,) = play_together(self._reals, self._integers, [checked_keys(keys)], 1, self.trigonometry)
         states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
         return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
 

@@ -16,7 +16,7 @@ from qwop.envs.engine.batch import (
     FRAMES_TO_PLAY,
     KEYS_DOWN,
 )
-from qwop.envs.engine.page import play_keys, play_together
+from qwop.envs.engine.page import play_together
 from qwop.envs.engine.workspace import workspace
 from qwop.envs.pictures.raster import BONES, palette
 from qwop.envs.qwop.task import GameArrays, QWOPTask
@@ -49,7 +49,7 @@ def everything(engine: native.Engine, frames: int) -> dict[str, str]:
     ]
     for name in ("current", "fdlibm"):
         reals, integers = (one.copy() for one in pages[name])
-        made[f"play_keys {name}"] = digest(play_keys(reals, integers, keys[0], name, engine), reals, integers)
+        made[f"play_keys {name}"] = digest(*play_together(reals, integers, keys[:1], 1, name, engine), reals, integers)
     reals, integers = (np.repeat(one, len(keys), axis=0) for one in pages["current"])
     together = play_together(reals, integers, keys, library=engine)
     made["play_keys together"] = digest(*together, reals, integers)
