@@ -17,11 +17,10 @@ import qwop
 import torch
 from qwop.finetune.agents.acer import losses as acer
 from qwop.finetune.agents.updates import final_values
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, interleave
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
-from qwop.finetune.replay.sequence_memory import SequenceMemory
+from qwop.finetune.replay.memory import SequenceMemory
 from qwop.policies.networks import ActorCritic
 from torch import Tensor
 

@@ -12,9 +12,8 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
-from .distributed.collector import PhaseCollector
-from .experience.collector import EpisodeStats
-from .experience.policy_snapshot import CPU, PolicySnapshot, place_to_act
+from .distributed.actors import PhaseCollector
+from .experience.collector import CPU, EpisodeStats, PolicySnapshot, place_to_act
 from .experience.sequences import Sequences, TruncatedObservations
 from .log import Progress
 from .run import POLICY, LivePlay, Run

@@ -16,8 +16,7 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
-from .distributed.collector import ActorsCollector, PhaseCollector
-from .distributed.ray_actors import RayActors, require_ray
+from .distributed.actors import ActorsCollector, PhaseCollector, RayActors, require_ray
 from .evaluation import Evaluations
 from .figures import START_POLICY
 from .log import Display, Progress, RunLog

@@ -8,11 +8,10 @@ from .finetune.agents.agent import Agent, FractionalCounter, Learner
 from .finetune.agents.registry import register_algorithm
 from .finetune.agents.settings import Discounted as AlgorithmSettings
 from .finetune.agents.settings import LiveSettings as LoopSettings
-from .finetune.experience.sequences import DEMONSTRATIONS, Sequences
-from .finetune.experience.transitions import NStep, Transitions
+from .finetune.experience.sequences import DEMONSTRATIONS, NStep, Sequences, Transitions
 from .finetune.log import UpdateStats
 from .finetune.replay.demonstrations import Demonstrations, rows_for, sequences_for, transitions_for
-from .finetune.replay.sequence_memory import SequenceMemory
+from .finetune.replay.memory import SequenceMemory
 from .finetune.replay.transition_memory import TransitionMemory
 from .finetune.run import Run
 from .finetune.schedules.phase import Phase, PhaseValues

@@ -18,7 +18,7 @@ from ..envs.race.events import EVENTS, LOST, SPARSE, TIE_FRAMES, TIE_METRES, WON
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
-from ..finetune.experience.policy_snapshot import PolicySnapshot
+from ..finetune.experience.collector import PolicySnapshot
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 

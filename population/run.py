@@ -25,7 +25,7 @@ from ..common.resume import (
 from ..common.run_folder import CONFIGURATION, next_command, read_settings, require_no_other_run, write_configuration
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_newest, save_checkpoint
-from ..finetune.distributed.ray_actors import RayEngine
+from ..finetune.distributed.actors import RayEngine
 from ..finetune.settings import RaySettings
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy

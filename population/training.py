@@ -18,10 +18,8 @@ from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.agents.agent import LiveLearner
 from ..finetune.checkpoint import is_finite
-from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
-from ..finetune.distributed.ray_actors import RayEngine
-from ..finetune.experience.collector import Collector
-from ..finetune.experience.policy_snapshot import PolicySnapshot
+from ..finetune.distributed.actors import MOST_DEATHS, ActorDied, RayEngine
+from ..finetune.experience.collector import Collector, PolicySnapshot
 from ..finetune.log import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.weight_average import RecentAverage

@@ -127,7 +127,7 @@ class Agent(HasParts):
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.policy_snapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
+    (`experience.collector`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
     learner: Learner[Network, Settings]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...policies.q_networks import EpsilonGreedy
-from ..experience.transitions import NStep
+from ..experience.sequences import NStep
 from ..replay.transition_memory import TransitionMemory
 from .agent import FractionalCounter, K, Learner, ReplayAgent, network_of
 from .settings import QSettings

@@ -11,8 +11,14 @@ from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
 from ...pretrain.reaction import LONGEST_SECONDS, reaction
 from ...pretrain.rows import Rows, rows_of, targets
-from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
-from ..experience.transitions import NStep, Transitions
+from ..experience.sequences import (
+    DEMONSTRATIONS,
+    NStep,
+    Sequences,
+    Transitions,
+    TruncatedObservations,
+    discounted_returns,
+)
 from ..schedules.environments import relabelled_demonstrations, require_same_dynamics
 from ..schedules.phase import PUBLISHED_RATE
 

@@ -175,7 +175,7 @@ def preload() -> None:
     from qwop.datasets.main import VERBS
     from qwop.envs import replay
     from qwop.envs.pictures.player import player
-    from qwop.finetune.replay.sum_tree import SumTree
+    from qwop.finetune.replay.transition_memory import SumTree
     from qwop.recorder import policy_source  # noqa: F401
 
     for program in COMMANDS.values():

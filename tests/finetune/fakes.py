@@ -14,8 +14,7 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.sequences import LIVE, Sequences, Transitions, TruncatedObservations
 from qwop.policies.state import ArrayState
 from torch import Tensor, nn
 

@@ -16,7 +16,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.distributed.collector import PhaseCollector
+from qwop.finetune.distributed.actors import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import Progress, RunLog, read_metrics
 from qwop.finetune.loop import Loop

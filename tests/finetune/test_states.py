@@ -15,8 +15,7 @@ from qwop.finetune.agents.acer.learner import ReturnRange
 from qwop.finetune.agents.agent import FractionalCounter
 from qwop.finetune.agents.ftw.learner import RewardStores
 from qwop.finetune.checkpoint import load_checkpoint, save_checkpoint
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
-from qwop.finetune.experience.transitions import NStep
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, NStep
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
 from qwop.finetune.replay.transition_memory import PrioritisedMemory
 from qwop.finetune.schedules.phase import Phase, RestartSettings, Schedule

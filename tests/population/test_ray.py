@@ -25,7 +25,7 @@ def test_rounds_in_other_processes_end_as_the_serial_ones_though_a_worker_dies(
     grown: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import ray
-    from qwop.finetune.distributed.ray_actors import RayEngine
+    from qwop.finetune.distributed.actors import RayEngine
 
     settings = ("rounds=2", "evaluation.games=0")
     grown(*settings, "out=serial")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.race.events import EVENTS, SPARSE
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy

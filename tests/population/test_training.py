@@ -10,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ppo.learner import PpoLearner
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.log import UpdateStats
 from qwop.finetune.schedules.phase import PhaseValues

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.distributed.collector import ActorDied
+from qwop.finetune.distributed.actors import ActorDied
 from qwop.population.training import Distributed
 
 

@@ -19,7 +19,7 @@ from ...experience.sequences import DEMONSTRATIONS, LIVE, Sequences, concatenate
 from ...log import UpdateStats, means_by_source
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import RecordedSequences, sequences_for
-from ...replay.sequence_memory import SequenceMemory
+from ...replay.memory import SequenceMemory
 from ...schedules.environments import rewarded_alike
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import Learner, ReplayAgent, network_of, require_capacity

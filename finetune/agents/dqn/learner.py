@@ -13,8 +13,7 @@ from ....envs.spec import ObservationSpec
 from ....policies.cuda_graphs import CudaGraphs
 from ....policies.dense_layers import LeafGradients
 from ....policies.q_networks import QNetwork
-from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...experience.transitions import Transitions, mixed
+from ...experience.sequences import DEMONSTRATIONS, Sequences, Transitions, mixed
 from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import PrioritisedMemory, TransitionMemory

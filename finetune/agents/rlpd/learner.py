@@ -10,8 +10,7 @@ from torch import Tensor
 from ....common.errors import BadInput
 from ....envs.spec import ObservationSpec
 from ....policies.q_networks import EnsembleQ
-from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...experience.transitions import Transitions, joined
+from ...experience.sequences import DEMONSTRATIONS, Sequences, Transitions, joined
 from ...log import UpdateStats, means_by_source
 from ...replay.demonstrations import transitions_for
 from ...replay.transition_memory import TransitionMemory

@@ -20,10 +20,8 @@ from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdSettings
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, Transitions
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor, Values

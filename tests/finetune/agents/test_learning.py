@@ -11,8 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.log import RunLog, read_metrics
 from qwop.finetune.loop import build
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp

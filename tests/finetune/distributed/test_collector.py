@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
-from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PlayingActor
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.distributed.actors import ActorDied, ActorsCollector, PlayingActor
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase
 from qwop.policies.networks import Actor

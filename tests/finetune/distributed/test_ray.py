@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.finetune.distributed.collector import ActorsCollector
-from qwop.finetune.experience.policy_snapshot import PolicySnapshot
+from qwop.finetune.distributed.actors import ActorsCollector
+from qwop.finetune.experience.collector import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase
 from qwop.policies.files import load_policy
@@ -47,7 +47,7 @@ def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(tuned: Tuned, tmp_p
 
 def test_actors_are_killed_and_the_run_goes_on() -> None:
     import ray
-    from qwop.finetune.distributed.ray_actors import RayActors
+    from qwop.finetune.distributed.actors import RayActors
 
     policy = Policy(Actor(4, 2, (8,)), CARTPOLE, CARTPOLE.interface()[0])
     environments = PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.distributed.collector import ActorDied
-from qwop.finetune.distributed.ray_actors import RayEngine
+from qwop.finetune.distributed.actors import ActorDied, RayEngine
 
 ray = pytest.importorskip("ray", reason="needs ray (the extra 'ray')")
 pytestmark = pytest.mark.needs(module="ray")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.policy_snapshot import WORTH_A_GPU, WORTH_HOLDING, PolicySnapshot, place_to_act
+from qwop.finetune.experience.collector import WORTH_A_GPU, WORTH_HOLDING, PolicySnapshot, place_to_act
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import QNetwork
 from qwop.policies.recurrent import RecurrentActorCritic

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations, concatenate
-from qwop.finetune.experience.transitions import NStep, Transitions, mixed
+from qwop.finetune.experience.sequences import (
+    DEMONSTRATIONS,
+    LIVE,
+    NStep,
+    Sequences,
+    Transitions,
+    TruncatedObservations,
+    concatenate,
+    mixed,
+)
 
 from ..fakes import check_sequences, make_sequences, make_transitions
 

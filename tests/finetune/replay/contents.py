@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import LIVE, Sequences
-from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.replay.memory import ArrayStore, FrameStore, Memory, Ring
-from qwop.finetune.replay.sequence_memory import SequenceMemory
-from qwop.finetune.replay.sum_tree import SumTree
-from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory
+from qwop.finetune.experience.sequences import LIVE, Sequences, Transitions
+from qwop.finetune.replay.memory import ArrayStore, FrameStore, Memory, Ring, SequenceMemory
+from qwop.finetune.replay.transition_memory import PrioritisedMemory, SumTree, TransitionMemory
 
 from ..fakes import check_sequences, make_sequences, make_transitions
 

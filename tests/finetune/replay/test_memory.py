@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Transitions
 from qwop.finetune.replay.memory import ArrayStore, FrameStore, observation_store
 
 from .contents import KINDS, Kind, as_pictures, check, contents, frames

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
-from qwop.finetune.replay.sequence_memory import SequenceMemory
+from qwop.finetune.replay.memory import SequenceMemory
 
 from ..fakes import check_sequences, make_sequences
 from .contents import contents

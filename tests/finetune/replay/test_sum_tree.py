@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qwop.finetune.replay.sum_tree import SumTree
+from qwop.finetune.replay.transition_memory import SumTree
 
 from .contents import check, values
 

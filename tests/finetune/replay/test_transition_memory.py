@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
-from qwop.finetune.experience.transitions import mixed
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, mixed
 from qwop.finetune.replay.memory import BLOCK
 from qwop.finetune.replay.transition_memory import PrioritisedMemory, TransitionMemory, importance_weights
 

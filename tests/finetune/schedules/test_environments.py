@@ -10,9 +10,13 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.schedules.environments import PhaseEnvironments, phase_environments, relabelled_demonstrations
+from qwop.finetune.schedules.environments import (
+    PhaseEnvironments,
+    TeacherWrapper,
+    phase_environments,
+    relabelled_demonstrations,
+)
 from qwop.finetune.schedules.phase import FULL, Phase, RestartSettings
-from qwop.finetune.schedules.teacher_wrapper import TeacherWrapper
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy

@@ -11,9 +11,9 @@ from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector
+from qwop.finetune.schedules.environments import Teacher, TeacherWrapper
 from qwop.finetune.schedules.phase import RestartSettings
 from qwop.finetune.schedules.restarts import Restarts
-from qwop.finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy

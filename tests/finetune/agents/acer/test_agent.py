@@ -18,7 +18,7 @@ from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
 from qwop.finetune.log import Progress, RunLog, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
 from qwop.finetune.replay.demonstrations import Demonstrations, RecordedSequences
-from qwop.finetune.replay.sequence_memory import SequenceMemory
+from qwop.finetune.replay.memory import SequenceMemory
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues, Ramp
 from qwop.policies.networks import Actor, ActorCritic

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.learner import DqnAgent, DqnLearner, new_network
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Transitions
 from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import EPSILON, PrioritisedMemory, TransitionMemory

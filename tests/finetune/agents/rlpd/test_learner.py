@@ -10,8 +10,7 @@ import torch
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.rlpd.learner import RlpdAgent, RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Transitions
 from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations, recorded_transitions
 from qwop.finetune.replay.transition_memory import TransitionMemory

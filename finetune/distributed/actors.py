@@ -1,0 +1,278 @@
+"""Live play along a schedule: by one collector in this process, or by actors in processes of their own, on Ray (extra
+`ray`)."""
+
+import os
+import re
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...common.errors import BadInput, quoted
+from ...common.progress import plain_console
+from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
+from ..experience.sequences import Sequences, concatenate
+from ..schedules.environments import PhaseEnvironments
+
+Request = tuple[str, *tuple[object, ...]]
+"""A method of an actor, and its arguments."""
+
+MOST_DEATHS = 3
+"""Times that an actor may die on the same request before the run gives up."""
+
+
+class PhaseCollector(Collector):
+    """Collector that plays the environment of the current phase."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        self._environments = environments
+        super().__init__(environments.make(phase), steps, generator)
+
+    def enter_phase(self, phase: int) -> None:
+        """Start new games in the environment of this phase."""
+        self.enter(self._environments.make(phase))
+
+
+class PlayingActor(PhaseCollector):
+    """`PhaseCollector` in a separate process, with one thread."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        torch.set_num_threads(1)
+        super().__init__(environments, phase, steps, generator)
+
+
+class ActorDied(Exception):
+    """The process of an actor, or its machine, is gone."""
+
+
+class ActorsCollector:
+    """Broadcasts the policy to actors and collects their rollouts.
+
+    Synchronously, an iteration is one batch of sequences from each actor, in order, all played by the policy given to
+    `collect`; with one actor it is bit-identical to a `Collector`'s. Asynchronously, it is the batch of the first actor
+    to finish, played by a policy some iterations old. Each actor plays one batch at a time, so no backlog builds up.
+
+    An actor that dies is replaced by one with new games, and the request is repeated. `replacements` counts them.
+    """
+
+    def __init__(
+        self, actors: "RayActors", count: int, phase: int, generator: np.random.Generator, *, asynchronous: bool
+    ) -> None:
+        self.replacements = 0
+        self._actors, self._phase, self._asynchronous = actors, phase, asynchronous
+        self._generator = generator
+        generators = [generator] if count == 1 else generator.spawn(count)
+        self._members = [actors.start(phase, one) for one in generators]
+        self._under_way: dict[int, object] = {}
+
+    def collect(self, policy: PolicySnapshot) -> tuple[Sequences, list[EpisodeStats]]:
+        """Return the next live play and the episodes that ended in it."""
+        request = ("collect", self._actors.share(policy))
+        if not self._asynchronous:
+            parts = self._ask_all(*request)
+            return concatenate([part for part, _ in parts]), [end for _, ends in parts for end in ends]
+        for number in range(len(self._members)):
+            if number not in self._under_way:
+                self._under_way[number] = self._actors.ask(self._members[number], *request)
+        first = self._actors.first_done(list(self._under_way.values()))
+        number = next(one for one, handle in self._under_way.items() if handle == first)
+        part, ends = self._result(number, self._under_way.pop(number), request)
+        self._under_way[number] = self._actors.ask(self._members[number], *request)
+        return concatenate([part]), ends  # a copy: engines may return read-only arrays
+
+    def enter_phase(self, phase: int) -> None:
+        """Start new games in the environment of this phase; play in progress is dropped."""
+        self._phase = phase
+        self._drop()
+        self._ask_all("enter_phase", phase)
+
+    def saves_games(self) -> bool:
+        """True if the environment can save games and continue them."""
+        return bool(self._ask_all("saves_games")[0])
+
+    def restart(self) -> None:
+        """Drop the games in progress and start new ones."""
+        self._drop()
+        self._ask_all("restart")
+
+    def get_state(self) -> dict[str, object]:
+        """States of the actors' games, without asynchronous rollouts in progress."""
+        return {"actors": self._ask_all("get_state")}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore a state from `get_state`; BadInput with a different number of actors."""
+        states = state.get("actors")
+        if not isinstance(states, list) or len(states) != len(self._members):
+            count = len(states) if isinstance(states, list) else "none"
+            raise BadInput(
+                f"distributed.actors={len(self._members)}: the checkpoint has the games of {count}; resume with the "
+                "distribution that the run was started with"
+            )
+        requests = [("set_state", one) for one in states]
+        self._results(requests)
+
+    def _drop(self) -> None:
+        under_way, self._under_way = self._under_way, {}
+        for number, handle in under_way.items():
+            self._result(number, handle, ("saves_games",))
+
+    def _ask_all(self, method: str, *arguments: object) -> list[Any]:
+        return self._results([(method, *arguments)] * len(self._members))
+
+    def _results(self, requests: Sequence[Request]) -> list[Any]:
+        """Send one request to each actor, in parallel, and return the results."""
+        handles = [self._actors.ask(member, *one) for member, one in zip(self._members, requests, strict=True)]
+        return [self._result(number, handle, requests[number]) for number, handle in enumerate(handles)]
+
+    def _result(self, number: int, handle: object, request: Request) -> Any:
+        """Return the result of a call. If the actor has died, repeat the request with its replacement."""
+        for _ in range(MOST_DEATHS):
+            try:
+                return self._actors.result(handle)
+            except ActorDied as death:
+                cause = death
+            self.replacements += 1
+            self._under_way.pop(number, None)  # the dead actor's rollout in progress
+            self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
+            handle = self._actors.ask(self._members[number], *request)
+        raise BadInput(
+            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({quoted(str(cause), 200)}); resume=true "
+            "continues from the last checkpoint"
+        )
+
+
+ATTEMPTS = 3
+"""Attempts to start a local cluster: on a busy machine Ray's processes may miss its time limit of half a minute."""
+
+SECONDS_TO_ANSWER = 10.0
+"""Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
+
+
+class RayEngine:
+    """Runs objects on a Ray cluster, one processor core each: the cluster at an address, or a local one."""
+
+    def __init__(self, count: int, address: str | None) -> None:
+        # Ray would write a token into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        require_ray()
+        import ray
+
+        self._ray: Any = ray
+        if not ray.is_initialized():
+            with _own_handlers():
+                self._connect(count, address)
+
+    def launch(self, kind: Callable[..., object], *arguments: object) -> object:
+        """Make an object in a separate process; return a reference to it."""
+        return self._ray.remote(num_cpus=1, max_restarts=0)(kind).remote(*arguments)
+
+    def _connect(self, count: int, address: str | None) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address is None:
+            self._start(count, quiet)
+            return
+        _require_answer(address)
+        try:
+            self._ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise BadInput(f"distributed.address={address}: no Ray cluster there ({quoted(reason, 200)})") from None
+        free = int(self._ray.available_resources().get("CPU", 0))
+        if free < count:
+            plain_console().print(
+                f"distributed: {count} actors, and {free} free cores in the cluster at {address}; an actor without one "
+                "waits"
+            )
+
+    def _start(self, count: int, quiet: dict[str, Any]) -> None:
+        """Start a local cluster. It allows more actors than cores; in an existing cluster they would wait for cores."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
+                return
+            except Exception as error:  # Ray raises plain exceptions here
+                self._ray.shutdown()
+                if attempt == ATTEMPTS:
+                    reason = str(error).strip().partition("\n")[0]
+                    raise BadInput(
+                        f"distributed=ray: no cluster could be started here in {ATTEMPTS} attempts "
+                        f"({quoted(reason, 200)}); try again when the machine is less busy, or give distributed.address"
+                    ) from error
+
+    def share(self, value: object) -> object:
+        """Return a reference to pass to several actors, so that the value is sent only once."""
+        return self._ray.put(value)
+
+    def ask(self, actor: object, method: str, *arguments: object) -> object:
+        """Start a call of one of the actor's methods; return its handle. Calls to one actor run in order."""
+        return getattr(actor, method).remote(*arguments)
+
+    def first_done(self, handles: Sequence[object]) -> object:
+        """Wait for one of these calls; the first in order if several are done."""
+        ready, _ = self._ray.wait(list(handles), num_returns=1)
+        return ready[0]
+
+    def result(self, handle: object) -> Any:
+        """Wait for a call; return its result. Raises ActorDied."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(handle)
+        except errors.RayActorError as error:
+            lines = str(error).strip().splitlines()
+            # If an actor's constructor failed, the error is the last line, after its traceback.
+            raise ActorDied(lines[-1 if error.actor_init_failed else 0]) from None
+        except (errors.OutOfMemoryError, errors.ObjectLostError) as error:
+            # Killed by Ray, or the machine with its result was lost.
+            raise ActorDied(str(error).strip().partition("\n")[0]) from None
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, BadInput):  # str(error) would be a traceback
+                raise BadInput(str(error.cause)) from None
+            raise
+
+
+class RayActors(RayEngine):
+    """Starts actors for live play."""
+
+    def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
+        super().__init__(count, address)
+        self._environments, self._steps = self.share(environments), steps
+
+    def start(self, phase: int, generator: np.random.Generator) -> object:
+        """Start an actor in this phase; return a reference to it."""
+        return self.launch(PlayingActor, self._environments, phase, self._steps, generator)
+
+
+def require_ray() -> None:
+    """Raise BadInput if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'")
+
+
+def _require_answer(address: str) -> None:
+    """Raise BadInput unless `host:port` or `ray://host:port` accepts connections. Ray resolves other addresses."""
+    match = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
+    if match is None:
+        return
+    try:
+        socket.create_connection((match[1], int(match[2])), SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise BadInput(
+            f"distributed.address={address}: no answer ({error}); start a cluster there with ray start"
+        ) from None
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Context manager: keep our SIGTERM handler, which Ray would replace with one that ends the program at once."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
