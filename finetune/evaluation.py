@@ -69,13 +69,7 @@ class Evaluations:
             return None
         self._display.show("evaluating the start")
         self._folder.mkdir(parents=True, exist_ok=True)
-        message = f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}"
-        if policy.sharpness != 1.0:
-            message += (
-                f"\nnote: the start draws from sharpened probabilities (to the power of {policy.sharpness:g}); "
-                "training begins from the network's own, whose drawn games may be worse at first"
-            )
-        return self._say(message)
+        return self._say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
         """Save and evaluate the policy after this many decisions; prints and returns a summary.

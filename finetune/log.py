@@ -28,9 +28,6 @@ SPEED = "speed/decisions_per_second"
 LARGEST_LOG = 256 * MEGABYTE
 """Largest size in bytes; a row takes about a kilobyte."""
 
-OUTSIDE = 0.2
-"""Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
-
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that the tracker shows."""
 
@@ -210,7 +207,6 @@ class Display:
         self._bar = progress_bar("decisions", console or plain_console(quiet=True))
         self._task = self._bar.add_task("starting", total=None)
         self.console = self._bar.console
-        self._warns = True
 
     def __enter__(self) -> "Display":
         self._bar.start()
@@ -228,10 +224,7 @@ class Display:
         self._bar.update(self._task, description=now)
 
     def count(self, now: Progress) -> None:
-        """Show the decisions and the newest figures of the phase; warn once of a critic that diverges."""
-        if self._warns and (warning := outside_warning(now.row)) is not None:
-            self._warns = False
-            self.say(warning)
+        """Show the decisions and the newest figures of the phase."""
         total = now.decisions + now.remaining
         self._bar.update(self._task, description=_described(now.phase, now.row), completed=now.decisions, total=total)
 
@@ -240,18 +233,3 @@ def _described(phase: str, row: dict[str, Any]) -> str:
     if "live/metres" in row:
         return f"{phase}: {row['live/metres']:.1f} m, {row.get('live/finish_share', 0.0):.0%} finish"
     return f"{phase}: return {row['live/return']:.1f}" if "live/return" in row else phase
-
-
-def outside_warning(row: Mapping[str, Any]) -> str | None:
-    """Warning about a critic whose values leave the range of all returns seen, from a row of the log; else None.
-
-    While all returns are the same, as before the first rare reward, any value is outside, which says nothing.
-    """
-    if row.get("learner/values_outside", 0.0) <= OUTSIDE or row["learner/value_low"] == row["learner/value_high"]:
-        return None
-    low, high = row["learner/value_low"], row["learner/value_high"]
-    return (
-        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
-        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
-        "or start from a clone"
-    )

@@ -1,7 +1,6 @@
 """`qwop-finetune`: a run from its start to its end, and the files in its folder."""
 
 import copy
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +17,11 @@ from ..common.run_folder import command_line, next_command, require_no_other_run
 from ..common.settings import to_plain
 from ..common.tracker import require_tracker
 from ..datasets.reader import Dataset
-from ..envs.registration import REGISTERED
 from ..evaluation.evaluate import evaluate as games_of
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .agents.registry import BUILT_IN
 from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .evaluation import FILM, Evaluations
@@ -33,15 +30,8 @@ from .log import Display, RunLog
 from .loop import Loop, build
 from .report import write_report
 from .run import POLICY, START, TEACHER, Run, Watch
-from .schedules.phase import Schedule
-from .settings import BEST, FinetuneSettings, option_of
+from .settings import BEST, FinetuneSettings
 from .start import MAY_DIFFER, Start, find_start, fitting, require_resumable
-
-LATE = 0.25
-"""Fraction of the schedule before the first update, above which the terminal warns."""
-
-LONGER = 0.25
-"""Fraction of the schedule that whole iterations add to it, above which the terminal says so."""
 
 AnyRun = Run[Discounted, LiveSettings]
 State = dict[str, Any]
@@ -79,9 +69,6 @@ def run(
                 with restoring(newest):
                     run = run.at(run.whole.stage_of(state["phase"]), int(state["begun_at"]), run.policy)
             loop = build(run)
-            for one in (run, *run.later()):
-                for note in length_notes(one.loop, one.schedule):
-                    display.say(note)
             if state is None:
                 save_policy(out / START, start.policy)
                 if run.teacher is not None:
@@ -128,7 +115,6 @@ def _prepared(
             who = f"the policy finishes {figures['finishes']} of {figures['episodes']} games"
             notes.append(f"{who}: phases for one that {kind}")
         settings = settings.without("falls" if finishes else "runs")
-    notes[:0] = settings_notes(settings, environment.id)
     settings, omissions = fitting(settings, environment.id)
     log = RunLog(out, settings.tracker, label)
     evaluations = Evaluations(out, settings.evaluation, log, start.demonstrations, display)
@@ -186,33 +172,3 @@ def _to_train(policy: Policy, settings: FinetuneSettings) -> Policy:
         "from": dict(policy.training),
     }
     return replace(policy, network=copy.deepcopy(policy.network), training=label, greedy=True, sharpness=1.0)
-
-
-def settings_notes(settings: FinetuneSettings, environment: str) -> Iterator[str]:
-    """Yield notes on an algorithm that the schedule or the environment (its id) is not made for."""
-    algorithm, name = settings.schedule.algorithm.get("name"), option_of(settings.algorithm)
-    if algorithm is not None and algorithm.partition("-")[0] != name:
-        yield f"note: this schedule is made for algorithm={algorithm}; the run learns by {name}"
-    if environment not in REGISTERED and name in BUILT_IN and settings.algorithm == type(settings.algorithm)():
-        yield (
-            f"note: algorithm={name} has the settings for QWOP; algorithm=ppo-small has those for small "
-            "environments, algorithm=ppo-atari those for pictures"
-        )
-
-
-def length_notes(loop: LiveSettings, schedule: Schedule) -> Iterator[str]:
-    """Yield notes on a schedule that is too short: for filling the memory, whole iterations, or one of its phases."""
-    planned, decisions = schedule.planned, schedule.in_iterations(loop.decisions)
-    if loop.before_learning > LATE * planned:
-        yield (
-            f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
-            "loop.start; set it lower, or make the schedule longer"
-        )
-    if decisions - planned > LONGER * planned:
-        yield (
-            f"note: {decisions:,} decisions are played in place of the schedule's {planned:,}, as each phase ends with "
-            f"a whole iteration (loop.num_envs × loop.steps = {loop.decisions:,})"
-        )
-    for phase, length in zip(schedule.phases, schedule.lengths, strict=True):
-        if phase.length(1.0) and not length:
-            yield f"note: phase {phase.name} is left out, as the schedule is too short for it; make the schedule longer"

@@ -27,11 +27,6 @@ class LiveSettings(Settings):
         """Decisions per iteration."""
         return self.num_envs * self.steps
 
-    @property
-    def before_learning(self) -> int:
-        """Decisions of the schedule before the first update, to fill the memory."""
-        return 0
-
 
 class Discounted(Settings):
     """Settings with a discount."""

@@ -32,11 +32,11 @@ class PhaseCollector(Collector):
 
     def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
         self._environments = environments
-        super().__init__(environments.make(phase), steps, generator)
+        super().__init__(environments.make(phase), steps, generator, teacher=environments.teachers[phase])
 
     def enter_phase(self, phase: int) -> None:
         """Start new games in the environment of this phase."""
-        self.enter(self._environments.make(phase))
+        self.enter(self._environments.make(phase), self._environments.teachers[phase])
 
 
 class PlayingActor(PhaseCollector):

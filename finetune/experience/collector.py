@@ -1,6 +1,7 @@
 """Live play: collects sequences from a vector environment with a copy of the policy."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from ...common.errors import BadInput
 from ...envs.names import outcome_name
-from ...envs.spec import ObservationSpec
+from ...envs.spec import Observations, ObservationSpec
 from ...envs.vector import VectorEnv
 from ...policies.cuda_graphs import CudaGraphs
 from ...policies.dense_layers import DenseLayers
@@ -20,6 +21,9 @@ from ...policies.policy import choose
 from ...policies.q_networks import QNetwork, epsilon_greedy
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
+
+Teacher = Callable[[VectorEnv, Observations], NDArray[np.float32]]
+"""π_T(·|s), [n, A], in the current states of n games with these observations."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,10 @@ class Collector:
         steps: int,
         generator: np.random.Generator,
         state: dict[str, Any] | None = None,
+        teacher: Teacher | None = None,
     ) -> None:
         """Start new games, or continue from an earlier collector's state."""
-        self._env = env
+        self._env, self._teacher = env, teacher
         self._steps = steps
         self._generator = generator
         self._n = env.num_envs
@@ -70,9 +75,8 @@ class Collector:
     def collect(self, policy: "PolicySnapshot") -> tuple[Sequences, list[EpisodeStats]]:
         """Play the next sequence of every environment; return the sequences and the episodes that ended in them.
 
-        With a teacher (`teacher_probabilities`) the sequences include its probabilities π_T(·|s).
+        With a teacher the sequences include its probabilities π_T(·|s).
         """
-        teacher = getattr(self._env, "teacher_probabilities", None)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -90,8 +94,8 @@ class Collector:
         ends: list[EpisodeStats] = []
         for t in range(k):
             observations[:, t] = self._observations
-            if teacher is not None:
-                teacher_probabilities.append(teacher(self._observations))
+            if self._teacher is not None:
+                teacher_probabilities.append(self._teacher(self._env, self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             choice, _ = choose(mu, uniforms[t])
@@ -136,10 +140,10 @@ class Collector:
         )
         return sequences, ends
 
-    def enter(self, env: VectorEnv) -> None:
+    def enter(self, env: VectorEnv, teacher: Teacher | None = None) -> None:
         """Close the current vector environment and start new games in `env`, which has the same size."""
         self._env.close()
-        self._env = env
+        self._env, self._teacher = env, teacher
         self.restart()
 
     def saves_games(self) -> bool:

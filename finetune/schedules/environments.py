@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
@@ -138,10 +137,11 @@ class PhaseEnvironments:
         self.specs = phase_environments(policy.environment, phases)
         self._restarts = [phase.restarts for phase in phases]
         self._demonstrations = demonstrations
-        self._teachers = [
+        self.teachers = [
             Teacher(teacher[1], spec, teacher[0]) if teacher is not None and phase.kickstarts else None
             for phase, spec in zip(phases, self.specs, strict=True)
         ]
+        """The teacher of each phase with kickstarting."""
         self.rates = tuple(spec.capabilities.decisions_per_second for spec in self.specs)
         """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
@@ -154,16 +154,6 @@ class PhaseEnvironments:
 
     def make(self, phase: int) -> VectorEnv:
         """The vector environment of this phase."""
-        teacher = self._teachers[phase]
-        env = self._games(phase)
-        return env if teacher is None else TeacherWrapper(env, teacher)
-
-    def share_environment(self, i: int, j: int) -> bool:
-        """True if both phases are played in the same environment."""
-        parts = (self.specs, self._restarts, [teacher is None for teacher in self._teachers])
-        return all(part[i] == part[j] for part in parts)
-
-    def _games(self, phase: int) -> VectorEnv:
         able = self.specs[phase].capabilities
         more: dict[str, Any] = {"max_idle_frames": self._max_idle_frames} if able.idle_start else {}
         if able.training:
@@ -178,6 +168,11 @@ class PhaseEnvironments:
         if self._demonstrations is None:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
         return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
+
+    def share_environment(self, i: int, j: int) -> bool:
+        """True if both phases are played in the same environment."""
+        parts = (self.specs, self._restarts, [teacher is None for teacher in self.teachers])
+        return all(part[i] == part[j] for part in parts)
 
 
 def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
@@ -224,6 +219,11 @@ class Teacher:
             f"{name}: a policy of {theirs} with observations {policy.observation}, which cannot teach in {environment}"
         )
 
+    def __call__(self, games: VectorEnv, observations: Observations) -> NDArray[np.float32]:
+        """π_T(·|s), float32 [n, A], in the current states of these games, whose observations are [n, *shape]."""
+        games = games.unwrapped
+        return self.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)
+
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], for the observations [n, *shape]."""
         rows = observations if self._columns is None else np.ascontiguousarray(observations[:, self._columns])
@@ -232,21 +232,3 @@ class Teacher:
                 self._network.logits(torch.from_numpy(rows)), dim=-1
             ).numpy()
         return probabilities
-
-
-class TeacherWrapper(VectorWrapper):
-    """Vector-environment wrapper that also queries a teacher. Saving and phase progress pass through."""
-
-    def __init__(self, env: VectorEnv, teacher: Teacher) -> None:
-        super().__init__(env)
-        self._teacher = teacher
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "env":
-            raise AttributeError(name)
-        return getattr(self.env, name)
-
-    def teacher_probabilities(self, observations: Observations) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], in the current states; observations, [n, *shape], are those of the games."""
-        games = self.unwrapped
-        return self._teacher.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)

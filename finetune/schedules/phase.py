@@ -259,10 +259,6 @@ class Schedule:
         """Decisions of all phases."""
         return sum(self.lengths)
 
-    def in_iterations(self, decisions: int) -> int:
-        """Decisions of all phases, each of which ends with a whole iteration of this many."""
-        return sum(-(-length // decisions) * decisions for length in self.lengths)
-
     @property
     def values(self) -> PhaseValues:
         """Current values of the current phase."""

@@ -1,7 +1,7 @@
 """Games that start from saved ones, of earlier games or of demonstrations, for practice far from the start."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,125 +41,31 @@ SavedGame = dict[str, Any]
 _BEGUN = {"idle": 0, "commands": np.zeros(0, dtype=np.uint8)}
 
 
-class Starts:
-    """Saved games that a game may start from. These are fixed, such as those of demonstrations, and not part of
-    checkpoints; a game that began from one has its place among them (`origin`)."""
-
-    def __init__(self, games: Sequence[SavedGame]) -> None:
-        self.games = games
-
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Process the current step. ends, whole: bool [n], games that are over, and that began at the real start."""
-
-    def clear(self) -> None:
-        """Discard the games that were collected."""
-
-    def get_state(self) -> dict[str, object]:
-        return {}
-
-    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
-        """Restore a state from `get_state`; `env` plays again what led to the saved games."""
-
-
-class PassedStarts(Starts):
-    """Games between two distances, `metres`, that began at the real start: at most `CAPACITY`, in which a new one
-    replaces a random one. Occasionally a random game among those in the stretch is saved."""
-
-    games: list[SavedGame]
-
-    def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
-        super().__init__([])
-        self._low, self._high = metres
-        self._generator = generator
-
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(~ends & whole & (self._low <= infos["distance"]) & (infos["distance"] < self._high))
-        if len(rows) and self._generator.random() < KEEP_SHARE:
-            self._keep(env.save_game(int(self._generator.choice(rows))))
-
-    def _keep(self, game: SavedGame) -> None:
-        if len(self.games) < CAPACITY:
-            self.games.append(game)
-        else:
-            self.games[int(self._generator.integers(CAPACITY))] = game
-
-    def clear(self) -> None:
-        self.games = []
-
-    def get_state(self) -> dict[str, object]:
-        return {"saved": _to_plain(self.games)}
-
-    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
-        self.games = env.played_again(state["saved"])
-
-
-class StartsBeforeFalls(PassedStarts):
-    """One state a second, `NOT_BEFORE` to `NOT_AFTER` seconds before a fall. The policy fails from these states, so
-    games practise its mistakes."""
-
-    def __init__(self, env: QWOPVectorEnv, metres: tuple[float, ...], generator: np.random.Generator) -> None:
-        super().__init__(metres, generator)
-        self._a_second = max(round(env.task.decisions_per_second), 1)
-        self._recent: list[deque[SavedGame]] = [deque(maxlen=NOT_BEFORE) for _ in range(env.num_envs)]
-        self._steps = np.zeros(env.num_envs, dtype=np.int64)
-
-    def watch(self, env: QWOPVectorEnv, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        self._steps += 1
-        for row in np.flatnonzero(whole & ~ends & (self._steps % self._a_second == 0)):
-            self._recent[row].append(env.save_game(int(row)))
-        for row in np.flatnonzero(ends):
-            if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
-                for game in list(self._recent[row])[:-NOT_AFTER]:
-                    if self._low <= game["numbers"][DISTANCE] < self._high:
-                        self._keep(game)
-            self._recent[row].clear()
-            self._steps[row] = 0
-
-    def clear(self) -> None:
-        super().clear()
-        for recent in self._recent:
-            recent.clear()
-        self._steps[:] = 0
-
-    def get_state(self) -> dict[str, object]:
-        return {**super().get_state(), "recent": [*map(_to_plain, self._recent)], "steps": self._steps.copy()}
-
-    def set_state(self, state: dict[str, Any], env: QWOPVectorEnv) -> None:
-        super().set_state(state, env)
-        self._recent = [deque(env.played_again(recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
-        self._steps[:] = state["steps"]
-
-
-def _to_plain(games: Sequence[SavedGame]) -> list[SavedGame]:
-    """The games for `QWOPVectorEnv.played_again`."""
-    return [{"idle": one["idle"], "commands": one["commands"]} for one in games]
-
-
 class Restarts(VectorWrapper):
     """Games of QWOP, some of which start from a saved state.
 
-    With `states`, all of them are available from the beginning. Otherwise states are saved from earlier
-    games of this vector environment that began at the real start. Newer states replace older ones, so they track the
-    current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
-    time and metres include those of the earlier game. With `settings.seconds` these games are truncated.
+    With `states`, such as those of demonstrations, all of them are available from the beginning; they are not part of
+    checkpoints. Otherwise states are saved from earlier games of this vector environment that began at the real start:
+    at most `CAPACITY`, in which a new one replaces a random one, so they track the current policy. From live games
+    these are occasional states between the settings' metres. From falls it is one state a second, `NOT_BEFORE` to
+    `NOT_AFTER` seconds before the fall: the policy fails from these states, so games practise its mistakes.
+
+    `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their time and metres
+    include those of the earlier game. With `settings.seconds` these games are truncated.
     """
 
     def __init__(
         self, env: QWOPVectorEnv, settings: RestartSettings, states: Sequence[SavedGame] | None = None
     ) -> None:
         super().__init__(env)
-        self._qwop = env
-        self._settings = settings
+        self._qwop, self._settings = env, settings
         self._generator = np.random.default_rng(0)
-        self._starts: Starts
-        if states is not None:
-            self._starts = Starts(states)
-        elif settings.source == "falls":
-            self._starts = StartsBeforeFalls(env, settings.metres, self._generator)
-        else:
-            self._starts = PassedStarts(settings.metres, self._generator)
+        self._saves, self._games = states is None, [*(states or ())]
+        self._recent: list[deque[SavedGame]] = [deque(maxlen=NOT_BEFORE) for _ in range(env.num_envs)]
+        """The newest states of each game, one a second, where those before falls are saved."""
+        self._ages, self._steps = np.zeros((2, env.num_envs), dtype=np.int64)
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
-        self._steps = np.zeros(env.num_envs, dtype=np.int64)
+        self._a_second = max(round(env.task.decisions_per_second), 1)
         seconds = settings.seconds
         self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
 
@@ -168,16 +74,20 @@ class Restarts(VectorWrapper):
     ) -> tuple[Any, Infos]:
         if isinstance(seed, int):
             self._generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
-        self._starts.clear()
+        if self._saves:
+            self._games = []
+        for recent in self._recent:
+            recent.clear()
         self._restarted[:] = False
-        self._steps[:] = 0
+        self._ages[:] = self._steps[:] = 0
         return self._qwop.reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Infos]:
         observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
         infos["restarted"] = self._restarted.copy()
         finished = terminated | truncated
-        self._starts.watch(self._qwop, infos, finished, ~self._restarted)
+        if self._saves:
+            self._save(infos, finished, ~self._restarted)
         self._steps += 1
         if self._most is not None:
             over = self._restarted & ~finished & (self._steps >= self._most)
@@ -185,30 +95,59 @@ class Restarts(VectorWrapper):
                 observations = self._end(over, observations, infos)
                 truncated, finished = truncated | over, finished | over
         for row in np.flatnonzero(finished):
-            candidates = self._starts.games
             self._steps[row] = 0
-            self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
+            self._restarted[row] = bool(self._games) and self._generator.random() < self._settings.share
             if self._restarted[row]:
-                game = candidates[int(self._generator.integers(len(candidates)))]
+                game = self._games[int(self._generator.integers(len(self._games)))]
                 observations[row] = self._qwop.put_game(int(row), game)
         return observations, rewards, terminated, truncated, infos
+
+    def _save(self, infos: Infos, ends: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Save states of the current step. ends, whole: bool [n], games that are over, and that began at the real
+        start."""
+        low, high = self._settings.metres
+        if self._settings.source != "falls":
+            rows = np.flatnonzero(~ends & whole & (low <= infos["distance"]) & (infos["distance"] < high))
+            if len(rows) and self._generator.random() < KEEP_SHARE:
+                self._keep(self._qwop.save_game(int(self._generator.choice(rows))))
+            return
+        self._ages += 1
+        for row in np.flatnonzero(whole & ~ends & (self._ages % self._a_second == 0)):
+            self._recent[row].append(self._qwop.save_game(int(row)))
+        for row in np.flatnonzero(ends):
+            if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
+                for game in list(self._recent[row])[:-NOT_AFTER]:
+                    if low <= game["numbers"][DISTANCE] < high:
+                        self._keep(game)
+            self._recent[row].clear()
+            self._ages[row] = 0
+
+    def _keep(self, game: SavedGame) -> None:
+        if len(self._games) < CAPACITY:
+            self._games.append(game)
+        else:
+            self._games[int(self._generator.integers(CAPACITY))] = game
 
     def get_state(self) -> dict[str, object]:
         """State for `set_state`, without the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
-            "starts": self._starts.get_state(),
+            "saved": _to_plain(self._games if self._saves else ()),
+            "recent": [*map(_to_plain, self._recent)],
+            "ages": self._ages.copy(),
             "restarted": self._restarted.copy(),
             "steps": self._steps.copy(),
             "generator": self._generator.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        self._starts.set_state(state["starts"], self._qwop)
+        if self._saves:
+            self._games = self._qwop.played_again(state["saved"])
+        self._recent = [deque(self._qwop.played_again(recent), maxlen=NOT_BEFORE) for recent in state["recent"]]
+        self._ages[:], self._steps[:] = state["ages"], state["steps"]
         self._restarted[:] = state["restarted"]
-        self._steps[:] = state["steps"]
         self._generator.bit_generator.state = state["generator"]
-        return self._qwop.set_state(state["env"], self._starts.games)
+        return self._qwop.set_state(state["env"], self._games)
 
     def _end(self, over: NDArray[np.bool_], observations: Observations, infos: Infos) -> NDArray[Any]:
         """End the games in `over` that are still running after the current step; return all next observations.
@@ -223,6 +162,11 @@ class Restarts(VectorWrapper):
         infos["_final_obs"] = infos["_final_info"] = over | infos.get("_final_obs", False)
         observations, _ = self._qwop.reset(options={"reset_mask": over})
         return observations
+
+
+def _to_plain(games: Iterable[SavedGame]) -> list[SavedGame]:
+    """The games for `QWOPVectorEnv.played_again`."""
+    return [{"idle": one["idle"], "commands": one["commands"]} for one in games]
 
 
 def demonstrated_states(

@@ -77,10 +77,6 @@ class DqnLoopSettings(LiveSettings):
     target_every: Count = 40_000
     """Decisions between copies of the network into its target: train_every times the updates between them."""
 
-    @property
-    def before_learning(self) -> int:
-        return self.start
-
 
 class DdqnLoopSettings(DqnLoopSettings):
     """The loop of prioritised double DQN; defaults are the published runner's."""

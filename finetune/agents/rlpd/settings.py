@@ -56,7 +56,3 @@ class RlpdLoopSettings(LiveSettings):
     """Transitions of an update, live and demonstrated (paper: 256)."""
     updates_per_decision: Annotated[float, Field(gt=0, le=1000)] = 1.0
     """Updates for each decision (paper: 20; each costs about a millisecond here)."""
-
-    @property
-    def before_learning(self) -> int:
-        return self.start

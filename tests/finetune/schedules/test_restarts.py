@@ -62,9 +62,9 @@ def test_a_reset_forgets_the_states_of_earlier_games() -> None:
     env.reset(seed=1)
     for chosen in actions(60):
         env.step(chosen)
-    assert env.get_state()["starts"]["saved"]
+    assert env.get_state()["saved"]
     env.reset(seed=1)
-    assert env.get_state()["starts"]["saved"] == []
+    assert env.get_state()["saved"] == []
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
@@ -82,7 +82,7 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
                 before[row] = {}
             else:
                 before[row][env.env.save_game(row)["reals"].tobytes()] = infos["clock"][row]
-    found = [ages[one["reals"].tobytes()] for one in env._starts.games]
+    found = [ages[one["reals"].tobytes()] for one in env._games]
     assert len(found) > 20
     assert 1.0 <= min(found) < 1.3
     assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
