@@ -36,7 +36,7 @@ REFUSED = {
     f"{START} schedule.keep=best evaluation.episodes=0": "evaluation.episodes=0 evaluates none",
     f"{START} +schedule.phases.then={{hours:1,algorithm:pop}}": "schedule.phases.then.algorithm",
     f"{START} +schedule.phases.then={{hours:1,algorithm:ppo,demonstrations:1}}": "then: algorithm=ppo has no memory",
-    f"{START} +schedule.phases.then={{hours:1,algorithm:dqn,critic_only:true}}": "schedule.phases.then.critic_only",
+    f"{START} +schedule.phases.then={{hours:1,algorithm:dqn,critic_only:true}}": "then: algorithm=dqn has no policy apart from its values",
     f"{ALONE} algorithm=acer loop.capacity=8": "too small for one iteration",
     f"{ALONE} algorithm=ppo schedule.phases.alone.restarts={{from:[2,3]}}": "restarts",
     f"{ALONE} algorithm=ppo distributed=ray distributed.actors=7": "give a multiple",
