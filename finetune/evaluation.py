@@ -67,7 +67,6 @@ class Evaluations:
         """Evaluate the initial policy; prints and returns a summary, None without games."""
         if self._settings.episodes == 0:
             return None
-        self._display.show("evaluating the start")
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._say(f"start: {line(self._evaluate('start', policy, self._folder / START, 0))}")
 
@@ -76,7 +75,6 @@ class Evaluations:
 
         within: the phase is not over.
         """
-        self._display.show(f"evaluating {'in' if within else 'after'} {phase.name}")
         stem = f"{index + 1}-{file_name(phase.name)[:LONGEST_NAME]}{f'-{decisions}' if within else ''}"
         path = self._folder / f"{stem}.safetensors"
         save_policy(path, policy)

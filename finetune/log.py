@@ -3,8 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,30 +54,6 @@ def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
 
 
-class Timer:
-    """Seconds spent in each section since the last `read`."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[str, float] = {}
-        self._since = time.perf_counter()
-
-    @contextmanager
-    def section(self, part: str) -> Iterator[None]:
-        """Context manager: add the time spent inside to this section."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[part] = self._seconds.get(part, 0.0) + time.perf_counter() - start
-
-    def read(self) -> tuple[float, dict[str, float]]:
-        """Return the total seconds and those of each section, and reset them to 0."""
-        now = time.perf_counter()
-        total, parts = now - self._since, self._seconds
-        self._since, self._seconds = now, {}
-        return total, parts
-
-
 class RunLog:
     """Writes rows of numbers into a folder: means over what was added since the last row.
 
@@ -88,7 +63,7 @@ class RunLog:
     """
 
     def __init__(self, folder: Path, tracker: str = TENSORBOARD, settings: Mapping[str, object] | None = None) -> None:
-        self.timer = Timer()
+        self._since = time.perf_counter()
         self._columns: dict[str, list[float]] = {}
         self._sampled = np.zeros(len(SOURCES))
         self._folder = folder
@@ -144,16 +119,15 @@ class RunLog:
         # An interrupt at the wrong moment can delay closing until its next flush.
         self._board = Tracker(self._kind, self._folder, self._settings, resume_at)
         path.touch()
-        self.timer.read()
+        self._since = time.perf_counter()
 
     def write(self, decisions: int, span: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
         """Write a row of the metrics since the last one, over `span` decisions."""
-        seconds, parts = self.timer.read()
+        before, self._since = self._since, time.perf_counter()
+        seconds = self._since - before
         self._seconds += seconds
         row: dict[str, Any] = {"decisions": decisions, "phase": phase, "time/seconds": self._seconds, **more}
-        row[SPEED] = span / seconds
-        row |= {f"time_share/{part}": spent / seconds for part, spent in parts.items()}
-        row |= self.row()
+        row |= {SPEED: span / seconds, **self.row()}
         with (self._folder / METRICS).open("a") as file:
             file.write(json.dumps(row) + "\n")
         self._show({name: value for name, value in row.items() if isinstance(value, float)}, decisions)
@@ -218,10 +192,6 @@ class Display:
     def say(self, line: str) -> None:
         """Print a line."""
         self.console.print(line)
-
-    def show(self, now: str) -> None:
-        """Name the work that is being done."""
-        self._bar.update(self._task, description=now)
 
     def count(self, now: Progress) -> None:
         """Show the decisions and the newest figures of the phase."""

@@ -57,7 +57,7 @@ class Loop:
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
         self._run, self._play, self._settings = run, play, run.loop
         self._iteration = run.loop.decisions
-        self._schedule, self._timer = run.schedule, run.log.timer
+        self._schedule = run.schedule
         here = isinstance(play, PhaseCollector)
         self._actor = PolicySnapshot(
             agent.network,
@@ -174,8 +174,7 @@ class Loop:
         if over or self._at_barrier(0) or self.decisions - self._row_at >= self._log_every:
             self._write_row(phase.name)
         if over:
-            with self._timer.section("end of phase"):
-                self._end_phase(index)
+            self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
             self._evaluation_due = (index, True)
         remaining = self._schedule.remaining + self._run.planned_later
@@ -197,7 +196,7 @@ class Loop:
             return
         index, within = self._evaluation_due
         try:
-            with signals.at_once(), self._timer.section("evaluation within the phase" if within else "end of phase"):
+            with signals.at_once():
                 phase, policy = self._run.whole.phases[index], self.policy_in(index)
                 self._run.evaluations.add(index, phase, policy, self.decisions, within=within)
         except BaseException:
@@ -233,13 +232,12 @@ class Loop:
 
         With `overlap`, also start to collect the rollouts after these.
         """
-        with self._timer.section("waiting for live play"):
-            if self._pending is None:
-                self._actor.take(self.agent.network)
-                sequences, ends = self._play.collect(self._actor)
-            else:
-                pending, self._pending = self._pending, None
-                sequences, ends = pending.result()
+        if self._pending is None:
+            self._actor.take(self.agent.network)
+            sequences, ends = self._play.collect(self._actor)
+        else:
+            pending, self._pending = self._pending, None
+            sequences, ends = pending.result()
         if self._settings.overlap and not self._at_barrier(self._iteration):
             self._actor.take(self.agent.network)
             self._pending = self._pool.submit(self._play.collect, self._actor)
@@ -252,10 +250,9 @@ class Loop:
         return now // every > (now - self._iteration) // every
 
     def _checkpoint(self) -> None:
-        with self._timer.section("checkpoint"):
-            if not self._play.saves_games():
-                self._start_games()  # as a resumed run must here
-            self._save()
+        if not self._play.saves_games():
+            self._start_games()  # as a resumed run must here
+        self._save()
 
     def _start_games(self) -> None:
         self._play.restart()

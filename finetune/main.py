@@ -130,8 +130,7 @@ def _train(run: AnyRun, loop: Loop, start: Policy | None) -> Loop:
         run.display.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(run.checkpoints))
     ):
         if start is not None:
-            with run.log.timer.section("evaluating the start"):
-                run.evaluations.add_start(start)
+            run.evaluations.add_start(start)
         loop.run()
         for later in run.later():
             loop = build(later.at(later.stage, loop.decisions, loop.policy_in(loop.phase_index)))

@@ -1,7 +1,6 @@
 """`report.html`: the report of a run, one file that needs no server."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -33,9 +32,7 @@ EVALUATED = {
 }  # fmt: skip
 """Charts of the evaluations, and the figure that each shows."""
 
-KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
-EXACT = "Every number of idle frames was played once, so the figures are exact."
-INTERVALS = "In brackets: 95 % intervals of the mean."
+INTERVALS = "In brackets: 95 % intervals of the mean, unless every number of idle frames was played once."
 
 
 def write_report(folder: Path, title: str, made_by: str = "", final: str | None = None) -> Path:
@@ -67,19 +64,17 @@ def write_report(folder: Path, title: str, made_by: str = "", final: str | None 
     return write_atomic(folder / REPORT, page(title, "".join(parts)))
 
 
-def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
-    """A band for each phase of the log, in decisions; shaded where demonstrations were in memory."""
+def phase_bands(rows: list[dict[str, Any]], unit: float = 1.0) -> list[Band]:
+    """A band for each phase of the log, in `unit` decisions; shaded where demonstrations were in memory."""
     bands: list[Band] = []
-    start = 0
     for name, group in groupby(rows, key=lambda row: str(row["phase"])):
         inside = list(group)
         shade = any(row.get("memory/demonstrations", 0.0) > 0 for row in inside)
-        bands.append(Band(start, inside[-1]["decisions"], name, shade))
-        start = inside[-1]["decisions"]
+        bands.append(Band(bands[-1].end if bands else 0.0, inside[-1]["decisions"] / unit, name, shade))
     return bands
 
 
-GROUPS = ("live", "learner", "demonstrations", "memory", "sampled", "speed", "time_share")
+GROUPS = ("live", "learner", "demonstrations", "memory", "sampled", "speed")
 """Groups of the log's columns, `group/figure`, in the order of their charts."""
 
 LOGARITHMIC = ("importance weight", "learner: gradient norm")
@@ -94,8 +89,8 @@ def log_charts(rows: list[dict[str, Any]]) -> Iterator[str]:
     for group, _, figure in sorted((one for one in columns if one[0] in GROUPS), key=lambda one: GROUPS.index(one[0])):
         if group in SOURCES:
             title, name = figure, group
-        elif figure in SOURCES or group == "time_share":
-            title, name = f"share of {group.removesuffix('_share')}", figure
+        elif figure in SOURCES:
+            title, name = f"share of {group}", figure
         else:
             title, name = f"{group}: {figure}", figure
         charts.setdefault(title.replace("_", " "), {})[name] = f"{group}/{figure}"
@@ -127,12 +122,7 @@ def _axis(rows: list[dict[str, Any]]) -> tuple[float, str, list[Band]]:
     """Decisions in the unit of the horizontal axis, the axis' name, and the phases in this unit."""
     millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
     unit = 1e6 if millions else 1e3
-    bands = [replace(band, start=band.start / unit, end=band.end / unit) for band in phase_bands(rows)]
-    return unit, f"{'million' if millions else 'thousand'} decisions", bands
-
-
-def _short(value: float | None) -> str:
-    return "–" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
+    return unit, f"{'million' if millions else 'thousand'} decisions", phase_bands(rows, unit)
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | None) -> str:
@@ -145,10 +135,7 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], final: str | 
                 for row, one in zip(body, games, strict=True):
                     row.append(_figure(one, key))
     final_row = next((number for number, (name, _) in enumerate(documents) if name == final), None)
-    table = figures(header, body, final_row)
-    notes = [KEPT] if final_row is not None else []
-    notes.append(EXACT if all(one.get("exact") for _, one in documents) else INTERVALS)
-    return f'{table}<p class="note">{" ".join(notes)}</p>'
+    return f'{figures(header, body, final_row)}<p class="note">{INTERVALS}</p>'
 
 
 def _label(name: str, document: dict[str, Any], final: str | None) -> str:
@@ -161,4 +148,5 @@ def _label(name: str, document: dict[str, Any], final: str | None) -> str:
 
 def _figure(document: dict[str, Any], key: str) -> str:
     value, interval = document.get(key), document.get(f"{key}_interval")
-    return _short(value) + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")
+    text = "–" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
+    return f"{text} ({interval[0]:.2f} … {interval[1]:.2f})" if interval else text

@@ -185,8 +185,7 @@ class LiveAgent(Agent):
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         assert live is not None  # `build` refuses phases without live play
-        with self._log.timer.section("learning"):
-            stats = self.learner.update(live, now)
+        stats = self.learner.update(live, now)
         self._log.add_update(stats)
 
 

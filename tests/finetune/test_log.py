@@ -1,16 +1,14 @@
 """The log of a run, and the numbers between two of its rows."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune import log as module
 from qwop.finetune.experience.collector import EpisodeStats
-from qwop.finetune.log import METRICS, RunLog, Timer, UpdateStats, read_metrics
+from qwop.finetune.log import METRICS, RunLog, UpdateStats, read_metrics
 
 
 def end(**more: float | bool | None) -> EpisodeStats:
@@ -51,22 +49,6 @@ def test_an_environment_that_reports_no_run_has_returns_alone() -> None:
     log = RunLog(Path())
     log.add_episodes([end()])
     assert log.row() == {"live/episodes": 1.0, "live/return": 2.0, "live/decisions": 10.0}
-
-
-def test_the_stopwatch_adds_up_each_part_since_the_last_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(module.time, "perf_counter", lambda: now)
-    timer = Timer()
-    for seconds in (1.0, 2.0):
-        with timer.section("learning"):
-            now += seconds
-        now += 0.5
-    with suppress(RuntimeError), timer.section("memory"):
-        now += 0.25
-        raise RuntimeError
-    assert timer.read() == (4.25, {"learning": 3.0, "memory": 0.25})
-    now += 1.0
-    assert timer.read() == (1.0, {})
 
 
 def test_seconds_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:

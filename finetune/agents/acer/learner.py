@@ -320,37 +320,31 @@ class AcerAgent(ReplayAgent):
         with its critic."""
         if not self.settings.value_decisions:
             return
-        with self.log.timer.section("fitting values"):
-            rounds = math.ceil(self.settings.value_decisions / self.settings.decisions)
-            rollouts = [play() for _ in range(rounds)]
-            together = concatenate(rollouts)
-            if not is_uniform(together.behaviour_probabilities):
-                self.learner.fit_values(together, now.gamma)
-            for sequences in rollouts:
-                self.memory.push(sequences)
-                self.returns.add_live(sequences, now.gamma)
+        rounds = math.ceil(self.settings.value_decisions / self.settings.decisions)
+        rollouts = [play() for _ in range(rounds)]
+        together = concatenate(rollouts)
+        if not is_uniform(together.behaviour_probabilities):
+            self.learner.fit_values(together, now.gamma)
+        for sequences in rollouts:
+            self.memory.push(sequences)
+            self.returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        timer = self.log.timer
-        with timer.section("memory"):
-            new = self._next_demonstrations(now, self.settings.num_envs)
-            demonstrations = None if new is None else self.behaviour.at_insertion(new, self.learner.probabilities)
-            parts = [part for part in (live, demonstrations) if part is not None]
-            self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
-            if live is not None:
-                self.returns.add_live(live, now.gamma)
-            self.learner.bounds = self.returns.bounds
+        new = self._next_demonstrations(now, self.settings.num_envs)
+        demonstrations = None if new is None else self.behaviour.at_insertion(new, self.learner.probabilities)
+        parts = [part for part in (live, demonstrations) if part is not None]
+        self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
         if live is not None:
-            with timer.section("learning"):
-                self.learner.update(live, now)
+            self.returns.add_live(live, now.gamma)
+        self.learner.bounds = self.returns.bounds
+        if live is not None:
+            self.learner.update(live, now)
         if len(self.memory) < self.settings.start:
             return
         for number in range(int(self.generator.poisson(self.settings.replay_ratio))):
-            with timer.section("memory"):
-                batch = self.memory.sample(self.settings.num_envs, self.generator)
-                batch = self.behaviour.at_sampling(batch, self.learner.probabilities)
-            with timer.section("learning"):
-                stats = self.learner.update(batch, now, diagnose=number == 0)
+            batch = self.memory.sample(self.settings.num_envs, self.generator)
+            batch = self.behaviour.at_sampling(batch, self.learner.probabilities)
+            stats = self.learner.update(batch, now, diagnose=number == 0)
             self.log.add_batch(batch.source, stats)
 
     def begin_phase(self, phase: Phase) -> None:

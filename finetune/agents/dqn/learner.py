@@ -180,12 +180,11 @@ class DqnAgent(QAgent):
         self._beta = self.learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        with self.log.timer.section("memory"):
-            if live is not None and self.learner.settings.clip_rewards:
-                live = live.with_clipped_rewards()
-            new = None if live is None else self.n_step.push(live, now.gamma)
-            parts = [one for one in (new, self._next_demonstrations(now, self.settings.decisions)) if one is not None]
-            self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
+        if live is not None and self.learner.settings.clip_rewards:
+            live = live.with_clipped_rewards()
+        new = None if live is None else self.n_step.push(live, now.gamma)
+        parts = [one for one in (new, self._next_demonstrations(now, self.settings.decisions)) if one is not None]
+        self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
         if len(self.memory) < self.settings.start:
             return
         for number in range(self.updates_due.take(self.settings.decisions / self.settings.train_every)):
@@ -211,15 +210,11 @@ class DqnAgent(QAgent):
         return {**super().parts, "copies_due": self._copies_due}
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
-        timer = self.log.timer
-        with timer.section("memory"):
-            sample = self.memory.sample(self.settings.batch_size, self._beta, self.generator)
-        with timer.section("learning"):
-            errors, stats = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
-            if self._copies_due.take(self.settings.train_every):
-                self.learner.copy_target()
-        with timer.section("memory"):
-            self.memory.update(sample.slots, errors.cpu().numpy())
+        sample = self.memory.sample(self.settings.batch_size, self._beta, self.generator)
+        errors, stats = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
+        if self._copies_due.take(self.settings.train_every):
+            self.learner.copy_target()
+        self.memory.update(sample.slots, errors.cpu().numpy())
         self.log.add_batch(sample.transitions.source, stats)
 
 

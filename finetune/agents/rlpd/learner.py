@@ -97,16 +97,13 @@ class RlpdAgent(QAgent):
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
-            with self.log.timer.section("memory"):
-                self.memory.push(self.n_step.push(live, now.gamma))
+            self.memory.push(self.n_step.push(live, now.gamma))
         if now.live and len(self.memory) < self.settings.start:
             return
         due = self.updates_due.take(self.settings.decisions * self.settings.updates_per_decision)
         for number in range(due):
-            with self.log.timer.section("memory"):
-                batch = self._batch(now)
-            with self.log.timer.section("learning"):
-                stats = self.learner.update(batch, now, diagnose=number == 0)
+            batch = self._batch(now)
+            stats = self.learner.update(batch, now, diagnose=number == 0)
             self.log.add_batch(batch.source, stats)
 
     def _batch(self, now: PhaseValues) -> Transitions:
