@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,6 @@ class Evaluations:
         self._log, self._demonstrations, self._display = log, demonstrations, display or Display()
         self.last: Figures | None = None
         """Figures of the final policy; None before the first evaluation of a phase."""
-        self._last_games: Evaluation | None = None
         self._evaluations: dict[tuple[str, bool], Evaluation] = {}
         """Games by the policy that played them (`_who_plays`), and True for drawn ones."""
 
@@ -81,13 +79,10 @@ class Evaluations:
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
             return self._say(f"{name}: {path}")
-        before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
-        figures = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, before, within=within)
-        self.last, self._last_games = figures, self._games(policy)
-        message = f"{name}: {line(figures)}"
-        if (better := figures.get("worse_than")) is not None:
-            worse = f"clearly worse than {better} ({line(before[better])})"
-            message += f"\nwarning: {worse}; schedule.keep=best leaves the best policy in the end"
+        self.last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, within=within)
+        message = f"{name}: {line(self.last)}"
+        if (better := self.last.get("worse_than")) is not None:
+            message += f"\nwarning: clearly worse than {better}; schedule.keep=best leaves the best policy in the end"
         return self._say(message)
 
     def forget_after(self, decisions: int) -> None:
@@ -108,8 +103,7 @@ class Evaluations:
                 self._log.evaluated(one.figures["decisions"], drawn, "drawn")
                 _write(one.evaluation, {**one.figures, "drawn": drawn})
         best = best_policy(self._run)
-        if self.last is None or self.last["decisions"] != best.figures["decisions"]:
-            self.last, self._last_games = best.figures, self._games(load_policy(best.policy))
+        self.last = best.figures
         self._say(f"kept the best policy evaluated: {best.policy}")
         return best
 
@@ -119,11 +113,11 @@ class Evaluations:
         start = self._folder / START
         return (read_evaluation(start), self.last) if self.last is not None and start.exists() else None
 
-    def film_best(self) -> str | None:
-        """Write the final policy's best game to `best.mp4`; returns the reason if it cannot."""
-        games = self._last_games
-        if games is None:
+    def film_best(self, policy: Policy) -> str | None:
+        """Write the best game of the final policy to `best.mp4`; returns the reason if it cannot."""
+        if self._settings.episodes == 0:
             return "no game was evaluated"
+        games = self._games(policy)
         return film(self._run / FILM, games.best, games.environment, lambda frames, total: None)
 
     def _say(self, message: str) -> str:
@@ -136,13 +130,12 @@ class Evaluations:
         policy: Policy,
         path: Path,
         decisions: int,
-        before: Mapping[str, Figures] | None = None,
         *,
         within: bool = False,
     ) -> Figures:
-        """Play the policy's games; write their figures and return them. before: earlier evaluations by name. The best
-        one that clearly beats the policy is recorded with the figures, unless it was played with sharper probabilities:
-        training begins from the network's own."""
+        """Play the policy's games; write their figures and return them. The best of the earlier evaluations that
+        clearly beat the policy is recorded with the figures, unless it was played with sharper probabilities: training
+        begins from the network's own."""
         games = self._games(policy)
         figures: dict[str, Any] = {"phase": name, "decisions": decisions, **games.to_json()}
         if policy.sharpness != 1.0:
@@ -153,7 +146,8 @@ class Evaluations:
         if self._settings.greedy and self._settings.drawn and not within:
             figures["drawn"] = self._games(policy, drawn=True).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
-        alike = {name: one for name, one in (before or {}).items() if one.get("sharpness", 1.0) == policy.sharpness}
+        before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
+        alike = {name: one for name, one in before.items() if one.get("sharpness", 1.0) == policy.sharpness}
         if better := {name: one for name, one in alike.items() if is_worse(figures, one)}:
             figures["worse_than"] = max(better, key=lambda name: success(better[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")

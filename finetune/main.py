@@ -148,7 +148,7 @@ def _finish(run: AnyRun, settings: FinetuneSettings, over: bool) -> str | None:
         write_atomic(out / POLICY, best.policy.read_bytes())
     why_not: str | None = "the schedule was over already; add a phase to continue"
     if not over:
-        why_not = evaluations.film_best() if settings.video else "video=false"
+        why_not = evaluations.film_best(load_policy(out / POLICY)) if settings.video else "video=false"
     command = command_line("qwop-finetune", settings.words, without=("resume",))
     report = write_report(out, f"qwop-finetune: {out}", command, None if best is None else best.evaluation.stem)
     say(f"policy: {out / POLICY}\nreport: {report}")
