@@ -80,24 +80,13 @@ class FolderLock(_Lock):
 
 
 @contextmanager
-def shared_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
-    """Context to write into a folder that others may write into as well (see `FolderLock`); makes it, and removes it
-    again if it stays empty.
-
-    BadInput, naming the setting, unless files can be written there.
-    """
-    require_writable_folder(folder, setting)
-    with new_folder(folder), closing(FolderLock(folder, within)):
-        yield
-
-
-@contextmanager
 def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
     """Context in which no other process may write into the folder; makes it, and removes it again if it stays empty.
 
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
-    process has the folder.
+    process has the folder, and unless files can be written there.
     """
+    require_writable_folder(folder, setting)
     with new_folder(folder), claimed(folder) as mine:
         if not mine:
             raise BadInput(

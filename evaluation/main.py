@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ..common.errors import BadInput, naming
 from ..common.files import write_atomic
-from ..common.folder_lock import shared_lock
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.run_folder import REPORT, command_line, next_command, require_no_other_run, to_yaml, write_configuration
 from ..envs.engine.interface import TRIGONOMETRIES
@@ -33,7 +33,7 @@ FIGURES, KEYS, FILM = WRITES = ("evaluation.json", "best_keys.txt", "best.mp4")
 
 def run(settings: EvaluateSettings) -> None:
     """Play, print a table, and write evaluation.json, report.html, the best game's keys and its film into `out`."""
-    with shared_lock(Path(settings.folder), "out"):
+    with exclusive_lock(Path(settings.folder), "out"):
         require_no_other_run(Path(settings.folder), EvaluateSettings, WRITES)
         if settings.keys is not None:
             _run_keys(settings.keys, settings)

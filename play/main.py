@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..common.errors import BadInput
-from ..common.folder_lock import shared_lock
+from ..common.folder_lock import exclusive_lock
 from ..common.page import forwarding, open_page
 from ..common.progress import plain_console
 from ..common.run_folder import next_command
@@ -42,7 +42,7 @@ def run(settings: PlaySettings) -> None:
     site = files(OWN if settings.board is None else Path(settings.board))
     if settings.out is not None:
         folder = Path(settings.out)
-        with shared_lock(folder, "out", within=FOLDERS):
+        with exclusive_lock(folder, "out", within=FOLDERS):
             size = write_site(folder, site)
         console.print(
             f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host"
