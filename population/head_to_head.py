@@ -16,7 +16,7 @@ from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos
 from ..policies.policy import Policy, choose
-from .rival_races import ObservationMap, decision_frames
+from .rival_races import decision_frames, view_of
 from .training import Report, event_weights_of
 
 _DECISION = EVENTS.index("decision")
@@ -158,7 +158,7 @@ def _play(
     places. frames: collects pictures of the races before each decision.
     """
     race = shared_race(race, policies)
-    views = [ObservationMap.of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
+    views = [view_of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
     weights = [event_weights_of(policy.environment) for policy in policies]
     number = len(starts)
     env = QWOPRaceVectorEnv(2 * number, None if frames is None else "rgb_array", **race.settings)
@@ -171,23 +171,22 @@ def _play(
         actions = np.zeros(2 * number, dtype=np.int64)
         earned = [np.zeros(number) for _ in policies]
         for step in itertools.count():
-            for side, policy in enumerate(policies):
-                if step % views[side].hold:
+            for side, (policy, (columns, hold)) in enumerate(zip(policies, views, strict=True)):
+                if step % hold:
                     continue
                 if step:
                     states[side] = policy.feed(states[side], actions[side::2], earned[side].astype(np.float32))
                     earned[side][:] = 0.0
-                view = observations[side::2][:, views[side].columns]
-                probabilities, states[side] = policy.step(view, states[side])
+                probabilities, states[side] = policy.step(observations[side::2][:, columns], states[side])
                 actions[side::2], _ = choose(probabilities, None)
             if frames is not None:
                 pictures = env.render()
                 assert pictures is not None
                 frames.append(pictures)
             observations, _, terminated, truncated, infos = env.step(actions)
-            for side in range(2):
+            for side, (_, hold) in enumerate(views):
                 events = infos["events"][side::2].copy()
-                if step % views[side].hold:
+                if step % hold:
                     events[:, _DECISION] = 0.0  # not a decision of its own
                 earned[side] += weighted(weights[side], events)
             yield infos, (terminated | truncated)[0::2]

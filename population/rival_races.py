@@ -25,31 +25,24 @@ from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
 
-@dataclass(frozen=True)
-class ObservationMap:
-    """Mapping of a race's observations and rate to those of a policy of `QWOP-v1` or of races.
+def view_of(
+    policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False
+) -> tuple[NDArray[np.int64], int]:
+    """Columns of the race's observation, int64 [m], that the policy sees, and the race's decisions in one of its own.
 
-    columns: of the race's observation, int64 [m], that the policy sees. hold: decisions of the race per decision of the
-    policy.
+    BadInput with its name if it cannot run there. may_hold: allow a race whose rate is a whole multiple of the
+    policy's.
     """
-
-    columns: NDArray[np.int64]
-    hold: int = 1
-
-    @classmethod
-    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "ObservationMap":
-        """Make the mapping for a policy in this race; BadInput with its name if it cannot run there. may_hold: allow a
-        race whose rate is a whole multiple of the policy's."""
-        with naming(name):
-            columns = seen_columns(policy, race)
-            hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
-            if rest or hold == 0 or (hold > 1 and not may_hold):
-                own, theirs = (one.capabilities.decisions_per_second for one in (policy.environment, race))
-                raise BadInput(
-                    f"decides {own:g} times a second, but in the race it is {theirs:g}; give race.frames_per_step= its "
-                    "number of frames a decision"
-                )
-        return cls(columns, hold)
+    with naming(name):
+        columns = seen_columns(policy, race)
+        hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
+        if rest or hold == 0 or (hold > 1 and not may_hold):
+            own, theirs = (one.capabilities.decisions_per_second for one in (policy.environment, race))
+            raise BadInput(
+                f"decides {own:g} times a second, but in the race it is {theirs:g}; give race.frames_per_step= its "
+                "number of frames a decision"
+            )
+    return columns, hold
 
 
 def seen_columns(policy: Policy, race: EnvironmentSpec) -> NDArray[np.int64]:

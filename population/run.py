@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.errors import BadInput, quoted
+from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
@@ -32,11 +32,11 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
-from .head_to_head import HeadToHead, film_race, play_head_to_head, shared_race, tournament
+from .head_to_head import film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History, Row
 from .population import Population
 from .report import FILM, sentences, write_report
-from .rival_races import ObservationMap
+from .rival_races import view_of
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, Distributed, Report, Workers
 
@@ -67,7 +67,7 @@ class Run:
     def run(self) -> None:
         use_one_thread()
         settings = self._settings
-        newest, state = resumable_checkpoint(settings, self._out, self._console.print) or (None, None)
+        newest, state = self._newest_checkpoint() or (None, None)
         require_no_other_run(self._out, PopulationSettings, (BEST, HISTORY, EVALUATION, FILM))
         rivals = self._rivals(resumed=state is not None)
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
@@ -93,6 +93,19 @@ class Run:
                 self._train(newest)
             self._save_policies()
             self._end(against)
+
+    def _newest_checkpoint(self) -> tuple[Path, dict[str, Any]] | None:
+        """The newest whole checkpoint, and its state; None for a new run, or one killed before its first checkpoint.
+
+        Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
+        """
+        settings, out = self._settings, self._out
+        begun = (out / (FIRST if settings.resume else HISTORY)).exists()
+        paths = checkpoints(out / "checkpoints")
+        if checkpoint_to_resume(out, settings.resume, paths, begun, out / BEST) is None:
+            return None
+        require_same_settings(read_settings(out / CONFIGURATION), to_plain(settings), out, MAY_DIFFER)
+        return load_newest(paths, self._console.print)
 
     def _train(self, newest: Path | None) -> None:
         """Play the rounds, from the newest checkpoint on if there is one."""
@@ -170,7 +183,12 @@ class Run:
         if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
         policies = [self._population.policy(one) for one in finalists]
-        points = tournament(policies, lambda one, other: self._final_races(one, [other], "", report))
+        points = tournament(
+            policies,
+            lambda one, other: play_head_to_head(
+                one, [other], "", self._task, games=self._settings.evaluation.games, report=report
+            ),
+        )
         order = np.argsort(-points, kind="stable").tolist()
         return [{"agent": finalists[place].id, "won": float(points[place])} for place in order]
 
@@ -186,7 +204,7 @@ class Run:
             return {**evaluation, "returns": {"mean": float(returns.mean()), "sentence": sentence}}
         first = self._first_agents()
         for name, others in against.items():
-            races = self._final_races(policy, others or first, name, report)
+            races = play_head_to_head(policy, others or first, name, self._task, games=how.games, report=report)
             evaluation["races"].append({**races.to_json(), "sentence": str(races)})
         return evaluation
 
@@ -196,21 +214,7 @@ class Run:
         for member in self._population.members if self._settings.is_race and self._settings.evaluation.games else ():
             path = self._out / FIRST / _name(member.id)
             policies.append(load_policy(kept_policy(path)))
-            if policies[-1].environment.id != self._task.id:
-                other = quoted(policies[-1].environment.id)
-                raise BadInput(f"{path}: a policy of {other}, expected one of this population")
         return policies
-
-    def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
-        how = self._settings.evaluation
-        return play_head_to_head(
-            policy,
-            others,
-            name,
-            self._task,
-            games=how.games,
-            report=report,
-        )
 
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
         """Opponents of the final races, by name; an empty list for the first agents, which may not exist yet."""
@@ -228,13 +232,13 @@ class Run:
         rivals = {}
         for number, name in enumerate(dict.fromkeys(self._settings.rivals or ())):
             rivals[name] = load_policy(kept_policy(self._out / RIVALS / _rival(number)) if resumed else name)
-            ObservationMap.of(rivals[name], self._task, name)
+            view_of(rivals[name], self._task, name)
         return rivals
 
     def _opponent(self, name: str) -> Policy:
         """Load a policy, and check that it can run in a final race."""
         policy = load_policy(name)
-        ObservationMap.of(policy, shared_race(self._task, [policy]), name, may_hold=True)
+        view_of(policy, shared_race(self._task, [policy]), name, may_hold=True)
         return policy
 
     def _checkpoint(self) -> None:
@@ -259,23 +263,6 @@ def run(settings: PopulationSettings) -> None:
     """Train and evolve the population; write policies, checkpoints, history, report and evaluation to `out`."""
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):
         Run(settings).run()
-
-
-def resumable_checkpoint(
-    settings: PopulationSettings, out: Path, say: Callable[[str], object]
-) -> tuple[Path, dict[str, Any]] | None:
-    """The newest whole checkpoint of the run in `out`, and its state; None for a new run, or one killed before its
-    first checkpoint. say: prints a line about a damaged one.
-
-    Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
-    """
-    begun = (out / (FIRST if settings.resume else HISTORY)).exists()
-    paths = checkpoints(out / "checkpoints")
-    if checkpoint_to_resume(out, settings.resume, paths, begun, out / BEST) is None:
-        return None
-    before, now = read_settings(out / CONFIGURATION), to_plain(settings)
-    require_same_settings(before, now, out, MAY_DIFFER)
-    return load_newest(paths, say)
 
 
 def _rival(number: int) -> str:

@@ -28,7 +28,7 @@ from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
-from .rival_races import ObservationMap, RaceEnd, Rival, RivalRaces, seen_columns
+from .rival_races import RaceEnd, Rival, RivalRaces, seen_columns, view_of
 from .settings import RaceSettings, WorkSettings
 
 Report = Callable[[int], None]
@@ -95,7 +95,7 @@ class AgentTrainer:
         self._fixed = {
             number: Rival(
                 PolicySnapshot(policy.network),
-                ObservationMap.of(policy, environment, f"rival {number}").columns,
+                view_of(policy, environment, f"rival {number}")[0],
                 event_weights_of(policy.environment),
                 greedy=True,
             )

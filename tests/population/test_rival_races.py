@@ -15,7 +15,7 @@ from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.population.rival_races import ObservationMap, Rival, RivalRaces
+from qwop.population.rival_races import Rival, RivalRaces, view_of
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
 FRAMES = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
@@ -49,7 +49,7 @@ def rival(player: Any) -> Rival:
 
 def the_champion() -> Rival:
     champion = load_policy("champion")
-    columns = ObservationMap.of(champion, FRAMES, "champion").columns
+    columns = view_of(champion, FRAMES, "champion")[0]
     return Rival(PolicySnapshot(champion.network), columns, WEIGHTS, greedy=True)
 
 
@@ -230,4 +230,4 @@ CART = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec
 def test_a_policy_that_cannot_run_in_a_race_is_refused(policy: Policy | None, race: dict[str, Any], said: str) -> None:
     spec = EnvironmentSpec("QWOPRace-v1", {**FRAMES.settings, **race})
     with pytest.raises(BadInput, match=f"^it: .*{said}"):
-        ObservationMap.of(policy or load_policy("champion"), spec, "it")
+        view_of(policy or load_policy("champion"), spec, "it")
