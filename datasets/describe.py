@@ -81,13 +81,6 @@ def describe(folder: Path, named: Mapping[str, str] | None = None) -> Summary:
     return summary
 
 
-def card_is_true(folder: Path, summary: Summary) -> bool | None:
-    """True if the derived part of the card is up to date; None without a card or such a part."""
-    text = _read(folder / CARD)
-    match = None if text is None else _FACTS.search(text)
-    return None if match is None else match[0] == facts(summary)
-
-
 def facts(summary: Summary) -> str:
     """The part of the card that is derived from the episodes, in Markdown."""
     columns = [(f"`{one.name}`", f"{one.type}", COLUMNS[one.name][1]) for one in arrow_schema(summary.info)]
@@ -124,7 +117,7 @@ def _about(info: DatasetInfo) -> str:
     return (
         f"Games of {info.environment.id}{keys}: observations, actions, rewards, and the probabilities with which the "
         f"player acted.\n\n"
-        "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
+        "`qwop-dataset verify .` in this folder checks every file (`pip install 'qwop[train]'`)."
     )
 
 

@@ -2,11 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -18,14 +18,13 @@ from ..common.reading import NotReadNow
 from ..common.run_folder import clone_next
 from ..common.settings import HomePath, Settings
 from .columns import identity
-from .describe import CARD, card_is_true
+from .describe import CARD
 from .differences import can_replay, differences_of_branch, differences_of_replay
 from .folder import ASIDE, DESCRIPTION, EPISODE_NAME, EPISODES, episode_files, episode_number, names_in, read_info
 from .from_keys import replay_episode
 from .origin import Origin
 from .parquet import ADVICE, episode_of, episode_table, read_episode
 from .schema import DatasetInfo
-from .summary import Summary, stats_of
 
 _NUMBER = re.compile(r"episode-(\d+)")
 
@@ -56,13 +55,13 @@ class Problem:
 
 @dataclass
 class Checked:
-    """The result for one episode's file. problems: found in it alone. stats: None unless it holds an episode; digest:
-    of its content, whatever its number; place: its source and origin, by which branches name it; parent: the place that
-    a branch left; replayed: True if its game was played again."""
+    """The result for one episode's file. problems: found in it alone. steps: decisions. digest: of its content,
+    whatever its number. place: its source and origin, by which branches name it; parent: the place that a branch left.
+    replayed: True if its game was played again."""
 
     path: Path
     problems: Sequence[Problem]
-    stats: Mapping[str, Any] | None = None
+    steps: int = 0
     digest: str | None = None
     place: tuple[str, Origin] | None = None
     parent: tuple[str, Origin] | None = None
@@ -86,7 +85,7 @@ def run(settings: VerifySettings) -> None:
             console.print(f"{fault}")
         files = len({fault.file for fault in faults})
         raise BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
-    steps = sum(one.stats["steps"] for one in checked if one.stats is not None)
+    steps = sum(one.steps for one in checked)
     parts = [f"{len(checked):,} episodes with {steps:,} decisions are whole"]
     if settings.replay:
         parts.append(f"{sum(one.replayed for one in checked):,} played again, equal to the bit")
@@ -111,16 +110,13 @@ def verify(
             progress()
     problems = [problem for one in checked for problem in one.problems]
     problems += [*_of_copies(checked), *_of_branches(checked, info), *_of_names(folder, checked)]
-    stats = [one.stats for one in checked if one.stats is not None]
-    if stats and len(stats) == len(checked) and card_is_true(folder, Summary(stats, info)) is False:
-        problems.append(Problem(folder / CARD, "its facts are not those of the episodes", harmless=True))
     return checked, problems
 
 
 def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
     try:
         with episode_table(path, info) as table:
-            episode, stats = episode_of(table, info, episode_number(path)), stats_of(table, info)
+            episode = episode_of(table, info, episode_number(path))
     except BadInput as error:
         problem = Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
         if isinstance(error, NotReadNow):
@@ -131,7 +127,7 @@ def _check(path: Path, info: DatasetInfo, replay: bool) -> Checked:
     replayed = replay and can_replay(episode, info)
     differences = differences_of_replay(episode, replay_episode(episode), info) if replayed else ()
     problems = [Problem(path, text) for text in differences]
-    return Checked(path, problems, stats, identity(episode), (episode.source, origin), parent, replayed)
+    return Checked(path, problems, len(episode), identity(episode), (episode.source, origin), parent, replayed)
 
 
 def _of_copies(checked: Sequence[Checked]) -> Iterator[Problem]:

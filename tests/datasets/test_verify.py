@@ -182,13 +182,6 @@ def test_a_file_that_the_disk_does_not_read_now_may_be_whole(folder: Path, monke
     verify(folder)
 
 
-def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dataset = open_dataset(folder)
-    DatasetWriter(folder, dataset.info).write(replace(dataset[0], player="another"))
-    verify(folder)
-    assert "README.md: its facts are not those of the episodes" in capsys.readouterr().out
-
-
 def test_other_environments_are_verified_without_replay(
     tmp_path: Path, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
 ) -> None:
