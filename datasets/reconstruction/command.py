@@ -1,6 +1,6 @@
 """`qwop-dataset reconstruct`: a dataset of imported recordings, frame by frame."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from rich.table import Table
 
 from ...common.command import Command
 from ...common.errors import BadInput
@@ -21,7 +20,6 @@ from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
-from ..schema import Episode
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -46,8 +44,8 @@ class ReconstructSettings(Settings):
     epsilon: Smoothing = 0.05
 
 
-Result = tuple[Episode, ReconstructedGame, Episode | None]
-"""An imported episode, its game as far as it could be reconstructed, and the new episode if any frame is known."""
+Result = tuple[str, ReconstructedGame]
+"""The label of an imported episode, and its game as far as it could be reconstructed."""
 
 
 def run(settings: ReconstructSettings) -> None:
@@ -77,33 +75,17 @@ def run(settings: ReconstructSettings) -> None:
     except KeyboardInterrupt:
         console.print(f"stopped; the games found so far are in {out}, and the same command continues")
         raise
+    for label, game in results:
+        if not game.whole:
+            console.print(f"{label}: {game.explained} of {game.samples} samples; the next is off by {game.error:.1g}")
     if results:
-        console.print(table_of(results))
+        samples, explained = (sum(getattr(game, name) for _, game in results) for name in ("samples", "explained"))
+        whole = sum(game.whole for _, game in results)
+        console.print(f"{whole} of {len(results)} games whole; {explained:,} of {samples:,} samples, to the last bit")
     if next_number(out):
         finish(out, console)
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}")
-
-
-def table_of(results: Sequence[Result]) -> Table:
-    """A line for every game that this run tried."""
-    table = Table(title="reconstructed to the last bit", title_justify="left")
-    for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
-        table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
-    for imported, game, episode in results:
-        table.add_row(
-            imported.source,
-            f"{imported.origin.game}",
-            f"{game.explained} of {game.samples}",
-            f"{game.certain:,}",
-            episode.outcome if episode else "unknown",
-            f"{episode.times[-1]:.2f} s" if episode and episode.times is not None else "",
-            "" if game.whole else f"off by {game.error:.1g}",
-        )
-    samples, explained = (sum(getattr(game, name) for _, game, _ in results) for name in ("samples", "explained"))
-    whole = sum(game.whole for _, game, _ in results)
-    table.caption = f"{whole} of {len(results)} games whole; {explained:,} of {samples:,} samples"
-    return table
 
 
 def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
@@ -147,16 +129,16 @@ def _reconstruct(
         game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
         if imported is None:
             continue
-        episode = None
         if len(game.keys):
             own = [0, *game.frames[game.frames > 0].tolist(), len(game.keys)]
-            episode = episode_from_keys(
-                game.keys, writer.info, player=imported.player, source=imported.source, epsilon=settings.epsilon,
-                start=game.start, bounds=None if settings.frames_per_step else own,
-                origin=replace(imported.origin, reconstructed=True),
+            writer.write(
+                episode_from_keys(
+                    game.keys, writer.info, player=imported.player, source=imported.source, epsilon=settings.epsilon,
+                    start=game.start, bounds=None if settings.frames_per_step else own,
+                    origin=replace(imported.origin, reconstructed=True),
+                )
             )  # fmt: skip
-            writer.write(episode)
-        yield imported, game, episode
+        yield imported.label, game
 
 
 command = Command(
