@@ -48,19 +48,17 @@ class RelabelledDataset(Dataset):
             episode = read_episode(path, self._original.info)
             with naming(path):
                 self._kept[path] = relabelled(
-                    episode,
-                    self.info,
-                    EPSILON,
-                    same_decisions=self._same_decisions,
-                    from_first_key=self._by_people,
+                    episode, self.info, EPSILON, same_decisions=self._same_decisions, from_first_key=self._by_people
                 )
         return self._kept[path]
 
 
-def with_task(dataset: Dataset, frames_per_step: int, observation: str, observation_lag: int = 0) -> Dataset:
-    """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
-    settings = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
+def with_task(dataset: Dataset, frames_per_step: int, observation: str | None, observation_lag: int = 0) -> Dataset:
+    """The dataset's games at this decision rate, with these observations (None: its own); itself if a policy played it
+    so."""
     environment = dataset.info.environment
+    observation = observation or environment.all_settings["observation"]
+    settings = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
     if not dataset.played_by_people and settings == {name: environment.all_settings[name] for name in settings}:
         return dataset
     return RelabelledDataset(dataset, qwop_info(**{**environment.settings, **settings}))

@@ -17,6 +17,7 @@ from ..common.run_folder import CONFIGURATION, REPORT, command_line, require_no_
 from ..common.settings import to_plain
 from ..common.tracker import Tracker, require_tracker
 from ..datasets.reader import Dataset, open_dataset
+from ..datasets.relabelled_dataset import with_task
 from ..datasets.schema import DatasetInfo
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
@@ -30,7 +31,6 @@ from .measures import HeldOut, measure_held_out
 from .rate_search import (
     GAMES,
     Trial,
-    at_rate,
     best,
     decisions_a_second,
     games_for_scaling,
@@ -159,7 +159,7 @@ def _at_the_best_rate(dataset: Dataset, settings: PretrainSettings, console: Con
 
     with progress_bar("clones", console) as bar:
         task = bar.add_task("trying decision rates", total=len(rates) + settings.clones - 1)
-        trials = [attempt(at_rate(dataset, frames, settings.observation), frames, 0) for frames in rates]
+        trials = [attempt(with_task(dataset, frames, settings.observation), frames, 0) for frames in rates]
         choice = best(trials)
         more = range(1, settings.clones if choice.finishes else 1)
         alike = [choice, *(attempt(choice.dataset, choice.frames_per_step, number) for number in more)]

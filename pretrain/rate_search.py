@@ -94,11 +94,6 @@ def rates_to_try(dataset: Dataset, frames_per_step: Sequence[int] | None) -> tup
     return tuple(dict.fromkeys(frames_per_step))
 
 
-def at_rate(dataset: Dataset, frames_per_step: int, observation: str | None) -> Dataset:
-    """The dataset's games at this rate; observation=None: with its own observations."""
-    return with_task(dataset, frames_per_step, observation or dataset.info.environment.all_settings["observation"])
-
-
 def games_for_scaling(dataset: Dataset) -> list[Episode]:
     """Embedded games as this dataset observes them, if none of its own games was finished; else none.
 
@@ -110,11 +105,8 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     if any(episode.outcome == "finished" for episode in dataset):
         return []
     task = dataset.info.environment.all_settings
-    return list(
-        with_task(
-            open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"], task["observation_lag"]
-        )
-    )
+    names = ("frames_per_step", "observation", "observation_lag")
+    return list(with_task(open_dataset(embedded_dataset()), *(task[name] for name in names)))
 
 
 def try_clone(games: Dataset, frames: int, number: int, settings: PretrainSettings, device: torch.device) -> Trial:
