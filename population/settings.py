@@ -9,7 +9,6 @@ from ..common.errors import BadInput
 from ..common.settings import Count, HomePath, OutFolder, Positive, Settings, Several, Share, Whole, Width
 from ..common.shared_settings import LONGEST_IDLE, Device, EnvironmentId, IdleFrames, Seed
 from ..envs.names import Numbers
-from ..finetune.agents.ppo.settings import require_two_decisions
 from ..finetune.settings import Local, RaySettings
 from .agents import FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE
@@ -63,12 +62,8 @@ class PpoWorkSettings(WorkSettings):
     name: Literal["ppo"] = Field(default="ppo", exclude=True, repr=False)  # type: ignore[assignment]
 
     num_games: Width = 64
-    steps: Annotated[int, Field(ge=1, le=10_000)] = 64
+    steps: Annotated[int, Field(ge=2, le=10_000)] = 64
     unrolls: Annotated[int, Field(ge=1, le=10_000)] = 8
-
-    def check(self) -> None:
-        super().check()
-        require_two_decisions("num_games", self.num_games, self.steps)
 
 
 class EvolutionSettings(Settings):

@@ -11,6 +11,7 @@ import pytest
 import torch
 from gymnasium.vector import SyncVectorEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.acer.learner import ReturnRange
 from qwop.finetune.agents.agent import FractionalCounter
 from qwop.finetune.agents.ftw.learner import RewardStores
@@ -135,7 +136,7 @@ class Stored:
 
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
-        self.stores = RewardStores(16, self.generator)
+        self.stores = RewardStores(16, ObservationSpec((2,)), self.generator)
 
     def get_state(self) -> Any:
         return self.stores.get_state(), self.generator.bit_generator.state

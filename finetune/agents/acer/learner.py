@@ -74,8 +74,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self.tolerance = 1.0
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
         self._dense, self._dense_average = map(self._layers, (self.network, self.average))
-        self._averages: list[Tensor] = list(self.average.parameters())
-        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._parameters, self._averages = (list[Tensor](one.parameters()) for one in (self.network, self.average))
         self._below_q = [one for name, one in self.network.named_parameters() if not name.startswith("q_head.")]
         self._optimiser = RMSprop(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
@@ -86,8 +85,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
         with torch.inference_mode():
-            logits, _ = self.network(self._rows(observations))
-            return torch.softmax(logits, dim=-1).cpu().numpy()
+            rows = self._tensor(observations.reshape(-1, self.network.observation_size))
+            return torch.softmax(self.network(rows)[0], dim=-1).cpu().numpy()
 
     @torch.enable_grad()
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
@@ -162,9 +161,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             w = acer.imitation_weight(returns, values[:-1], self.tolerance * scale)
             weights = weights * torch.where(known, w, 1.0)
         player = None if batch.player is None else self._by_step(batch.player).to(kind)
-        limited = torch.zeros_like(outside)
-        q_ret = q_ret.clamp(low, high)
-        return Steps(actions, mu, player, demonstrated, pi, rho, q_taken, q_ret, values[:-1], weights, outside, limited)
+        numbers = rho, q_taken, q_ret.clamp(low, high), values[:-1], weights, outside, torch.zeros_like(outside)
+        return Steps(actions, mu, player, demonstrated, pi, *numbers)
 
     @torch.no_grad()
     def _limited_gradient(self, q: Tensor, steps: Steps, average: AveragePolicy, entropy_weight: float) -> Tensor:
@@ -210,10 +208,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             "values_outside": steps.outside.float().mean(),
             "trust_region_active": steps.limited.float().mean(),
         }
-        truncated = (rho > acer.TRUNCATION).float()
-        weights = {"importance_weight": rho.t().cpu(), "truncated_share": truncated.t().cpu()}
-        by_source = means_by_source(batch.source, **weights)
-        return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
+        weights = {"importance_weight": rho.t().cpu(), "truncated_share": (rho > acer.TRUNCATION).float().t().cpu()}
+        figures = {name: float(value) for name, value in scalars.items()}
+        return UpdateStats(figures, means_by_source(batch.source, **weights))
 
     def _by_step(self, array: NDArray[np.generic]) -> Tensor:
         """A tensor [k, n, ...] of an array [n, k, ...]."""
@@ -226,8 +223,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         return None if dense is None else LeafGradients([dense])
 
     def _forward(self, network: ActorCritic, inputs: Tensor) -> Tensor:
-        """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads in float32 whatever the precision
-        of the trunk."""
+        """Policy logits and Q values, [rows, 2A], of the trunk's inputs; the heads are always in float32."""
         with autocast(self.settings.precision, self._device):
             features = network.trunk(inputs).to(network.policy_head.weight.dtype)
         return torch.cat([network.policy_head(features), network.q_head(features)], dim=-1)
@@ -236,12 +232,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def _without_gradient(self, network: ActorCritic, dense: LeafGradients | None, inputs: Tensor) -> Tensor:
         return self._forward(network, inputs) if dense is None else dense.without_gradient(inputs)
 
-    def _rows(self, observations: Observations) -> Tensor:
-        return torch.from_numpy(observations.reshape(-1, self.network.observation_size)).to(self._device)
-
     def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
-        features = self.network.features(self._rows(observations))
+        features = self.network.features(self._tensor(observations.reshape(-1, self.network.observation_size)))
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
     def _value(self, observations: Tensor) -> Tensor:
@@ -320,8 +313,7 @@ class AcerAgent(ReplayAgent):
         with its critic."""
         if not self.settings.value_decisions:
             return
-        rounds = math.ceil(self.settings.value_decisions / self.settings.decisions)
-        rollouts = [play() for _ in range(rounds)]
+        rollouts = [play() for _ in range(math.ceil(self.settings.value_decisions / self.settings.decisions))]
         together = concatenate(rollouts)
         if not is_uniform(together.behaviour_probabilities):
             self.learner.fit_values(together, now.gamma)

@@ -7,18 +7,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 
 from ....envs.spec import Observations, ObservationSpec
 from ....policies.encoders import MLP, orthogonal_linear
 from ....policies.networks import SCALED_LIMIT
 from ....policies.q_networks import dueling
 from ....policies.state import State
-from ....policies.two_timescale import CoreOutput, Gaussian, Percept, TwoTimescaleActorCritic
+from ....policies.two_timescale import CoreOutput, Percept, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...log import UpdateStats
-from ...replay.memory import Ring
+from ...replay.memory import Memory
 from ...schedules.phase import PhaseValues
-from ..agent import LiveAgent
+from ..agent import HasParts, LiveAgent
 from ..vtrace.learner import Unroll, UnrollLearner, actor_critic, live_network, unroll_network
 from ..vtrace.settings import VtraceLoopSettings
 from . import losses as ftw
@@ -104,22 +105,9 @@ class PixelControl(nn.Module):
         return dueling(maps[..., :1, :], maps[..., 1:, :])
 
 
-class RewardPrediction(nn.Module):
-    """Logits of a reward's class from the features of the observations before it."""
-
-    def __init__(self, features: int, width: int, generator: torch.Generator) -> None:
-        super().__init__()
-        layers = MLP(WINDOW * features, (width,), nn.ReLU, generator)
-        self.layers = nn.Sequential(*layers, orthogonal_linear(width, 3, 0.01, generator))
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Logits [m, 3] of features [m, 3, width]."""
-        logits: Tensor = self.layers(features.flatten(1))
-        return logits
-
-
 class AuxiliaryNetworks(nn.Module):
-    """The networks of both tasks, untrained, for a policy's network."""
+    """The networks of both tasks, untrained, for a policy's network. prediction: logits of a reward's class, [m, 3], of
+    the features of the observations before it, side by side."""
 
     control: FeatureControl | PixelControl
 
@@ -130,7 +118,8 @@ class AuxiliaryNetworks(nn.Module):
             self.control = PixelControl(observation, latent, actions, generator)
         else:
             self.control = FeatureControl(latent, network.memory, actions, network.observation_size, generator)
-        self.prediction = RewardPrediction(network.trunk.width, network.memory, generator)
+        layers = MLP(WINDOW * network.trunk.width, (network.memory,), nn.ReLU, generator)
+        self.prediction = nn.Sequential(*layers, orthogonal_linear(network.memory, 3, 0.01, generator))
 
 
 class Windows(NamedTuple):
@@ -141,17 +130,45 @@ class Windows(NamedTuple):
     rewards: NDArray[np.float32]
 
 
-class RewardStores:
-    """The newest windows, in one ring for rewarding and one for unrewarding steps; a batch takes half from each."""
+class WindowMemory(Memory[Windows]):
+    """The newest `capacity` windows."""
 
-    def __init__(self, capacity: int, generator: np.random.Generator) -> None:
-        self._capacity, self._generator = capacity, generator
-        self._rings = {kind: Ring(capacity) for kind in ("none", "some")}
-        self._windows: dict[str, Windows] = {}
+    def __init__(self, capacity: int, observation: ObservationSpec) -> None:
+        columns: dict[str, NDArray[Any]] = {
+            "rewards": np.zeros(capacity, np.float32),
+            "source": np.zeros(capacity, np.int8),
+        }
+        super().__init__(columns, WINDOW, observation)
+
+    def push(self, observations: Observations, rewards: NDArray[np.float32]) -> None:
+        slots = self._ring.push(len(rewards))
+        self._columns["rewards"][slots] = rewards
+        self._observations.put(slots, observations.reshape(len(slots), WINDOW, *self._observation.shape))
+
+    def _read(self, slots: NDArray[np.int64]) -> Windows:
+        return Windows(self._observations.take(slots), self._columns["rewards"][slots])
+
+    def sample(self, n: int, generator: np.random.Generator) -> Windows:
+        return self._read(generator.integers(len(self), size=n))
+
+
+class RewardStores(HasParts):
+    """The newest windows, in a memory for rewarding and one for unrewarding steps; a batch takes half from each.
+
+    The caller saves the generator.
+    """
+
+    def __init__(self, capacity: int, observation: ObservationSpec, generator: np.random.Generator) -> None:
+        self._most, self._generator = -(-capacity // SHARE), generator
+        self._none, self._some = (WindowMemory(capacity, observation) for _ in range(2))
+
+    @property
+    def parts(self) -> Mapping[str, WindowMemory]:
+        return {"none": self._none, "some": self._some}
 
     def __len__(self) -> int:
         """Number of windows of the rarer kind."""
-        return min(ring.size for ring in self._rings.values())
+        return min(len(self._none), len(self._some))
 
     def add(self, played: Sequences, signals: NDArray[np.float32]) -> None:
         """Add windows of live play; signals, [n, k], are the rewards to predict."""
@@ -160,50 +177,18 @@ class RewardStores:
         within[:, : WINDOW - 1] = False
         for before in range(1, WINDOW):
             within[:, before:] &= ~over[:, :-before]
-        for kind, mask in (("none", within & (signals == 0)), ("some", within & (signals != 0))):
-            row, step = mask.nonzero()
-            most = -(-self._capacity // SHARE)
-            if len(row) > most:
-                subset = self._generator.choice(len(row), most, replace=False)
+        for memory, mask in ((self._none, signals == 0), (self._some, signals != 0)):
+            row, step = (within & mask).nonzero()
+            if len(row) > self._most:
+                subset = self._generator.choice(len(row), self._most, replace=False)
                 row, step = row[subset], step[subset]
-            if len(row):
-                steps = step[:, None] + np.arange(1 - WINDOW, 1)
-                self._put(kind, Windows(played.observations[row[:, None], steps], signals[row, step]))
+            steps = step[:, None] + np.arange(1 - WINDOW, 1)
+            memory.push(played.observations[row[:, None], steps], signals[row, step])
 
     def sample(self, count: int) -> Windows:
-        """Sample count // 2 windows of each kind, with replacement; neither ring may be empty."""
-        halves = []
-        for kind, ring in self._rings.items():
-            slots = self._generator.integers(ring.size, size=count // 2)
-            halves.append([part[slots] for part in self._windows[kind]])
-        return Windows(*(np.concatenate(parts) for parts in zip(*halves, strict=True)))
-
-    def get_state(self) -> dict[str, object]:
-        """Copies of the windows, oldest first, and the slot of the oldest; the caller saves the generator."""
-        state: dict[str, object] = {}
-        for kind, windows in self._windows.items():
-            ring = self._rings[kind]
-            parts = {name: part[ring.by_age()] for name, part in windows._asdict().items()}
-            state[kind] = {**parts, "start": ring.start}
-        return state
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._windows = {}
-        for kind, ring in self._rings.items():
-            contents = state.get(kind)
-            ring.refill(0, 0 if contents is None else int(contents["start"]))
-            if contents is not None:
-                self._put(kind, Windows(np.asarray(contents["observations"]), np.asarray(contents["rewards"])))
-
-    def _put(self, kind: str, windows: Windows) -> None:
-        if kind not in self._windows:
-            shapes = [(self._capacity, *part.shape[1:]) for part in windows]
-            self._windows[kind] = Windows(
-                *(np.zeros(shape, part.dtype) for shape, part in zip(shapes, windows, strict=True))
-            )
-        slots = self._rings[kind].push(len(windows.rewards))
-        for mine, new in zip(self._windows[kind], windows, strict=True):
-            mine[slots] = new
+        """Sample count // 2 windows of each kind, with replacement; neither memory may be empty."""
+        halves = [one.sample(count // 2, self._generator) for one in (self._none, self._some)]
+        return Windows(*map(np.concatenate, zip(*halves, strict=True)))
 
 
 class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
@@ -226,16 +211,12 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
         super().__init__(network, settings, device, [*self.auxiliary.parameters()])
         self._generator = generator
-        self._stores = RewardStores(CAPACITY, generator)
+        self._stores = RewardStores(CAPACITY, network.observation, generator)
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        return {
-            **super().parts,
-            "auxiliary": self.auxiliary,
-            "stores": self._stores,
-            "generator": self._generator,
-        }
+        own = {"auxiliary": self.auxiliary, "stores": self._stores, "generator": self._generator}
+        return {**super().parts, **own}
 
     def _learn(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Reward prediction uses `played.signals` if present."""
@@ -243,26 +224,26 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         return super()._learn(played, now)
 
     def loss(self, played: Sequences, now: PhaseValues) -> tuple[Tensor, dict[str, float]]:
-        result = unroll(
-            self.network, played, self._device, slow_gradient=self.settings.slow_gradient, critic_only=now.critic_only
-        )
-        loss, scalars = actor_critic(played, result.policy, self.settings, now)
-        if not now.critic_only:
-            terms = self._terms(played, result)
+        settings, critic_only = self.settings, now.critic_only
+        unrolled = unroll(self.network, played, self._device, settings.slow_gradient, critic_only=critic_only)
+        loss, scalars = actor_critic(played, unrolled, settings, now)
+        if not critic_only:
+            terms = self._terms(played, unrolled)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
             for weight, term in terms.values():
                 loss = loss + weight * term
         return loss, scalars
 
-    def _terms(self, sequences: Sequences, result: "TwoTimescaleUnroll") -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, played: Sequences, unrolled: Unroll[CoreOutput]) -> dict[str, tuple[float, Tensor]]:
         """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""
         settings = self.settings
+        core: CoreOutput = tree_map(lambda *steps: torch.stack(steps, dim=1), *unrolled.outputs)
         terms = {
-            "posterior_kl": (settings.posterior_kl, ftw.posterior_loss(result.posterior, result.prior)),
-            "prior_kl": (settings.prior_kl, ftw.prior_loss(result.prior, result.ticked)),
+            "posterior_kl": (settings.posterior_kl, ftw.posterior_loss(core.posterior, core.prior)),
+            "prior_kl": (settings.prior_kl, ftw.prior_loss(core.prior, core.ticked)),
         }
         if settings.feature_control:
-            terms["feature_control"] = (settings.feature_control, self._control(sequences, result.policy.features))
+            terms["feature_control"] = (settings.feature_control, self._control(played, unrolled.features))
         if settings.reward_prediction and len(self._stores):
             terms["reward_prediction"] = (settings.reward_prediction, self._prediction())
         return terms
@@ -281,28 +262,19 @@ class FtwLearner(UnrollLearner[TwoTimescaleActorCritic, FtwSettings]):
         observations, rewards = self._stores.sample(PREDICTIONS)
         rows = torch.from_numpy(observations).to(self._device).flatten(2)
         classes = ftw.reward_classes(torch.from_numpy(rewards).to(self._device))
-        return ftw.reward_prediction_loss(self.auxiliary.prediction(self.network.encode(rows)), classes)
-
-
-class TwoTimescaleUnroll(NamedTuple):
-    """policy: input of the V-trace losses, with the latents as features. posterior, prior: [n, k, latent]. ticked:
-    bool [n, k]."""
-
-    policy: Unroll[CoreOutput]
-    posterior: Gaussian
-    prior: Gaussian
-    ticked: Tensor
+        features = self.network.encode(rows).flatten(1)
+        return ftw.reward_prediction_loss(self.auxiliary.prediction(features), classes)
 
 
 def unroll(
     network: TwoTimescaleActorCritic,
     played: Sequences,
     device: torch.device,
-    *,
     slow_gradient: float = 1.0,
+    *,
     critic_only: bool = False,
-) -> TwoTimescaleUnroll:
-    """Run the network over the sequences; see `unroll_network`.
+) -> Unroll[CoreOutput]:
+    """Run the network over the sequences; see `unroll_network`. The features are the latents.
 
     slow_gradient multiplies gradients from the fast core into the slow one.
     """
@@ -311,13 +283,7 @@ def unroll(
         output, state = network.core(Percept(*percept), state, slow_gradient)
         return output.latent, output, state
 
-    policy = unroll_network(network, network.perceive, core, played, device, critic_only)
-    posterior, prior = (_stacked([getattr(one, name) for one in policy.outputs]) for name in ("posterior", "prior"))
-    return TwoTimescaleUnroll(policy, posterior, prior, torch.stack([one.ticked for one in policy.outputs], dim=1))
-
-
-def _stacked(gaussians: list[Gaussian]) -> Gaussian:
-    return Gaussian(*(torch.stack(parts, dim=1) for parts in zip(*gaussians, strict=True)))
+    return unroll_network(network, network.perceive, core, played, device, critic_only)
 
 
 def new_network(

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ....common.errors import BadInput
 from ....common.settings import Count, NotNegative, Positive, Several, Share, Width
 from ....policies.sizes import HIDDEN, Convolutions
 from ..settings import Discounted, LiveSettings, Precision
@@ -67,17 +66,7 @@ class PpoLoopSettings(LiveSettings):
     name: Literal["ppo"] = Field(default="ppo", exclude=True, repr=False)
 
     num_envs: Width = 128
-    steps: Annotated[int, Field(ge=1, le=100_000)] = 128
+    steps: Annotated[int, Field(ge=2, le=100_000)] = 128
     log_every: Count = 100_000
     checkpoint_every: Count = 1_000_000
     overlap: bool = False
-
-    def check(self) -> None:
-        super().check()
-        require_two_decisions("num_envs", self.num_envs, self.steps)
-
-
-def require_two_decisions(games: str, number: int, steps: int) -> None:
-    """Raise BadInput for a batch of one decision, whose advantage has no standard deviation to be divided by."""
-    if number * steps < 2:
-        raise BadInput(f"{games}={number} and steps={steps}: PPO learns from 2 decisions at once, at least")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.agent import FractionalCounter
-from qwop.finetune.agents.updates import RMSprop, final_values, kickstarting_loss, take_step
+from qwop.finetune.agents.updates import RMSprop, final_values, take_step
 
 from ..fakes import CPU, make_sequences
 from ..runs import NOW
@@ -48,15 +48,6 @@ def test_values_stand_at_the_steps_that_time_limits_ended() -> None:
     assert torch.equal(found, expected)
     assert (found != 0).sum() == 3
     assert not final_values(make_sequences(3), lambda rows: 1 / 0, CPU).any()  # where nothing is to be valued
-
-
-def test_a_teacher_is_imitated_by_cross_entropy() -> None:
-    teacher = torch.tensor([[[0.5, 0.5], [1.0, 0.0]]])
-    logits = torch.tensor([[[0.25, 0.75], [0.8, 0.2]]]).log().requires_grad_()
-    loss = kickstarting_loss(logits.log_softmax(-1), teacher)
-    assert loss.item() == pytest.approx((0.5 * 1.3862944 + 0.5 * 0.2876821 + 0.2231436) / 2)
-    (gradient,) = torch.autograd.grad(loss, logits)  # (π − π_T) / nk
-    assert gradient.flatten().tolist() == pytest.approx([-0.125, 0.125, -0.1, 0.1])
 
 
 def test_the_first_steps_are_those_of_tensorflow() -> None:

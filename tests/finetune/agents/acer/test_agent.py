@@ -65,12 +65,9 @@ def make_agent(mode: str = "current", loop: AcerLoopSettings = LOOP) -> tuple[Ac
     return AcerAgent(learner, memory, demonstrations, loop, RunLog(Path()), generator, behaviour), learner
 
 
-@pytest.mark.parametrize("critic_only", [False, True])
-def test_an_update_on_live_play_comes_first_and_the_next_is_diagnosed_each_with_the_phases_values(
-    critic_only: bool,
-) -> None:
+def test_an_update_on_live_play_comes_first_and_the_next_is_diagnosed_each_with_the_phases_values() -> None:
     agent, learner = make_agent()
-    now = NOW._replace(critic_only=critic_only)
+    now = NOW._replace(critic_only=True)
     for number in range(6):
         live = make_sequences(4, first=4 * number)
         learner.updates.clear()

@@ -225,16 +225,12 @@ class Recording(DqnLearner):
         settings = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
         super().__init__(QNetwork(2, 3, (4,), dueling=True, layer_norm=True), settings, CPU)
         self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
-        self.copies: list[int] = []
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
     ) -> tuple[Tensor, UpdateStats | None]:
         self.updates.append((batch, weights, now))
         return torch.from_numpy(batch.actions == 1).float(), None
-
-    def copy_target(self) -> None:
-        self.copies.append(len(self.updates))
 
 
 def make_agent(**loop: Any) -> tuple[DqnAgent, Recording]:
@@ -251,27 +247,6 @@ def steps_stored(agent: DqnAgent) -> set[int]:
     """The steps of the stored transitions: those that their observations are apart."""
     stored = contents(agent.memory)
     return {round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()}
-
-
-def test_updates_come_as_often_as_decisions_allow_and_the_target_follows() -> None:
-    agent, learner = make_agent(train_every=3.2, target_every=7)
-    counts = []
-    for number in range(6):
-        agent.learn(make_sequences(2, first=10 * number), NOW)
-        counts.append(len(learner.updates))
-    # Six of the first eight transitions wait for the third step; then 8 decisions an iteration, 3.2 for each update.
-    assert counts == [0, 2, 5, 7, 10, 12]
-    # After 3 updates 2.6 of 9.6 decisions are left, then 2.0 of 9.0, 1.4, 0.8 and 0.2.
-    assert learner.copies == [3, 5, 7, 9, 11]
-    assert {now for *_, now in learner.updates} == {NOW}
-
-
-def test_the_errors_of_an_update_become_priorities() -> None:
-    agent, learner = make_agent(train_every=0.5, start=20)
-    for number in range(3):
-        agent.learn(make_sequences(2, first=10 * number), NOW)
-    assert set(learner.updates[0][0].actions) == {0, 1, 2}
-    assert set(learner.updates[-1][0].actions) == {1}
 
 
 @pytest.mark.parametrize(("pause", "spans"), [("no live play", False), ("new games", False), ("another phase", True)])

@@ -184,17 +184,7 @@ def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:
     once, twice = (make_learner(reward_prediction=1.0, passes=passes) for passes in (1, 2))
     for learner in (once, twice):
         learner.update(batch_of(0), NOW)
-    np.testing.assert_array_equal(*(one.get_state()["stores"]["some"]["rewards"] for one in (once, twice)))
-
-
-def test_a_teacher_is_imitated() -> None:
-    learner, taught = make_learner(learning_rate=0.03), NOW._replace(kickstarting=5.0)
-    played = replace(batch_of(0), teacher=np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32))
-    losses = [learner.update(played, taught).scalars["kickstarting"] for _ in range(60)]
-    assert losses[0] == pytest.approx(math.log(3), abs=0.01)
-    assert losses[-1] == pytest.approx(0.8018, abs=0.05)  # the teacher's entropy
-    for without in (NOW, taught._replace(critic_only=True)):
-        assert "kickstarting" not in learner.update(played, without).scalars
+    np.testing.assert_array_equal(*(one.get_state()["stores"]["some"]["columns"]["rewards"] for one in (once, twice)))
 
 
 def signals_of(played: Sequences, *nonzero: tuple[int, int]) -> NDArray[np.float32]:
@@ -205,7 +195,7 @@ def signals_of(played: Sequences, *nonzero: tuple[int, int]) -> NDArray[np.float
 
 
 def stores(capacity: int = 800) -> RewardStores:
-    return RewardStores(capacity, np.random.default_rng(0))
+    return RewardStores(capacity, ObservationSpec((2,)), np.random.default_rng(0))
 
 
 def test_a_batch_has_as_many_windows_before_a_reward_as_before_none_however_rare_one_is() -> None:

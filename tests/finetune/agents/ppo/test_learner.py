@@ -15,7 +15,6 @@ from qwop.finetune.agents.agent import LiveAgent
 from qwop.finetune.agents.ppo.learner import PpoLearner, ReturnScale, build, new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.log import RunLog, UpdateStats
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
@@ -229,15 +228,6 @@ def test_with_a_scale_of_returns_an_update_is_that_of_rewards_in_its_units(share
     other.update(replace(batch, rewards=batch.rewards / sigma), NOW)
     torch.testing.assert_close(head_of(one).weight, head_of(other).weight * sigma)
     torch.testing.assert_close(one.network.policy_head.weight, other.network.policy_head.weight)
-
-
-def test_one_update_an_iteration_with_the_values_of_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
-    learner, log, heard = make_learner(), RunLog(Path()), list[Any]()
-    monkeypatch.setattr(learner, "update", lambda *given: heard.append(given) or UpdateStats({"kl": 0.5}, {}))
-    live, now = make_sequences(4), NOW._replace(entropy=0.2, critic_only=True)
-    LiveAgent(learner, log).learn(live, now)
-    assert heard == [(live, now)]
-    assert log.row() == {"learner/kl": 0.5}
 
 
 def agent_of(

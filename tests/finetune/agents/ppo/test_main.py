@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor
-from qwop.policies.policy import Policy
-
-from ...fakes import CARTPOLE, weights_of
+from qwop.policies.files import load_policy
+from qwop.policies.networks import Actor, ValuedActor
 
 pytestmark = pytest.mark.slow
 
@@ -58,18 +54,6 @@ def test_the_schedule_of_pictures_from_nothing_and_resumed(tuned: Tuned, tmp_pat
     sorted((tmp_path / "again" / "checkpoints").iterdir())[-1].unlink()
     tuned(*settings, "out=again", "resume=true")
     assert (run / "policy.safetensors").read_bytes() == (tmp_path / "again" / "policy.safetensors").read_bytes()
-
-
-@pytest.mark.parametrize(("shared", "kind"), [("false", ActorCritic), ("true", ValuedActor)])
-def test_a_clone_can_be_continued_on_live_play(tuned: Tuned, tmp_path: Path, shared: str, kind: type[Network]) -> None:
-    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "clone.safetensors", Policy(network, CARTPOLE, ObservationSpec((4,))))
-    settings = ["policy=clone.safetensors", "schedule=live-only", "schedule.scale=0.0005", f"algorithm.shared={shared}"]
-    tuned("algorithm=ppo", *settings, *SMALL)
-    trained = load_policy(tmp_path / "run" / "policy.safetensors").network
-    assert isinstance(trained, kind)
-    assert trained.hidden == network.hidden
-    assert not torch.equal(weights_of(trained.trunk), weights_of(network.trunk))
 
 
 def test_a_policy_learns_in_races_against_itself(tuned: Tuned, tmp_path: Path) -> None:

@@ -165,15 +165,6 @@ def test_the_share_of_demonstrations_in_a_batch_is_the_phases() -> None:
     assert learner.shares() == [0.0] * 4
 
 
-def test_batches_are_drawn_from_all_that_is_stored() -> None:
-    agent, learner = make_agent(10, demonstrations=True)
-    for _ in range(200):
-        agent.learn(None, values(1.0))
-    seen = np.concatenate([batch.observations[:, 0] for batch, *_ in learner.updates])
-    assert len(np.unique(seen[seen >= 1e6])) == 20
-    assert len(np.unique(seen[seen < 1e6])) == 40
-
-
 def test_updates_come_as_often_as_decisions_allow_once_memory_holds_enough() -> None:
     agent, learner = make_agent()
     now = values(learning_rate=0.5, imitation=0.3)

@@ -109,7 +109,7 @@ def two_timescale() -> TwoTimescaleActorCritic:
     ("make", "run"),
     [
         (make_network, lambda played: unroll(make_network(), played, CPU)),
-        (two_timescale, lambda played: ftw.unroll(two_timescale(), played, CPU, slow_gradient=0.3).policy),
+        (two_timescale, lambda played: ftw.unroll(two_timescale(), played, CPU, 0.3)),
     ],
     ids=["recurrent", "two-timescale with an external memory"],
 )
