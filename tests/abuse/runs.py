@@ -105,7 +105,9 @@ class Runs:
                 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
         end = run_command(work.command(run.name), self.folder, lower)
-        return end if torn and end.code == -signal.SIGXFSZ else self._refused(end, work)
+        # HDF5, to which Minari's files are written, crashes as it closes a file that it could not write.
+        killed = (torn and end.code == -signal.SIGXFSZ) or (work.name == "exporting" and end.code == -signal.SIGSEGV)
+        return end if killed else self._refused(end, work)
 
     def _moved(self, work: Work, run: Path, seconds: float, file_instead: bool) -> End:
         """The folder is moved away while the command runs, and a file may take its name, which stays as it is."""
