@@ -85,7 +85,7 @@ def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
         window.show(game, "Press any key to test the keyboard")
         if window.closed:
             raise BadInput("the window was closed before a key was heard; nothing was recorded")
-        if window.pressed and missed_at is None:
+        if window.presses and missed_at is None:
             missed_at = time.monotonic()
         if missed_at is not None and time.monotonic() - missed_at > _UNHEARD_AFTER:
             raise BadInput(f"keys reach the window, but pynput hears none: {advice()}")
@@ -95,20 +95,20 @@ def _require_heard(window: "Window", keyboard: HeldKeys) -> None:
 def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Callable[["LiveGame"], Episode]) -> None:
     """Play games in real time until the person leaves; each is written as it ends. Its clock starts with the first key;
     it pauses while another window has the focus."""
-    game, kept, due = LiveGame(), False, time.monotonic()
+    game, in_dataset, due = LiveGame(), False, time.monotonic()
 
     def keep() -> None:
-        nonlocal kept
-        if game.keys and not kept:
-            kept = True
+        nonlocal in_dataset
+        if game.keys and not in_dataset:
+            in_dataset = True
             games.write(episode(game))
 
-    window.take_pressed(), keyboard.next_frame()  # of the test
+    window.take_presses(), keyboard.next_frame()  # of the test
     try:
-        while not window.closed and "escape" not in (pressed := window.take_pressed()):
-            if not {"r", "space"}.isdisjoint(pressed):
+        while not window.closed and "escape" not in (presses := window.take_presses()):
+            if not {"r", "space"}.isdisjoint(presses):
                 keep()
-                game, kept = LiveGame(), False
+                game, in_dataset = LiveGame(), False
             if not window.focused:
                 keyboard.forget()
             keys, text = keyboard.next_frame(), ""
@@ -137,7 +137,7 @@ def _play(games: GameWriter, window: "Window", keyboard: HeldKeys, episode: Call
 class Window:
     """A window with the picture of a game and a line of text.
 
-    closed: true once the window was closed. focused: true while it has the keyboard focus. pressed: the keys that the
+    closed: true once the window was closed. focused: true while it has the keyboard focus. presses: the keys that the
     window system sent to it, repeats included. Raises BadInput if no window can be opened.
     """
 
@@ -153,7 +153,7 @@ class Window:
                 f"the game's window cannot be opened ({error}): it needs a desktop and tkinter (Debian: apt install "
                 f"python3-tk); install it, {ALTERNATIVE}"
             ) from None
-        self.closed, self.focused, self.pressed = False, True, list[str]()
+        self.closed, self.focused, self.presses = False, True, list[str]()
         self._drawing = Drawing()
         width, height = self._drawing.width, self._drawing.height
         root.title(title)
@@ -165,7 +165,7 @@ class Window:
             wraplength=width - 60,
         )  # fmt: skip
         root.protocol("WM_DELETE_WINDOW", self.close)
-        root.bind("<KeyPress>", lambda event: self.pressed.append(event.keysym.lower()))
+        root.bind("<KeyPress>", lambda event: self.presses.append(event.keysym.lower()))
         root.bind("<FocusIn>", lambda _: setattr(self, "focused", True))
         root.bind("<FocusOut>", lambda _: setattr(self, "focused", False))
         self._root = root
@@ -187,10 +187,10 @@ class Window:
             self._text.place_forget()
         self.refresh()
 
-    def take_pressed(self) -> list[str]:
+    def take_presses(self) -> list[str]:
         """The keys that were pressed since the last call."""
-        pressed, self.pressed = self.pressed, []
-        return pressed
+        presses, self.presses = self.presses, []
+        return presses
 
     def refresh(self) -> None:
         """Process the window system's pending events."""

@@ -61,7 +61,7 @@ def open_policy(
 
 
 def _episodes(
-    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, recorded: Identity, first: int
+    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, identity: Identity, first: int
 ) -> Iterator[Episode]:
     able = environment.capabilities
     for game in play(
@@ -86,10 +86,10 @@ def _episodes(
             truncated=game.truncated,
             outcome=game.outcome,
             player=settings.player,
-            source=recorded.source,
+            source=identity.source,
             mu_kind=RECORDED,
             seed=game.seed,
             metres=float(game.info["distance"]) if able.runs else None,
-            origin=replace(recorded.origin, game=game.index),
-            max_idle_frames=recorded.max_idle_frames,
+            origin=replace(identity.origin, game=game.index),
+            max_idle_frames=identity.max_idle_frames,
         )

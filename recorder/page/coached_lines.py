@@ -101,18 +101,18 @@ class Lines:
         own_odds = self._policy.probabilities(episode.observations[:-1])
         if len(wrong := np.flatnonzero(~(np.abs(odds - own_odds).max(axis=1) <= TOLERANCE))):
             raise BadInput(f"the probabilities of its decision {wrong[0] + 1} are other ones than PyTorch's")
-        own, acted = np.flatnonzero(actors == POLICY), [one for one in decisions if one.actor == POLICY]
-        actions = np.array([-1 if one.action is None else one.action for one in acted], dtype=np.int64)
+        own, turns = np.flatnonzero(actors == POLICY), [one for one in decisions if one.actor == POLICY]
+        actions = np.array([-1 if one.action is None else one.action for one in turns], dtype=np.int64)
         for row, action in zip(own.tolist(), actions.tolist(), strict=True):
             if action < 0 or (keys[bounds[row] : bounds[row + 1]] != ACTION_KEYS[action]).any():
                 raise BadInput(f"its decision {row + 1} has other keys than the policy's action")
         if self.games.origin.greedy:
-            drawn_with = np.eye(odds.shape[1], dtype=np.float32)[actions]
+            mu = np.eye(odds.shape[1], dtype=np.float32)[actions]
             follow = own_odds[own, actions] >= own_odds[own].max(axis=1) - TOLERANCE
         else:
-            uniforms = [uniform_number(self.seed, line, one.number or 0) for one in acted]
-            drawn, drawn_with = choose(odds[own], np.array(uniforms))
-            follow = drawn == actions
+            uniforms = [uniform_number(self.seed, line, one.number or 0) for one in turns]
+            draws, mu = choose(odds[own], np.array(uniforms))
+            follow = draws == actions
         if not follow.all():
             raise BadInput(f"the action of its decision {own[~follow][0] + 1} does not follow from its probabilities")
         if game not in self._numbers:
@@ -121,7 +121,7 @@ class Lines:
         parent = self._numbers.get(line.of or "")
         branch = None if parent is None else Branch(parent, line.step)
         origin = replace(self.games.origin, game=self._numbers[game], page_game=game)
-        return coached(episode, actors, [*drawn_with], policy_probabilities=odds, branch=branch, origin=origin)
+        return coached(episode, actors, [*mu], policy_probabilities=odds, branch=branch, origin=origin)
 
 
 def uniform_number(seed: int, line: Line, number: int) -> float:

@@ -48,12 +48,12 @@ class Coach:
 
 @dataclass(frozen=True)
 class _Decision:
-    """memory: of the policy before it. probabilities: the policy's. drawn_with: those that its action was drawn with,
+    """memory: of the policy before it. probabilities: the policy's. mu: those that its action was drawn with,
     None for a person's."""
 
     memory: "ArrayState"
     probabilities: NDArray[np.float32]
-    drawn_with: NDArray[np.float32] | None
+    mu: NDArray[np.float32] | None
 
 
 class EnvironmentGame:
@@ -96,7 +96,7 @@ class EnvironmentGame:
         self.actions: list[int] = []
         self.rewards: list[float] = []
         self._decisions: list[_Decision] = []
-        self.terminated = self.truncated = self._pressed = self._recorded = False
+        self.terminated = self.truncated = self._has_keys = self._in_dataset = False
         self._problem = ""
 
     @property
@@ -108,8 +108,8 @@ class EnvironmentGame:
     def to_record(self) -> bool:
         """True if there is something to record: a person's game from the first key on, of a policy's game what no
         episode has yet."""
-        own = self._has_own if self._coach else self._pressed and bool(self.actions)
-        return own and not self._recorded
+        own = self._has_own if self._coach else self._has_keys and bool(self.actions)
+        return own and not self._in_dataset
 
     @property
     def _has_own(self) -> bool:
@@ -132,7 +132,7 @@ class EnvironmentGame:
     def episode(self) -> Episode:
         """The game as far as it was played, which is recorded now."""
         with self._lock:
-            self._recorded = True
+            self._in_dataset = True
             return self._episode()
 
     def so_far(self) -> Episode | None:
@@ -156,7 +156,7 @@ class EnvironmentGame:
         if self.over or bits == NOBODY:
             return
         with self._lock:
-            self._pressed = self._pressed or bits > 0
+            self._has_keys = self._has_keys or bits > 0
             try:
                 self._decide(bits)
             except Exception as error:  # of any environment
@@ -180,7 +180,7 @@ class EnvironmentGame:
             if own:
                 assert self.number is not None
                 self.branch, self.number = Branch(self.number, place), next(self._coach.numbers)
-                self._recorded, self.name = False, new_name()
+                self._in_dataset, self.name = False, new_name()
             elif self.branch is not None:
                 self.branch = Branch(self.branch.game, min(self.branch.step, place))
             if place < len(self._decisions):
@@ -217,11 +217,11 @@ class EnvironmentGame:
             return
         policy, before = self._coach.policy, self._memory
         odds, memory = policy.step(self.observations[-1][None], before)
-        action, drawn_with = self._meant(bits), None
+        action, mu = self._meant(bits), None
         if bits == POLICY_ACTS:
             from ...policies.policy import choose
 
-            actions, (drawn_with,) = choose(odds, None if self._random is None else self._random.random(1))
+            actions, (mu,) = choose(odds, None if self._random is None else self._random.random(1))
             action = int(actions[0])
         if action is None:
             return
@@ -230,7 +230,7 @@ class EnvironmentGame:
             reward = np.array(self.rewards[-1:], dtype=np.float32)
             memory = policy.feed(memory, np.array([action]), reward)
         self._memory = memory
-        self._decisions.append(_Decision(before, odds[0], drawn_with))
+        self._decisions.append(_Decision(before, odds[0], mu))
 
     def _step(self, action: int) -> None:
         observation, reward, terminated, truncated, info = self.env.step(action)
@@ -258,10 +258,9 @@ class EnvironmentGame:
         )  # fmt: skip
         if self._coach is None:
             return episode
-        drawn_with = [one.drawn_with for one in self._decisions]
-        actors = np.array([PERSON if mu is None else POLICY for mu in drawn_with], dtype=np.int8)
+        actors = np.array([PERSON if one.mu is None else POLICY for one in self._decisions], dtype=np.int8)
         odds = np.stack([one.probabilities for one in self._decisions])
-        own = [mu for mu in drawn_with if mu is not None]
+        own = [one.mu for one in self._decisions if one.mu is not None]
         return coached(episode, actors, own, policy_probabilities=odds, branch=self.branch)
 
 

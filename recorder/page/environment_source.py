@@ -102,7 +102,7 @@ class EnvironmentSession:
         self._new_game, self._valid, self._send, self._writer = new_game, valid, send, writer
         self._game: EnvironmentGame | None = None
         """Also after its end, from which the person can go back."""
-        self._kept: Path | None = None
+        self._file: Path | None = None
         """The file of the game that has ended."""
         self._number, self._frames = -1, 0
         """The page's number of the game, and the frames that were played under it."""
@@ -113,12 +113,12 @@ class EnvironmentSession:
         match message:
             case Turn(type="start", game=number):
                 self.leave()
-                self._game, self._kept = self._new_game(), None
+                self._game, self._file = self._new_game(), None
                 self._number, self._frames = number, 0
                 self._show(self._game)
             case Turn(game=number):
-                if game is not None and (self._kept is None or self._kept.exists()):
-                    line, self._kept = game.go_back(), None
+                if game is not None and (self._file is None or self._file.exists()):
+                    line, self._file = game.go_back(), None
                     self._number, self._frames = number, 0
                     self._show(game)
                     if line is not None:
@@ -143,8 +143,8 @@ class EnvironmentSession:
         """Send what the page shows; then record a game that is over. changed: false if it has the picture."""
         self._send(picture(self._number, self._frames, sum(game.rewards), game.picture() if changed else b""))
         if game.over:
-            self._kept = self._record(game)
-            name = self._kept.stem if self._kept else None
+            self._file = self._record(game)
+            name = self._file.stem if self._file else None
             self._send(encode(type="ended", game=self._number, name=name, **game.result()))
 
     def _record(self, game: EnvironmentGame) -> Path | None:
