@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter
-from qwop.datasets.schema import Episode
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.engine import layout as at
 from qwop.envs.names import ACTIONS, FRAMES_A_SECOND
 from qwop.envs.qwop.observations import observe_as
@@ -25,10 +25,10 @@ from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.threads import use_one_thread
 from qwop.recorder.page.environment_game import Coach, EnvironmentGame
-from qwop.recorder.page.environment_source import coached_games
+from qwop.recorder.page.environment_source import coached_environment
 from qwop.recorder.page.messages import POLICY_ACTS
 from qwop.recorder.settings import RecorderPageSettings
-from qwop.recorder.source import Source, next_game
+from qwop.recorder.source import Source, identity_of, next_game
 
 LEANS = (-1.0, 0.2)
 """Leans of a runner's trunk that look usual, radians from upright; backwards is negative."""
@@ -201,7 +201,8 @@ def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
         policy=settings.policy, player=settings.player, greedy=settings.greedy, seed=settings.seed,
         epsilon=settings.epsilon,
     )  # fmt: skip
-    info, games = coached_games(page, policy, folder)
+    info = DatasetInfo(coached_environment(policy), policy.observation, policy.actions)
+    games = identity_of(page, settings.policy)
     qwop = info.environment.capabilities.keys
     env = info.environment.make(**({"max_idle_frames": settings.max_idle_frames} if qwop else {}))
     fps = settings.fps or float(env.metadata.get("render_fps") or FRAMES_A_SECOND)

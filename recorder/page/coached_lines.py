@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...datasets.control import POLICY, Branch, coached
+from ...datasets.folder import require_same
 from ...datasets.from_keys import episode_from_keys
-from ...datasets.schema import Episode
+from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTION_KEYS
 from ...envs.qwop.session import Replay
 from ...play.site import acting_part
@@ -21,8 +22,8 @@ from ...policies.files import load_policy
 from ...policies.policy import Policy, choose
 from ...policies.threads import use_one_thread
 from ..settings import RecorderPageSettings
-from ..source import next_game, recorded_games
-from .environment_source import coached_games
+from ..source import identity_of, next_game, recorded_games
+from .environment_source import coached_environment
 from .messages import Decision, Line
 
 TOLERANCE = 1e-5
@@ -57,8 +58,11 @@ class Lines:
 
     def __init__(self, settings: RecorderPageSettings, policy: Policy, folder: Path) -> None:
         """BadInput for a folder with another dataset."""
+        assert settings.policy is not None
         self._settings, self._policy, self.seed = settings, policy, settings.seed
-        self.info, self.games = coached_games(settings, policy, folder)
+        self.info = DatasetInfo(coached_environment(policy), policy.observation, policy.actions)
+        require_same(folder, self.info)
+        self.games = identity_of(settings, settings.policy)
         there = [one.origin for one in recorded_games(folder).values() if one.is_of(self.games)]
         self._numbers = {origin.page_game: origin.game for origin in there if origin.game is not None}
         first = next_game(folder, self.games)

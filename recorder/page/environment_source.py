@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...common.errors import BadInput, naming
+from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...datasets.folder import require_same
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import Env, action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..game_writer import GameWriter
-from ..settings import EnvironmentPageSettings, PageSettings
-from ..source import Identity, Source, identity_of, next_game
+from ..settings import EnvironmentPageSettings
+from ..source import Source, identity_of, next_game
 from .environment_game import Coach, EnvironmentGame, repeats_games
 from .environment_keys import key_map
 from .library import Library
@@ -37,24 +37,20 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path, max_idle_f
     and if `folder` holds another dataset.
     """
     policy = _policy(settings)
+    spec = EnvironmentSpec(settings.id, settings.settings) if policy is None else coached_environment(policy)
+    if policy is None and spec.capabilities.keys:
+        raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
     with ExitStack() as opened:
-        spec = EnvironmentSpec(settings.id, settings.settings)
-        if policy is not None:
-            info, identity = coached_games(settings, policy, folder)
-            spec = info.environment
-        elif spec.capabilities.keys:
-            raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
         env = spec.make(render_mode="rgb_array", **({"max_idle_frames": max_idle_frames} if max_idle_frames else {}))
         opened.callback(env.close)
-        if policy is None:
-            interface = interface_of(env.observation_space, env.action_space, str(spec))
-            info = DatasetInfo(spec, *interface, action_names=action_names(env))
-            require_same(folder, info)
+        info = DatasetInfo(spec, *interface_of(env.observation_space, env.action_space, str(spec)), action_names(env))
+        require_same(folder, info)
         fps = settings.fps or decisions_a_second(env)
         keys = key_map(env, info.actions, settings.actions, settings.default_action)
         coach, coaching = None, None
         if policy is not None:
-            back = settings.back if repeats_games(env, info) else 0.0
+            policy.require_fit(info.observation, info.actions, settings.policy, str(spec))
+            back, identity = settings.back if repeats_games(env, info) else 0.0, identity_of(settings, settings.policy)
             coach = Coach(policy, identity, itertools.count(next_game(folder, identity)), round(back * fps))
             coaching = {"release": settings.release, "back": back}
         with spec.refusing():
@@ -155,25 +151,12 @@ class EnvironmentSession:
         return None
 
 
-def coached_games(settings: PageSettings, policy: "Policy", folder: Path) -> tuple[DatasetInfo, Identity]:
-    """Description of a dataset of coached games of a policy, and the games' identity but for their number.
-
-    BadInput if the policy cannot be played, or `folder` holds another dataset.
-    """
-    assert settings.policy is not None
-    own, name = policy.environment, settings.policy
-    names = None
-    if own.capabilities.keys:
-        task = {key: value for key, value in own.settings.items() if key not in ("delay", "max_idle_frames")}
-        own = EnvironmentSpec(own.id, task)
-    else:
-        with naming(name):
-            env = own.make()
-            names = None if own.capabilities.action_names else action_names(env)
-            env.close()
-    info = DatasetInfo(own, policy.observation, policy.actions, names)
-    require_same(folder, info)
-    return info, identity_of(settings, name)
+def coached_environment(policy: "Policy") -> EnvironmentSpec:
+    """The environment of a policy's games that a person corrects: of QWOP, at its own pace and without idle frames."""
+    own = policy.environment
+    if not own.capabilities.keys:
+        return own
+    return EnvironmentSpec(own.id, {k: v for k, v in own.settings.items() if k not in ("delay", "max_idle_frames")})
 
 
 def decisions_a_second(env: Env) -> float:
